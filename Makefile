@@ -1,0 +1,56 @@
+# What can be done here. `make` alone lists the verbs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+DATA ?= ../shared/data
+
+.DEFAULT_GOAL := help
+
+help: ## list the verbs
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(INSTALLED): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "Groundwork needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'
+	@touch $(INSTALLED)
+
+setup: $(INSTALLED) ## build .venv with everything in the lock
+
+run: $(INSTALLED) ## migrate and serve on http://127.0.0.1:8000 (HOST, PORT, DATA_DIR)
+	@exec $(BIN)/groundwork serve
+
+test: $(INSTALLED) ## the whole test suite
+	$(BIN)/python -m pytest
+
+test-slow: $(INSTALLED) ## what takes minutes: kills, fuzzing
+	$(BIN)/python -m pytest -m slow
+
+check: $(INSTALLED) ## format, lint, types, import order, parity of docs and code
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest tests/test_parity.py
+
+fix: $(INSTALLED) ## format, and mend what the linter can
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(INSTALLED) ## measure on real documents (DATA=folder with docs_peps.tar.gz …)
+	$(BIN)/python -m benchmarks $(DATA)
+
+snapshots: $(INSTALLED) ## write .env.example and the OpenAPI snapshot after a deliberate change
+	$(BIN)/python -m app.settings > .env.example
+	$(BIN)/groundwork openapi > tests/openapi.json
+
+lock: $(INSTALLED) ## pin the newest versions that pyproject.toml allows
+	$(BIN)/python -m pip install --quiet pip-tools
+	$(BIN)/pip-compile --quiet --upgrade --extra dev --extra postgres --strip-extras --no-header \
+		--no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-annotate \
+		--output-file requirements.lock pyproject.toml
+	sed -i.old -e "s/+cpu$$//" -e "/^# /d" requirements.lock && rm requirements.lock.old
+
+.PHONY: help setup run test test-slow check fix bench snapshots lock

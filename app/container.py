@@ -1,0 +1,255 @@
+"""The composition root: the only module that names concrete adapters."""
+
+import logging
+import threading
+from pathlib import Path
+from typing import Self
+
+from app.adapters.data_directory import DataDirectory
+from app.adapters.embedding.local import LocalEmbedder
+from app.adapters.embedding.openai_embedder import OpenAIEmbedder
+from app.adapters.embedding.sentence_transformers_embedder import SentenceTransformersEmbedder
+from app.adapters.loading.sources import Sources
+from app.adapters.splitting.recursive import RecursiveTextSplitter
+from app.adapters.vector_index.chroma_files import IndexIdentity
+from app.adapters.vector_index.chroma_store import ChromaStore
+from app.adapters.vector_index.exact import ExactVectorIndex
+from app.adapters.vector_index.failover import FailoverVectorIndex
+from app.database import Database
+from app.errors import AppError, StartupError
+from app.indexing.indexer import Indexer
+from app.indexing.maintenance import IndexMaintenance, read_records
+from app.indexing.publisher import Publisher
+from app.jobs.service import JobService
+from app.jobs.worker import JobWorker
+from app.knowledge.service import KnowledgeService
+from app.protocols import Embedder
+from app.rag.service import RAGService
+from app.search.searcher import Searcher
+from app.settings import Settings
+from app.web.health import PartHealth
+from app.web.metrics import Metrics
+
+logger = logging.getLogger(__name__)
+
+
+class Container:
+    """All parts of one running service, made from settings; `open` also starts them.
+
+    It holds the data directory exclusively until `close`.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        data_directory: DataDirectory,
+        embedder: Embedder,
+        metrics: Metrics,
+    ) -> None:
+        self.settings = settings
+        self.metrics = metrics
+        self.index_threads = settings.index_threads
+        self._data_directory = data_directory
+        self._was_clean = data_directory.mark_open()
+        self.embedder = embedder
+        self.closes_embedder = True
+        self.database = Database(settings.resolved_database_url)
+        self.vector_index = self._make_vector_index()
+        self.publisher = Publisher(self.database, self.vector_index, embedder.fingerprint)
+        self.indexer = Indexer(
+            database=self.database,
+            sources=Sources.from_settings(settings),
+            splitter=RecursiveTextSplitter(
+                settings.chunk_size, settings.overlap, embedder.token_meter
+            ),
+            embedder=embedder,
+            publisher=self.publisher,
+            metrics=metrics,
+        )
+        self.searcher = Searcher(
+            database=self.database,
+            embedder=embedder,
+            vector_index=self.vector_index,
+            content_version=lambda: self.publisher.version,
+            degraded=self._degraded_parts,
+            metrics=metrics,
+        )
+        self.knowledge = KnowledgeService(
+            self.database, self.indexer, settings.chroma_collection_name
+        )
+        self.maintenance = IndexMaintenance(
+            database=self.database,
+            vector_index=self.vector_index,
+            embedder=embedder,
+            publisher=self.publisher,
+            collection_name=settings.chroma_collection_name,
+            index_name=settings.vector_index,
+        )
+        self.jobs = JobService(self.database, on_queued=self._wake_worker)
+        self.rag = RAGService(engine=self)
+        self._worker = JobWorker(
+            self.database, self.rag.job_handlers(), threads=settings.index_threads
+        )
+        self._rebuild: threading.Thread | None = None
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        settings: Settings,
+        *,
+        embedder: Embedder | None = None,
+        metrics: Metrics | None = None,
+        any_model: bool = False,
+    ) -> Self:
+        """Take the data directory and start everything.
+
+        With `any_model`, also when what is stored belongs to another model: to embed it again.
+
+        Raises StartupError: the directory is in use or not writable, the model is not to be had,
+        or what is stored belongs to another model.
+        """
+        data_directory = DataDirectory(settings.data_dir)
+        data_directory.acquire()
+        try:
+            container = cls(
+                settings, data_directory, embedder or open_embedder(settings), metrics or Metrics()
+            )
+            container.closes_embedder = embedder is None
+            container.start(any_model=any_model)
+        except AppError as error:
+            data_directory.release()
+            raise (
+                error if isinstance(error, StartupError) else StartupError(error.detail)
+            ) from error
+        return container
+
+    def start(self, *, any_model: bool = False) -> None:
+        """Bring tables and indexes up to date, then take work."""
+        self.database.migrate()
+        if not any_model:
+            self.maintenance.require_same_model()
+        self.vector_index.open()
+        self.publisher.start()
+        self._worker.start()
+        if self.vector_index.status.degraded_reason:
+            self._rebuild = threading.Thread(
+                target=self._rebuild_index, name="index-rebuild", daemon=True
+            )
+            self._rebuild.start()
+        self.metrics.model.info(
+            {"name": self.embedder.model_name, "fingerprint": self.embedder.fingerprint}
+        )
+
+    def close(self) -> None:
+        """Stop in order: no new work, finish what is under way, flush, mark as clean."""
+        if self._closed:
+            return
+        self._closed = True
+        self._worker.close()
+        self.publisher.close()
+        self.vector_index.close()
+        if self._rebuild is not None:
+            self._rebuild.join()
+        if self.closes_embedder:
+            self.embedder.close()
+        self.database.close()
+        self._data_directory.mark_clean()
+        self._data_directory.release()
+
+    # Health --------------------------------------------------------------------------------
+
+    def part_health(self) -> dict[str, PartHealth]:
+        """How database, vector index and model are."""
+        try:
+            self.database.ping()
+            database = PartHealth(status="ready", detail="answers")
+        except AppError as error:
+            database = PartHealth(status="failed", detail=error.detail)
+        index = self.vector_index.status
+        vector_index = PartHealth(
+            status="degraded" if index.degraded_reason else "ready",
+            detail=index.degraded_reason or f"{index.name}: {index.count} records",
+        )
+        model = PartHealth(status="ready", detail=self.embedder.model_name)
+        return {"database": database, "vector_index": vector_index, "embedding_model": model}
+
+    def refresh_gauges(self) -> None:
+        """Count what the metrics show as it stands now."""
+        stats = self.maintenance.stats()
+        self.metrics.chunks.set(stats.total_chunks)
+        self.metrics.items.set(stats.unique_knowledge_items)
+        self.metrics.index_drift.set(stats.total_chunks - stats.vector_index_records)
+        self.metrics.index_degraded.set(bool(self._degraded_parts()))
+        self.metrics.jobs_waiting.set(self.jobs.count_waiting())
+
+    # Parts ---------------------------------------------------------------------------------
+
+    def _make_vector_index(self) -> FailoverVectorIndex:
+        settings = self.settings
+        identity = IndexIdentity(
+            settings.chroma_collection_name, self.embedder.dimension, self.embedder.fingerprint
+        )
+        store = ChromaStore(settings.chroma_directory, identity, probe_first=not self._was_clean)
+        return FailoverVectorIndex(
+            store if settings.vector_index == "chroma" else None,
+            ExactVectorIndex(self.embedder.dimension),
+            read_records(self.database, self.embedder.fingerprint),
+        )
+
+    def _rebuild_index(self) -> None:
+        try:
+            self.vector_index.rebuild()
+        except AppError as error:
+            logger.error("The vector index was not rebuilt: %s", error.detail)  # noqa: TRY400
+
+    def _degraded_parts(self) -> tuple[str, ...]:
+        reason = self.vector_index.status.degraded_reason
+        return (f"vector index: {reason}",) if reason else ()
+
+    def _wake_worker(self) -> None:
+        self._worker.wake()
+
+
+def open_embedder(settings: Settings) -> Embedder:
+    """The embedder that the settings name; raises StartupError when it is not to be had."""
+    if settings.embedding_provider == "openai":
+        return OpenAIEmbedder(
+            settings.embedding_model,
+            base_url=settings.openai_base_url,
+            api_key=settings.openai_api_key.get_secret_value(),
+            timeout_seconds=settings.embedding_timeout_seconds,
+        )
+    if settings.embedding_provider == "sentence-transformers":
+        return SentenceTransformersEmbedder.open(
+            settings.embedding_model, allow_download=settings.embedding_allow_download
+        )
+    return LocalEmbedder.open(
+        settings.embedding_model,
+        settings.data_dir,
+        threads=settings.embedding_threads,
+        batch_tokens=settings.embedding_batch_tokens,
+        allow_download=settings.embedding_allow_download,
+    )
+
+
+def open_as_library(
+    persist_directory: str | Path | None,
+    collection_name: str | None,
+    chunk_size: int | None,
+    chunk_overlap: int | None,
+    embedding_model: str | None,
+) -> Container:
+    """A container for RAGService's own constructor; what is None comes from the environment."""
+    given: dict[str, object] = {
+        "chroma_collection_name": collection_name,
+        "chunk_size": chunk_size,
+        "overlap": chunk_overlap,
+        "embedding_model": embedding_model,
+    }
+    if persist_directory is not None:
+        folder = Path(persist_directory)
+        # The specification's users name the folder of Chroma; SQL lies beside it, not in it.
+        given["data_dir"] = folder.parent if folder.name == "chroma" else folder
+        given["chroma_persist_directory"] = ""
+    return Container.open(Settings(**{k: v for k, v in given.items() if v is not None}))  # type: ignore[arg-type]  # pydantic checks the values

@@ -1,0 +1,146 @@
+"""Every error that a client can receive.
+
+AppError
+├── NotFoundError (404)              there is no such item, job, …
+├── InvalidRequestError (422)        a value that the schema alone cannot refuse
+├── ForbiddenRequestError (403)      called under a foreign name, or from a foreign page
+├── RequestTooLargeError (413)       the body is larger than is read
+├── ConflictError (409)              it contradicts what is stored
+│   └── WorkStoppedError             the item was deleted, or the job cancelled, while it ran
+├── UnavailableError (503)           a part of the service cannot answer now
+│   ├── EmbeddingError               the model or its endpoint failed
+│   └── VectorIndexError             the vector index failed
+├── StorageError (507)               the data directory is full, read-only or locked
+├── SourceError (422)                a document's source cannot be read; shown in `error`
+│   ├── SourceNotFoundError          nothing is there
+│   ├── SourceRefusedError           the path or fetch guard refused it
+│   ├── SourceUnreadableError        it is there, but no text can be had from it
+│   └── SourceUnavailableError       it did not answer (now): never a reason to delete
+└── StartupError (500)               the service cannot start; for the command line
+"""
+
+from typing import ClassVar
+
+
+class AppError(Exception):
+    """An error with a message for the person who caused it: what is wrong, and what to do."""
+
+    status: ClassVar[int] = 500
+    slug: ClassVar[str] = "internal-error"
+    title: ClassVar[str] = "Internal error"
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+
+class NotFoundError(AppError):
+    """What the path names does not exist."""
+
+    status = 404
+    slug = "not-found"
+    title = "Not found"
+
+
+class InvalidRequestError(AppError):
+    """A value that is well-formed but cannot be used; `pointer` says where it stands."""
+
+    status = 422
+    slug = "invalid-request"
+    title = "Invalid request"
+
+    def __init__(self, detail: str, pointer: str) -> None:
+        super().__init__(detail)
+        self.pointer = pointer
+
+
+class ForbiddenRequestError(AppError):
+    """The request came under a name or from a page that is not allowed."""
+
+    status = 403
+    slug = "forbidden"
+    title = "Forbidden"
+
+
+class RequestTooLargeError(AppError):
+    """The body is larger than MAX_REQUEST_BYTES."""
+
+    status = 413
+    slug = "request-too-large"
+    title = "Request too large"
+
+
+class ConflictError(AppError):
+    """The request contradicts what is stored."""
+
+    status = 409
+    slug = "conflict"
+    title = "Conflict"
+
+
+class WorkStoppedError(ConflictError):
+    """Indexing stopped half-way because its item was deleted or somebody cancelled it."""
+
+    slug = "stopped"
+    title = "Stopped"
+
+
+class UnavailableError(AppError):
+    """A part of the service cannot answer now."""
+
+    status = 503
+    slug = "unavailable"
+    title = "Temporarily unavailable"
+
+
+class EmbeddingError(UnavailableError):
+    """The embedding model or its endpoint failed."""
+
+    slug = "embedding-failed"
+    title = "Embedding failed"
+
+
+class VectorIndexError(UnavailableError):
+    """The vector index failed."""
+
+    slug = "vector-index-failed"
+    title = "Vector index failed"
+
+
+class StorageError(AppError):
+    """The data directory is full, read-only or locked."""
+
+    status = 507
+    slug = "storage"
+    title = "Storage problem"
+
+
+class SourceError(AppError):
+    """A document's source cannot be read."""
+
+    status = 422
+    slug = "source"
+    title = "Source cannot be read"
+
+
+class SourceNotFoundError(SourceError):
+    """Nothing is there: the file is gone, the page answers 404 or 410."""
+
+
+class SourceRefusedError(SourceError):
+    """The path guard or the fetch guard refused the address."""
+
+
+class SourceUnreadableError(SourceError):
+    """Something is there, but no text can be had from it (binary, too large, empty, forbidden)."""
+
+
+class SourceUnavailableError(SourceError):
+    """The source did not answer (time-out, connection, 5xx): says nothing about its content."""
+
+
+class StartupError(AppError):
+    """The service cannot start, or a command cannot run."""
+
+    slug = "startup"
+    title = "Cannot start"

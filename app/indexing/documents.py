@@ -1,0 +1,84 @@
+"""Documents on their way in: what is known of them, and what has to be stored."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.protocols import LoadedDocument, SourceEntry, TextChunk
+
+
+@dataclass(frozen=True)
+class KnownDocument:
+    """A document as SQL holds it, without its text."""
+
+    id: int
+    key: str
+    stamp: str | None
+    splitter: str
+    details: tuple[object, ...]
+    """What `document_details` gave when it was stored."""
+
+
+@dataclass(frozen=True)
+class PreparedChunk:
+    """A chunk with its identity, before it is stored."""
+
+    id: str
+    """32 hex digits; the same chunk of the same document always has the same."""
+    text_hash: str
+    """SHA-256 of the text to embed."""
+    chunk: TextChunk
+
+
+@dataclass(frozen=True)
+class PreparedDocument:
+    """A document's new version, ready to be embedded and stored."""
+
+    entry: SourceEntry
+    loaded: LoadedDocument
+    splitter: str
+    chunks: tuple[PreparedChunk, ...]
+
+
+def document_details(loaded: LoadedDocument) -> tuple[object, ...]:
+    """Everything of a loaded document that is stored; a difference means a new version."""
+    return (
+        loaded.content_hash,
+        loaded.document_id,
+        loaded.source_uri,
+        loaded.title,
+        loaded.category,
+        tuple(loaded.tags),
+        loaded.licence,
+        loaded.language,
+        loaded.first_line,
+    )
+
+
+def embedded_text(chunk: TextChunk) -> str:
+    """The text that is embedded for a chunk; the splitter's token limit holds for it."""
+    return chunk.content
+
+
+def sha256_hex(text: str) -> str:
+    """SHA-256 of the text in UTF-8, in hex."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def prepare_chunks(
+    item_id: int, key: str, chunks: Sequence[TextChunk]
+) -> tuple[PreparedChunk, ...]:
+    """Give each chunk its identity.
+
+    It depends on item, document and text, not on position: a chunk that merely moved is still
+    the same. Equal texts within a document are told apart by their order.
+    """
+    seen: dict[str, int] = {}
+    prepared = []
+    for chunk in chunks:
+        text_hash = sha256_hex(embedded_text(chunk))
+        occurrence = seen.get(text_hash, 0)
+        seen[text_hash] = occurrence + 1
+        identity = sha256_hex(f"{item_id}\0{key}\0{text_hash}\0{occurrence}")[:32]
+        prepared.append(PreparedChunk(identity, text_hash, chunk))
+    return tuple(prepared)

@@ -1,0 +1,272 @@
+"""Indexes items: load, split, embed, publish; and takes them out again."""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from app.database import Database
+from app.errors import (
+    AppError,
+    ConflictError,
+    EmbeddingError,
+    NotFoundError,
+    SourceError,
+    SourceUnreadableError,
+)
+from app.indexing import queries
+from app.indexing.claims import ItemClaims, StopSignal
+from app.indexing.documents import PreparedDocument, embedded_text
+from app.indexing.prefetch import prefetched
+from app.indexing.preparing import DocumentPreparer, Survey
+from app.indexing.publisher import Publisher
+from app.indexing.results import Changes, IndexingResult
+from app.knowledge.items import KnowledgeItem
+from app.protocols import (
+    Embedder,
+    Progress,
+    ProgressListener,
+    SourceListing,
+    SourceOpener,
+    TextSplitter,
+)
+from app.web.metrics import Metrics
+
+logger = logging.getLogger(__name__)
+
+GROUP_CHUNKS = 192
+"""Chunks that are embedded and published together: enough to fill batches of equal length,
+few enough (2 s of work) that progress shows and a stop is heeded soon."""
+
+PREFETCHED_DOCUMENTS = 32
+"""Documents that are loaded and split ahead of the embedding."""
+
+PUBLISHING_AHEAD = 2
+"""Groups that may wait for the writer while the next is embedded."""
+
+
+@dataclass
+class _Run:
+    """One indexing of one item while it goes on."""
+
+    item: KnowledgeItem
+    signal: StopSignal
+    progress: ProgressListener | None
+    found: int = 0
+    changes: Changes = field(default_factory=Changes)
+    embedded: int = 0
+    survey: Survey = field(default_factory=Survey)
+    publishing: deque["Future[Changes]"] = field(default_factory=deque)
+
+    def report(self) -> None:
+        """Tell the listener how far the run is; stops the run if somebody asked for it."""
+        self.signal.check()
+        if self.progress is not None:
+            skipped = len(self.survey.skipped)
+            stored = self.changes.added + self.changes.unchanged
+            self.progress(Progress(self.found, self.survey.seen, skipped, self.embedded, stored))
+
+
+class Indexer:
+    """The pipeline. Safe from many threads; one item is worked on by one thread at a time."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        sources: SourceOpener,
+        splitter: TextSplitter,
+        embedder: Embedder,
+        publisher: Publisher,
+        metrics: Metrics,
+    ) -> None:
+        self._database = database
+        self._sources = sources
+        self._splitter = splitter
+        self._embedder = embedder
+        self._publisher = publisher
+        self._metrics = metrics
+        self._claims = ItemClaims()
+
+    def index(
+        self,
+        item: KnowledgeItem,
+        *,
+        force: bool = False,
+        progress: ProgressListener | None = None,
+    ) -> IndexingResult:
+        """Bring what is searchable of an item up to date with its source.
+
+        A source that cannot be read, or a model that fails, gives a result with `error`; what was
+        searchable stays so. Raises NotFoundError, WorkStoppedError, StorageError.
+        """
+        started = time.perf_counter()
+        with self._claims.claim(item.id) as signal:
+            run = _Run(item, signal, progress)
+            try:
+                result = self._index(run, force=force)
+            except (SourceError, EmbeddingError, ConflictError) as error:
+                result = self._fail(run, error)
+        self._metrics.observe_indexing("success" if result.success else "failure")
+        milliseconds = (time.perf_counter() - started) * 1000
+        return IndexingResult(**{**vars(result), "duration_ms": round(milliseconds, 1)})
+
+    def remove(self, item_id: int) -> bool:
+        """Take all chunks of an item out; False if it had none. Raises NotFoundError.
+
+        When this returns, no search shows them; running work on the item has stopped.
+        """
+        self._claims.stop(item_id)
+        with self._claims.claim(item_id), self._database.write() as session:
+            if not queries.item_exists(session, item_id):
+                raise NotFoundError(f"There is no knowledge item {item_id}.")
+            had_chunks = queries.clear_item(session, item_id)
+        self._publisher.settle_soon()
+        return had_chunks
+
+    def item_deleted(self, item_id: int) -> None:
+        """The item has gone from SQL: stop working on it, clean the vector index."""
+        self._claims.stop(item_id)
+        self._publisher.settle_soon()
+
+    def index_changes_noted(self) -> None:
+        """Somebody else wrote into the outbox."""
+        self._publisher.settle_soon()
+
+    # One run -------------------------------------------------------------------------------
+
+    def _index(self, run: _Run, *, force: bool) -> IndexingResult:
+        self._require_same_model(run.item.collection)
+        source = self._sources.open(run.item.uri, run.item.document_type)
+        listing = source.scan()
+        if not listing.entries:
+            raise SourceUnreadableError(_nothing_to_index(listing))
+        run.found = len(listing.entries)
+        with self._database.read() as session:
+            known = queries.known_documents(session, run.item.id)
+        preparer = DocumentPreparer(
+            item_id=run.item.id,
+            source=source,
+            listing=listing,
+            known=known,
+            splitter=self._splitter,
+            force=force,
+            signal=run.signal,
+        )
+        run.survey = preparer.survey
+        with prefetched(preparer, PREFETCHED_DOCUMENTS) as documents:
+            self._embed_and_publish(run, documents)
+        if run.survey.errors and run.item.document_type != "folder":
+            raise run.survey.errors[0]
+        return self._finish(run)
+
+    def _embed_and_publish(self, run: _Run, documents: Iterable[PreparedDocument]) -> None:
+        try:
+            for group in _groups(documents):
+                run.report()
+                self._embed(run, group)
+                run.publishing.append(self._publisher.publish(run.item.id, group))
+                if len(run.publishing) > PUBLISHING_AHEAD:
+                    run.changes += run.publishing.popleft().result()
+        finally:
+            # Also on the way out of a failure: the claim must outlast every write it covers.
+            outcomes = [future.exception() for future in run.publishing]
+        for future, error in zip(run.publishing, outcomes, strict=True):
+            if error is not None:
+                raise error
+            run.changes += future.result()
+        run.publishing.clear()
+        run.report()
+
+    def _embed(self, run: _Run, group: Sequence[PreparedDocument]) -> None:
+        """Store a vector for every chunk text that has none yet."""
+        texts = {
+            chunk.text_hash: embedded_text(chunk.chunk)
+            for document in group
+            for chunk in document.chunks
+        }
+        fingerprint = self._embedder.fingerprint
+        with self._database.read() as session:
+            missing = queries.missing_embeddings(session, list(texts), fingerprint)
+        for hashes in queries.slices(missing, GROUP_CHUNKS):
+            run.signal.check()
+            started = time.perf_counter()
+            vectors = self._embedder.embed_documents([texts[text_hash] for text_hash in hashes])
+            self._metrics.observe_embedding(len(hashes), time.perf_counter() - started)
+            # Stored at once: whatever happens next, this text is never embedded again.
+            with self._database.write() as session:
+                queries.add_embeddings(session, fingerprint, zip(hashes, vectors, strict=True))
+            run.embedded += len(hashes)
+            run.report()
+
+    def _finish(self, run: _Run) -> IndexingResult:
+        gone = run.survey.gone
+        removed = self._publisher.withdraw(gone).result() if gone else 0
+        with self._database.write() as session:
+            if not queries.item_exists(session, run.item.id):
+                raise NotFoundError(f"There is no knowledge item {run.item.id}.")
+            queries.restamp_documents(session, run.survey.restamped)
+            if not queries.has_documents(session, run.item.id):
+                raise SourceUnreadableError("No content to index")
+            content_hash, documents, chunks = queries.finish_item(session, run.item.id)
+        return IndexingResult(
+            success=True,
+            knowledge_id=run.item.id,
+            chunks_indexed=chunks,
+            content_hash=content_hash,
+            documents=documents,
+            chunks_added=run.changes.added,
+            chunks_removed=run.changes.removed + removed,
+            chunks_unchanged=chunks - run.changes.added,
+            chunks_embedded=run.embedded,
+            skipped=tuple(run.survey.skipped),
+        )
+
+    def _fail(self, run: _Run, error: AppError) -> IndexingResult:
+        logger.info("Item %d was not indexed: %s", run.item.id, error.detail)
+        with self._database.write() as session:
+            queries.fail_item(session, run.item.id, error.detail)
+        return IndexingResult(
+            success=False,
+            knowledge_id=run.item.id,
+            error=error.detail,
+            skipped=tuple(run.survey.skipped),
+        )
+
+    def _require_same_model(self, collection: str) -> None:
+        """Record the model of a new collection; refuse to mix models in an old one."""
+        embedder = self._embedder
+        with self._database.write() as session:
+            queries.add_collection(
+                session, collection, embedder.model_name, embedder.fingerprint, embedder.dimension
+            )
+            recorded = {row.name: row for row in queries.collections(session)}[collection]
+            if recorded.embedding_fingerprint != embedder.fingerprint:
+                raise ConflictError(
+                    f"The collection {collection!r} holds vectors of the model "
+                    f"{recorded.embedding_model!r}, which cannot be mixed with those of "
+                    f"{embedder.model_name!r}. Run `groundwork rebuild --embed` to embed it again."
+                )
+
+
+def _groups(documents: Iterable[PreparedDocument]) -> Iterator[list[PreparedDocument]]:
+    """Documents in order, about GROUP_CHUNKS chunks at a time."""
+    group: list[PreparedDocument] = []
+    chunks = 0
+    for document in documents:
+        group.append(document)
+        chunks += len(document.chunks)
+        if chunks >= GROUP_CHUNKS:
+            yield group
+            group, chunks = [], 0
+    if group:
+        yield group
+
+
+def _nothing_to_index(listing: SourceListing) -> str:
+    if not listing.skipped:
+        return "No content to index"
+    first = listing.skipped[0]
+    return f"No content to index; for example, {first.uri} was skipped: {first.reason}"

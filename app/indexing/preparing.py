@@ -1,0 +1,97 @@
+"""Load and split: finds out what changed at a source, and prepares just that."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from app.errors import SourceError, SourceNotFoundError, SourceUnavailableError
+from app.indexing.claims import StopSignal
+from app.indexing.documents import (
+    KnownDocument,
+    PreparedDocument,
+    document_details,
+    prepare_chunks,
+)
+from app.protocols import LoadedDocument, Skipped, Source, SourceEntry, SourceListing, TextSplitter
+
+
+@dataclass
+class Survey:
+    """What was found at the source besides the documents to store. Filled while iterating."""
+
+    skipped: list[Skipped] = field(default_factory=list)
+    errors: list[SourceError] = field(default_factory=list)
+    """Why listed documents could not be read."""
+    restamped: dict[int, str | None] = field(default_factory=dict)
+    """New stamps of documents (by row id) that were touched but say the same."""
+    gone: list[KnownDocument] = field(default_factory=list)
+    """Documents that the source no longer has."""
+    seen: int = 0
+    """Documents looked at so far."""
+
+
+class DocumentPreparer:
+    """Goes through a source's listing and yields the documents that have a new version."""
+
+    def __init__(
+        self,
+        *,
+        item_id: int,
+        source: Source,
+        listing: SourceListing,
+        known: Mapping[str, KnownDocument],
+        splitter: TextSplitter,
+        force: bool,
+        signal: StopSignal,
+    ) -> None:
+        self._item_id = item_id
+        self._source = source
+        self._listing = listing
+        self._known = known
+        self._splitter = splitter
+        self._force = force
+        self._signal = signal
+        self.survey = Survey(skipped=list(listing.skipped))
+
+    def __iter__(self) -> Iterator[PreparedDocument]:
+        """Yield new and changed documents; afterwards the survey is complete."""
+        for entry in self._listing.entries:
+            self._signal.check()
+            document = self._prepare(entry)
+            self.survey.seen += 1
+            if document is not None:
+                yield document
+        self._note_gone()
+
+    def _prepare(self, entry: SourceEntry) -> PreparedDocument | None:
+        known = self._known.get(entry.key)
+        same_splitter = known is not None and known.splitter == self._splitter.fingerprint
+        may_skip = same_splitter and not self._force
+        if known and may_skip and entry.stamp is not None and entry.stamp == known.stamp:
+            return None
+        loaded = self._read(entry, known)
+        if loaded is None:
+            return None
+        if known and may_skip and document_details(loaded) == known.details:
+            self.survey.restamped[known.id] = entry.stamp
+            return None
+        chunks = self._splitter.split_text(loaded.content)
+        prepared = prepare_chunks(self._item_id, entry.key, chunks)
+        return PreparedDocument(entry, loaded, self._splitter.fingerprint, prepared)
+
+    def _read(self, entry: SourceEntry, known: KnownDocument | None) -> LoadedDocument | None:
+        try:
+            return self._source.read(entry)
+        except SourceError as error:
+            self.survey.errors.append(error)
+            self.survey.skipped.append(Skipped(entry.uri, error.detail))
+            # What did not answer may come back; what has no text (any more) has none to find.
+            if known and not isinstance(error, SourceUnavailableError | SourceNotFoundError):
+                self.survey.gone.append(known)
+            return None
+
+    def _note_gone(self) -> None:
+        listed = {entry.key for entry in self._listing.entries}
+        hidden = tuple(self._listing.incomplete)
+        for key, document in self._known.items():
+            if key not in listed and not key.startswith(hidden):
+                self.survey.gone.append(document)

@@ -1,0 +1,213 @@
+"""The one writer: makes documents searchable, and keeps the vector index equal to SQL.
+
+A new version of documents becomes visible in four steps:
+
+1. the ids of its new chunks are committed to the outbox;
+2. the chunks go into the vector index, where no search shows them, since SQL has no such rows;
+3. one transaction swaps the rows, and leaves the chunks that went in the outbox;
+4. those leave the vector index, and the outbox row closes.
+
+An outbox row names chunks for which index and SQL may differ. Settling it is the same at any
+time and in any order: what SQL holds is put into the index, what it does not hold is taken out.
+So whatever a crash leaves is mended by settling the rows that are still there.
+"""
+
+import logging
+import queue
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from typing import TypeVar
+
+from app.database import Database
+from app.errors import AppError, UnavailableError, WorkStoppedError
+from app.indexing import queries
+from app.indexing.documents import KnownDocument, PreparedDocument
+from app.indexing.results import Changes
+from app.protocols import VectorIndex, VectorRecord
+
+logger = logging.getLogger(__name__)
+
+RETRY_SECONDS = 5.0
+"""Pause before the outbox is tried again after a failure of the storage."""
+
+Result = TypeVar("Result")
+
+
+class Publisher:
+    """Owns the writer thread; everything that changes the vector index goes through it."""
+
+    def __init__(self, database: Database, vector_index: VectorIndex, fingerprint: str) -> None:
+        self._database = database
+        self._index = vector_index
+        self._fingerprint = fingerprint
+        self._version = 0
+        self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._settling = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
+        self._closed = False
+
+    @property
+    def version(self) -> int:
+        """Changes after new chunks are in the index and before SQL shows them.
+
+        A search that finds the version changed between asking the index and asking SQL may have
+        seen neither the old nor the new version of a document, and asks again.
+        """
+        return self._version
+
+    def start(self) -> None:
+        """Settle what the last process left, then take work."""
+        self.settle_outbox()
+        self._thread.start()
+
+    def close(self) -> None:
+        """Finish what was handed in, then stop."""
+        self._closed = True
+        self._tasks.put(None)
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def publish(self, item_id: int, documents: Sequence[PreparedDocument]) -> "Future[Changes]":
+        """Store new versions of documents whose embeddings are stored already."""
+        return self._submit(lambda: self._publish(item_id, documents))
+
+    def withdraw(self, documents: Sequence[KnownDocument]) -> "Future[int]":
+        """Remove documents that their source no longer has; gives the number of chunks."""
+        return self._submit(lambda: self._withdraw(documents))
+
+    def settle_soon(self) -> None:
+        """There are rows in the outbox: settle them when there is time."""
+        if not self._settling.is_set():
+            self._settling.set()
+            self._tasks.put(self._settle_when_idle)
+
+    def settled(self) -> "Future[None]":
+        """Done once everything handed in before is done and the outbox is empty."""
+        return self._submit(self.settle_outbox)
+
+    # The writer thread ---------------------------------------------------------------------
+
+    def _submit(self, work: Callable[[], Result]) -> "Future[Result]":
+        if self._closed:
+            raise UnavailableError("The service is stopping; try again when it has restarted.")
+        future: Future[Result] = Future()
+
+        def run() -> None:
+            try:
+                result = work()
+            except BaseException as error:  # noqa: BLE001, raised again where the result is awaited
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        self._tasks.put(run)
+        return future
+
+    def _run(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            task()
+
+    def _settle_when_idle(self) -> None:
+        self._settling.clear()
+        try:
+            self.settle_outbox()
+        except AppError as error:
+            logger.warning("The outbox is tried again in %s s: %s", RETRY_SECONDS, error.detail)
+            retry = threading.Timer(RETRY_SECONDS, self.settle_soon)
+            retry.daemon = True
+            retry.start()
+
+    def _publish(self, item_id: int, documents: Sequence[PreparedDocument]) -> Changes:
+        chunks = {chunk.id: chunk for document in documents for chunk in document.chunks}
+        with self._database.write() as session:
+            if not queries.item_exists(session, item_id):
+                raise _item_deleted()
+            present = queries.present_chunks(session, list(chunks))
+            fresh = [chunk_id for chunk_id in chunks if chunk_id not in present]
+            change_id = queries.add_index_change(session, fresh)
+        try:
+            self._index.upsert(self._fresh_records(item_id, documents, set(fresh)))
+            self._version += 1
+            changes, touched = self._swap(item_id, documents, change_id)
+        except BaseException:
+            self.settle_soon()  # takes the new chunks out of the index again
+            raise
+        self._settle(change_id, touched)
+        return changes
+
+    def _swap(
+        self, item_id: int, documents: Sequence[PreparedDocument], change_id: int
+    ) -> tuple[Changes, list[str]]:
+        changes, touched = Changes(), []
+        with self._database.write() as session:
+            if not queries.item_exists(session, item_id):
+                raise _item_deleted()
+            for document in documents:
+                stored, differing = queries.store_document(session, item_id, document)
+                changes += stored
+                touched += differing
+            queries.update_index_change(session, change_id, touched)
+        return changes, touched
+
+    def _fresh_records(
+        self, item_id: int, documents: Sequence[PreparedDocument], fresh: set[str]
+    ) -> list[VectorRecord]:
+        """Index records of chunks that SQL does not hold yet; their vectors it does hold."""
+        wanted = [
+            (document, chunk)
+            for document in documents
+            for chunk in document.chunks
+            if chunk.id in fresh
+        ]
+        with self._database.read() as session:
+            hashes = list({chunk.text_hash for _, chunk in wanted})
+            vectors = queries.read_embeddings(session, hashes, self._fingerprint)
+            item = queries.item_metadata(session, item_id)
+        if item is None:
+            raise _item_deleted()
+        return [
+            VectorRecord(
+                chunk_id=chunk.id,
+                item_id=item_id,
+                vector=vectors[chunk.text_hash],
+                metadata=queries.record_metadata(
+                    **item,
+                    uri=document.loaded.source_uri,
+                    chunk_index=chunk.chunk.chunk_index,
+                    start_index=chunk.chunk.start_index,
+                ),
+            )
+            for document, chunk in wanted
+        ]
+
+    def _withdraw(self, documents: Sequence[KnownDocument]) -> int:
+        with self._database.write() as session:
+            chunk_ids = queries.delete_documents(session, [document.id for document in documents])
+            change_id = queries.add_index_change(session, chunk_ids)
+        self._settle(change_id, chunk_ids)
+        return len(chunk_ids)
+
+    # The outbox ----------------------------------------------------------------------------
+
+    def settle_outbox(self) -> None:
+        """Settle every open row. Only for the writer thread, or before it runs."""
+        while True:
+            with self._database.read() as session:
+                change = queries.oldest_index_change(session)
+            if change is None:
+                return
+            self._settle(*change)
+
+    def _settle(self, change_id: int, chunk_ids: Sequence[str]) -> None:
+        with self._database.read() as session:
+            records = queries.records_of(session, chunk_ids, self._fingerprint)
+        held = {record.chunk_id for record in records}
+        self._index.upsert(records)
+        self._index.remove([chunk_id for chunk_id in chunk_ids if chunk_id not in held])
+        with self._database.write() as session:
+            queries.close_index_change(session, change_id)
+
+
+def _item_deleted() -> WorkStoppedError:
+    return WorkStoppedError("Indexing was stopped: the item was deleted meanwhile.")

@@ -1,0 +1,411 @@
+"""All SQL of indexing."""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from app.indexing.documents import KnownDocument, PreparedChunk, PreparedDocument
+from app.indexing.results import Changes
+from app.models import (
+    ChunkRow,
+    CollectionRow,
+    DocumentRow,
+    EmbeddingRow,
+    IndexChangeRow,
+    ItemRow,
+    TagRow,
+    now,
+)
+from app.protocols import Vector, VectorRecord
+
+BATCH = 500
+"""Values in one IN list; databases limit the parameters of a statement."""
+
+Value = TypeVar("Value")
+
+VECTOR_TYPE = np.dtype("<f4")
+"""How a vector is stored: little-endian float32."""
+
+
+def slices(values: Sequence[Value], size: int = BATCH) -> Iterator[Sequence[Value]]:
+    """The values in order, at most `size` at a time."""
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
+
+
+# Documents -------------------------------------------------------------------------------------
+
+
+def known_documents(session: Session, item_id: int) -> dict[str, KnownDocument]:
+    """The documents of an item by key, without their text."""
+    row = DocumentRow
+    statement = select(
+        row.id, row.key, row.stamp, row.splitter,
+        row.content_hash, row.document_id, row.uri, row.title, row.category, row.tags,
+        row.licence, row.language, row.first_line,
+    ).where(row.item_id == item_id)  # fmt: skip
+    known = {}
+    for id_, key, stamp, splitter, *details in session.execute(statement):
+        details[5] = tuple(details[5])
+        known[key] = KnownDocument(id_, key, stamp, splitter, tuple(details))
+    return known
+
+
+def restamp_documents(session: Session, stamps: Mapping[int, str | None]) -> None:
+    """Note new stamps of documents whose content proved to be the same."""
+    for document_id, stamp in stamps.items():
+        statement = update(DocumentRow).where(DocumentRow.id == document_id)
+        session.execute(statement.values(stamp=stamp, fetched_at=now()))
+
+
+def store_document(
+    session: Session, item_id: int, document: PreparedDocument
+) -> tuple[Changes, list[str]]:
+    """Replace a document's version; returns the counts, and the chunks that went or moved."""
+    row_id = _upsert_document(session, item_id, document)
+    wanted = {
+        chunk.id: _chunk_values(item_id, row_id, document, chunk) for chunk in document.chunks
+    }
+    present = {
+        chunk_id: tuple(position)
+        for chunk_id, *position in session.execute(_chunk_positions(row_id))
+    }
+    gone = [chunk_id for chunk_id in present if chunk_id not in wanted]
+    fresh = [values for chunk_id, values in wanted.items() if chunk_id not in present]
+    moved = [
+        values
+        for chunk_id, values in wanted.items()
+        if chunk_id in present and present[chunk_id] != _position(values)
+    ]
+    for ids in slices(gone):
+        session.execute(delete(ChunkRow).where(ChunkRow.id.in_(ids)))
+    if fresh:
+        session.execute(insert(ChunkRow), fresh)
+    if moved:
+        session.execute(update(ChunkRow), moved)
+    counts = Changes(added=len(fresh), removed=len(gone), unchanged=len(wanted) - len(fresh))
+    return counts, gone + [values["id"] for values in moved]
+
+
+POSITION_FIELDS = (
+    "chunk_index", "start_index", "end_index", "start_line", "end_line", "heading_path",
+)  # fmt: skip
+
+
+def _chunk_positions(document_row_id: int) -> Select[Any]:
+    columns = [getattr(ChunkRow, name) for name in POSITION_FIELDS]
+    return select(ChunkRow.id, *columns).where(ChunkRow.document_id == document_row_id)
+
+
+def _position(values: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(values[name] for name in POSITION_FIELDS)
+
+
+def _upsert_document(session: Session, item_id: int, document: PreparedDocument) -> int:
+    loaded, moment = document.loaded, now()
+    same_key = (DocumentRow.item_id == item_id, DocumentRow.key == document.entry.key)
+    row = session.scalar(select(DocumentRow).where(*same_key))
+    if row is None:
+        row = DocumentRow(item_id=item_id, key=document.entry.key)
+        session.add(row)
+    row.document_id = loaded.document_id
+    row.uri = loaded.source_uri
+    row.title = loaded.title
+    row.category = loaded.category
+    row.tags = list(loaded.tags)
+    row.licence = loaded.licence
+    row.language = loaded.language
+    row.content_hash = loaded.content_hash
+    row.stamp = document.entry.stamp
+    row.splitter = document.splitter
+    row.first_line = loaded.first_line
+    row.fetched_at = row.indexed_at = moment
+    row.content = loaded.content
+    session.flush()
+    return row.id
+
+
+def _chunk_values(
+    item_id: int, document_row_id: int, document: PreparedDocument, prepared: PreparedChunk
+) -> dict[str, Any]:
+    chunk, lines_above = prepared.chunk, document.loaded.first_line - 1
+    return {
+        "id": prepared.id,
+        "item_id": item_id,
+        "document_id": document_row_id,
+        "chunk_index": chunk.chunk_index,
+        "start_index": chunk.start_index,
+        "end_index": chunk.end_index,
+        "start_line": chunk.start_line + lines_above,
+        "end_line": chunk.end_line + lines_above,
+        "heading_path": list(chunk.heading_path),
+        "text_hash": prepared.text_hash,
+        "content": chunk.content,
+    }
+
+
+def delete_documents(session: Session, document_row_ids: Sequence[int]) -> list[str]:
+    """Delete documents with their chunks; returns the ids of the chunks."""
+    chunk_ids: list[str] = []
+    for ids in slices(document_row_ids):
+        of_these = ChunkRow.document_id.in_(ids)
+        chunk_ids += session.scalars(select(ChunkRow.id).where(of_these))
+        session.execute(delete(ChunkRow).where(of_these))
+        session.execute(delete(DocumentRow).where(DocumentRow.id.in_(ids)))
+    return chunk_ids
+
+
+# Items -----------------------------------------------------------------------------------------
+
+
+def item_exists(session: Session, item_id: int) -> bool:
+    """Whether the item is still there."""
+    return session.scalar(select(ItemRow.id).where(ItemRow.id == item_id)) is not None
+
+
+def has_documents(session: Session, item_id: int) -> bool:
+    """Whether anything of the item is stored."""
+    statement = select(DocumentRow.id).where(DocumentRow.item_id == item_id).limit(1)
+    return session.scalar(statement) is not None
+
+
+def finish_item(session: Session, item_id: int) -> tuple[str, int, int]:
+    """Note a success; returns content hash, documents and chunks as they stand now."""
+    rows = select(DocumentRow.key, DocumentRow.content_hash).where(DocumentRow.item_id == item_id)
+    hashes = [(key, digest) for key, digest in session.execute(rows.order_by(DocumentRow.key))]
+    content_hash = _content_hash(hashes)
+    chunks = session.scalar(select(func.count()).where(ChunkRow.item_id == item_id)) or 0
+    item = session.get_one(ItemRow, item_id)
+    if item.status in ("pending", "error"):
+        item.status = "active"
+    item.content_hash, item.error = content_hash, None
+    item.indexed_at = item.last_fetched_at = now()
+    return content_hash, len(hashes), chunks
+
+
+def _content_hash(hashes: Sequence[tuple[str, str]]) -> str:
+    """One document's own hash, or the SHA-256 of all keys and hashes in order."""
+    if len(hashes) == 1:
+        return hashes[0][1]
+    return hashlib.sha256("".join(f"{k}\0{h}\n" for k, h in hashes).encode()).hexdigest()
+
+
+def fail_item(session: Session, item_id: int, error: str) -> None:
+    """Note a failure; what was searchable stays so."""
+    item = session.get(ItemRow, item_id)
+    if item is not None:
+        item.error = error
+        if item.status == "pending":
+            item.status = "error"
+
+
+def clear_item(session: Session, item_id: int) -> bool:
+    """Delete all documents of an item, which becomes `pending`; False if it had none."""
+    ids = list(session.scalars(select(DocumentRow.id).where(DocumentRow.item_id == item_id)))
+    add_index_change(session, delete_documents(session, ids))
+    item = session.get_one(ItemRow, item_id)
+    item.status = "archived" if item.status == "archived" else "pending"
+    item.content_hash = item.indexed_at = item.error = None
+    return bool(ids)
+
+
+# Collections -----------------------------------------------------------------------------------
+
+
+def collections(session: Session) -> list[CollectionRow]:
+    """All collections."""
+    return list(session.scalars(select(CollectionRow)))
+
+
+def add_collection(
+    session: Session, name: str, model: str, fingerprint: str, dimension: int
+) -> None:
+    """Record the model of a collection, unless it is recorded already."""
+    if session.get(CollectionRow, name) is None:
+        session.add(
+            CollectionRow(
+                name=name,
+                embedding_model=model,
+                embedding_fingerprint=fingerprint,
+                dimension=dimension,
+            )
+        )
+
+
+# Vectors ---------------------------------------------------------------------------------------
+
+
+def missing_embeddings(session: Session, text_hashes: Sequence[str], fingerprint: str) -> list[str]:
+    """Those of the hashes for which no vector is stored under the model, in order."""
+    stored: set[str] = set()
+    for some in slices(text_hashes):
+        found = select(EmbeddingRow.text_hash).where(
+            EmbeddingRow.text_hash.in_(some), EmbeddingRow.fingerprint == fingerprint
+        )
+        stored.update(session.scalars(found))
+    return [text_hash for text_hash in text_hashes if text_hash not in stored]
+
+
+def add_embeddings(
+    session: Session, fingerprint: str, vectors: Iterable[tuple[str, Vector]]
+) -> None:
+    """Store vectors by the hash of their text; those already there stay."""
+    rows = [
+        {
+            "text_hash": text_hash,
+            "fingerprint": fingerprint,
+            "vector": vector.astype(VECTOR_TYPE).tobytes(),
+        }
+        for text_hash, vector in vectors
+    ]
+    dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
+    session.execute(dialect.insert(EmbeddingRow).on_conflict_do_nothing(), rows)
+
+
+def read_embeddings(
+    session: Session, text_hashes: Sequence[str], fingerprint: str
+) -> dict[str, Vector]:
+    """The stored vectors by hash; unknown hashes are left out."""
+    vectors: dict[str, Vector] = {}
+    for some in slices(text_hashes):
+        found = select(EmbeddingRow.text_hash, EmbeddingRow.vector).where(
+            EmbeddingRow.text_hash.in_(some), EmbeddingRow.fingerprint == fingerprint
+        )
+        for text_hash, vector in session.execute(found):
+            vectors[text_hash] = np.frombuffer(vector, VECTOR_TYPE).astype(np.float32)
+    return vectors
+
+
+RECORD_COLUMNS: tuple[Any, ...] = (
+    ChunkRow.id,
+    ChunkRow.item_id,
+    EmbeddingRow.vector,
+    ItemRow.title,
+    DocumentRow.uri,
+    ItemRow.document_type,
+    ItemRow.category,
+    ChunkRow.chunk_index,
+    ChunkRow.start_index,
+    DocumentRow.indexed_at,
+    DocumentRow.fetched_at,
+)
+
+
+def _records(fingerprint: str) -> Select[Any]:
+    on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
+        EmbeddingRow.fingerprint == fingerprint
+    )
+    return (
+        select(*RECORD_COLUMNS)
+        .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+        .join(ItemRow, ItemRow.id == ChunkRow.item_id)
+        .join(EmbeddingRow, on_embedding)
+    )
+
+
+def records_of(session: Session, chunk_ids: Sequence[str], fingerprint: str) -> list[VectorRecord]:
+    """What the vector index should hold for these chunks; those SQL lacks are left out."""
+    records: list[VectorRecord] = []
+    for some in slices(chunk_ids):
+        rows = session.execute(_records(fingerprint).where(ChunkRow.id.in_(some))).all()
+        records += _to_records(session, rows)
+    return records
+
+
+def all_records(session: Session, fingerprint: str) -> Iterator[list[VectorRecord]]:
+    """Everything the vector index should hold, in batches, from one snapshot."""
+    result = session.execute(_records(fingerprint).execution_options(yield_per=2000))
+    for rows in result.partitions():
+        yield _to_records(session, rows)
+
+
+def _to_records(session: Session, rows: Sequence[Any]) -> list[VectorRecord]:
+    tags = item_tags(session, {row.item_id for row in rows})
+    return [
+        VectorRecord(
+            chunk_id=row.id,
+            item_id=row.item_id,
+            vector=np.frombuffer(row.vector, VECTOR_TYPE).astype(np.float32),
+            metadata=record_metadata(
+                title=row.title,
+                uri=row.uri,
+                document_type=row.document_type,
+                category=row.category,
+                tags=tags.get(row.item_id, []),
+                chunk_index=row.chunk_index,
+                start_index=row.start_index,
+                indexed_at=row.indexed_at.isoformat(),
+                fetched_at=row.fetched_at.isoformat(),
+            ),
+        )
+        for row in rows
+    ]
+
+
+def record_metadata(**fields: str | int | list[str] | None) -> dict[str, Any]:
+    """A record's metadata, without what is not known."""
+    return {name: value for name, value in fields.items() if value not in (None, [])}
+
+
+def item_metadata(session: Session, item_id: int) -> dict[str, Any] | None:
+    """The metadata that all records of an item share, fresh ones included; None: no such item."""
+    item, moment = session.get(ItemRow, item_id), now().isoformat()
+    if item is None:
+        return None
+    return {
+        "title": item.title,
+        "document_type": item.document_type,
+        "category": item.category,
+        "tags": item_tags(session, [item_id]).get(item_id, []),
+        "indexed_at": moment,
+        "fetched_at": moment,
+    }
+
+
+def item_tags(session: Session, item_ids: Iterable[int]) -> dict[int, list[str]]:
+    """The tags of items, in their order."""
+    tags: dict[int, list[str]] = {}
+    rows = select(TagRow.item_id, TagRow.tag).where(TagRow.item_id.in_(set(item_ids)))
+    for item_id, tag in session.execute(rows.order_by(TagRow.position)):
+        tags.setdefault(item_id, []).append(tag)
+    return tags
+
+
+# Outbox ----------------------------------------------------------------------------------------
+
+
+def present_chunks(session: Session, chunk_ids: Sequence[str]) -> set[str]:
+    """Those of the ids that SQL holds."""
+    present: set[str] = set()
+    for some in slices(chunk_ids):
+        present.update(session.scalars(select(ChunkRow.id).where(ChunkRow.id.in_(some))))
+    return present
+
+
+def add_index_change(session: Session, chunk_ids: Sequence[str]) -> int:
+    """Note chunks for which the vector index may differ from SQL; returns the row's id."""
+    row = IndexChangeRow(chunk_ids=list(chunk_ids))
+    session.add(row)
+    session.flush()
+    return row.id
+
+
+def update_index_change(session: Session, change_id: int, chunk_ids: Sequence[str]) -> None:
+    """Note other chunks instead."""
+    session.get_one(IndexChangeRow, change_id).chunk_ids = list(chunk_ids)
+
+
+def close_index_change(session: Session, change_id: int) -> None:
+    """The vector index agrees with SQL on these chunks again."""
+    session.execute(delete(IndexChangeRow).where(IndexChangeRow.id == change_id))
+
+
+def oldest_index_change(session: Session) -> tuple[int, list[str]] | None:
+    """The first open row of the outbox: its id and chunk ids."""
+    row = session.scalar(select(IndexChangeRow).order_by(IndexChangeRow.id).limit(1))
+    return (row.id, list(row.chunk_ids)) if row else None

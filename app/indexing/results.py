@@ -1,0 +1,57 @@
+"""What indexing answers."""
+
+from dataclasses import dataclass, replace
+
+from app.protocols import Skipped
+
+
+@dataclass(frozen=True)
+class IndexingResult:
+    """How indexing one item ended. A failure has an `error` that a person understands."""
+
+    success: bool
+    knowledge_id: int
+    chunks_indexed: int = 0
+    """Chunks of the item that are searchable now."""
+    content_hash: str = ""
+    error: str | None = None
+    documents: int = 0
+    chunks_added: int = 0
+    chunks_removed: int = 0
+    chunks_unchanged: int = 0
+    chunks_embedded: int = 0
+    """Chunks that went through the model; equal text never does so twice."""
+    skipped: tuple[Skipped, ...] = ()
+    duration_ms: float = 0.0
+
+
+@dataclass(frozen=True)
+class BulkIndexingResult:
+    """How indexing several items ended."""
+
+    success: bool
+    """Whether every item succeeded."""
+    total: int
+    succeeded: int
+    failed: int
+    chunks_indexed: int
+    duration_ms: float
+    results: tuple[IndexingResult, ...]
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Chunk counts of what was stored."""
+
+    added: int = 0
+    removed: int = 0
+    unchanged: int = 0
+
+    def __add__(self, other: "Changes") -> "Changes":
+        """Sum, field by field."""
+        return replace(
+            self,
+            added=self.added + other.added,
+            removed=self.removed + other.removed,
+            unchanged=self.unchanged + other.unchanged,
+        )

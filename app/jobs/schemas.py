@@ -1,0 +1,45 @@
+"""Jobs as JSON."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+
+
+class JobProgress(BaseModel):
+    """How far a job is."""
+
+    documents_found: int = 0
+    documents_done: int = 0
+    documents_skipped: int = 0
+    chunks_embedded: int = 0
+    chunks_total: int = 0
+
+
+class Job(BaseModel):
+    """Work that was promised: it survives a restart."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: int
+    kind: Literal["index", "index_all"]
+    arguments: dict[str, Any]
+    state: JobState
+    attempts: int = Field(description="How often the job was started.")
+    progress: JobProgress
+    result: dict[str, Any] | None = Field(
+        description="What the operation would have answered; null until the job has succeeded."
+    )
+    error: str | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class JobPage(BaseModel):
+    """One page of jobs, newest first."""
+
+    items: list[Job]
+    next_cursor: int | None = Field(description="`cursor` of the next page; null on the last.")

@@ -1,0 +1,149 @@
+"""Runs queued jobs in threads of its own, and starts over what a crash interrupted."""
+
+import logging
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from app.database import Database
+from app.errors import AppError, StorageError, WorkStoppedError
+from app.jobs import queries
+from app.jobs.records import Job, JobHandler
+from app.protocols import Progress
+
+logger = logging.getLogger(__name__)
+
+PROGRESS_SECONDS = 0.5
+"""How often progress is written down."""
+
+STORAGE_RETRY_SECONDS = 5.0
+"""Pause after the database failed."""
+
+
+class ServiceStopping(Exception):  # noqa: N818, no error: the job goes on after the restart
+    """Raised out of a running job when the service stops; the job stays `running` in SQL."""
+
+
+class JobWorker:
+    """`threads` threads that take one job after the other, oldest first."""
+
+    def __init__(
+        self, database: Database, handlers: Mapping[str, JobHandler], threads: int
+    ) -> None:
+        self._database = database
+        self._handlers = handlers
+        self._wake = threading.Condition()
+        self._woken = 0
+        self._stopping = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._run, name=f"job-worker-{number}", daemon=True)
+            for number in range(threads)
+        ]
+
+    def start(self) -> None:
+        """Queue again what the last process left, and begin."""
+        with self._database.write() as session:
+            requeued = queries.requeue_running(session)
+        if requeued:
+            logger.info("%d interrupted jobs start over", requeued)
+        for thread in self._threads:
+            thread.start()
+
+    def wake(self) -> None:
+        """There is a new job."""
+        with self._wake:
+            self._woken += 1
+            self._wake.notify_all()
+
+    def close(self) -> None:
+        """Stop running jobs between two documents and wait for the threads."""
+        self._stopping.set()
+        self.wake()
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
+
+    def drain(self) -> None:
+        """Run queued jobs in this thread until none is left."""
+        while self._run_one():
+            pass
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            seen = self._woken
+            try:
+                if self._run_one():
+                    continue
+            except StorageError as error:
+                self._wait_for_storage(error)
+                continue
+            with self._wake:
+                while self._woken == seen:
+                    self._wake.wait()
+
+    def _wait_for_storage(self, error: StorageError) -> None:
+        logger.error("The worker waits for the database: %s", error.detail)
+        self._stopping.wait(STORAGE_RETRY_SECONDS)
+
+    def _run_one(self) -> bool:
+        with self._database.write() as session:
+            job = queries.claim_job(session)
+        if job is None:
+            return False
+        try:
+            self._finish(job, *self._outcome(job))
+        except ServiceStopping:
+            logger.info("Job %d goes on after the restart", job.id)
+        return True
+
+    def _outcome(self, job: Job) -> tuple[str, dict[str, object] | None, str | None]:
+        """Run a job; gives its final state, result and error."""
+        try:
+            result = self._handlers[job.kind](job.arguments, _Listener(self, job.id))
+        except WorkStoppedError as error:
+            return "cancelled", None, error.detail
+        except AppError as error:
+            return "failed", None, error.detail
+        except ServiceStopping:
+            raise
+        except Exception:
+            logger.exception("Job %d failed unexpectedly", job.id)
+            return "failed", None, "Something went wrong on our side; the server's log says what."
+        return "succeeded", result, None
+
+    def _finish(
+        self, job: Job, state: str, result: dict[str, object] | None, error: str | None
+    ) -> None:
+        """Write the outcome down, however long the database takes to answer again."""
+        while not self._stopping.is_set():
+            try:
+                with self._database.write() as session:
+                    queries.finish_job(session, job.id, state, result, error)
+            except StorageError as storage_error:
+                self._wait_for_storage(storage_error)
+            else:
+                return
+
+    def note_progress(self, job_id: int, progress: Progress) -> None:
+        """Write progress down; raises WorkStoppedError when the job was cancelled."""
+        if self._stopping.is_set():
+            raise ServiceStopping
+        with self._database.write() as session:
+            cancelled = queries.note_progress(session, job_id, asdict(progress))
+        if cancelled:
+            raise WorkStoppedError("The job was cancelled.")
+
+
+class _Listener:
+    """A job's ProgressListener: writes not more often than every PROGRESS_SECONDS."""
+
+    def __init__(self, worker: JobWorker, job_id: int) -> None:
+        self._worker = worker
+        self._job_id = job_id
+        self._noted = 0.0
+
+    def __call__(self, progress: Progress) -> None:
+        if time.monotonic() - self._noted >= PROGRESS_SECONDS:
+            self._noted = time.monotonic()
+            self._worker.note_progress(self._job_id, progress)

@@ -1,0 +1,69 @@
+"""What a knowledge item is, apart from HTTP and SQL."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class ItemDraft:
+    """What a client may say of an item."""
+
+    title: str
+    uri: str
+    document_type: str
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    collection: str | None = None
+    """None: the service's default collection."""
+    licence: str | None = None
+    status: str | None = None
+    """None: `pending` for a new item, unchanged for an old one."""
+
+
+@dataclass(frozen=True)
+class KnowledgeItem:
+    """An item as it stands."""
+
+    id: int
+    title: str
+    uri: str
+    document_type: str
+    category: str | None
+    tags: tuple[str, ...]
+    collection: str
+    licence: str | None
+    status: str
+    content_hash: str | None
+    error: str | None
+    last_fetched_at: datetime | None
+    indexed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    chunk_count: int
+
+
+@dataclass(frozen=True)
+class ItemFilter:
+    """Which items are meant; None everywhere means all."""
+
+    status: str | None = None
+    statuses_not: tuple[str, ...] = ()
+    category: str | None = None
+    """With everything below it: `Engineering` also means `Engineering/Security`."""
+    tags: tuple[str, ...] = ()
+    tags_match: str = "any"
+    document_type: str | None = None
+    collection: str | None = None
+    ids: tuple[int, ...] | None = None
+    text: str | None = None
+    """Found in title or uri, whatever the case."""
+
+
+@dataclass(frozen=True)
+class ItemPage:
+    """A page of items."""
+
+    items: tuple[KnowledgeItem, ...]
+    next_cursor: str | None
+    total: int
+    """How many items the filter means, on all pages."""

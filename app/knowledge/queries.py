@@ -1,0 +1,202 @@
+"""All SQL about knowledge items."""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, func, insert, or_, select, tuple_
+from sqlalchemy.orm import Session
+
+from app.knowledge.items import ItemDraft, ItemFilter, KnowledgeItem
+from app.models import ChunkRow, IndexChangeRow, ItemRow, TagRow, now
+from app.web.pagination import Cursor
+
+SORT_COLUMNS: dict[str, Any] = {
+    "id": ItemRow.id,
+    "title": ItemRow.title,
+    "created_at": ItemRow.created_at,
+    "updated_at": ItemRow.updated_at,
+}
+CHANGE_BATCH = 1000
+"""Chunk ids in one row of the outbox."""
+
+
+def filter_conditions(wanted: ItemFilter) -> list[ColumnElement[bool]]:
+    """The filter as SQL conditions on `knowledge_items`."""
+    conditions: list[ColumnElement[bool]] = []
+    if wanted.status is not None:
+        conditions.append(ItemRow.status == wanted.status)
+    if wanted.statuses_not:
+        conditions.append(ItemRow.status.not_in(wanted.statuses_not))
+    if wanted.category is not None:
+        below = ItemRow.category.startswith(wanted.category + "/", autoescape=True)
+        conditions.append(or_(ItemRow.category == wanted.category, below))
+    if wanted.tags:
+        conditions.append(_tagged(wanted.tags, every=wanted.tags_match == "all"))
+    if wanted.document_type is not None:
+        conditions.append(ItemRow.document_type == wanted.document_type)
+    if wanted.collection is not None:
+        conditions.append(ItemRow.collection == wanted.collection)
+    if wanted.ids is not None:
+        conditions.append(ItemRow.id.in_(wanted.ids))
+    if wanted.text is not None:
+        in_title = ItemRow.title.icontains(wanted.text, autoescape=True)
+        conditions.append(or_(in_title, ItemRow.uri.icontains(wanted.text, autoescape=True)))
+    return conditions
+
+
+def _tagged(tags: Sequence[str], *, every: bool) -> ColumnElement[bool]:
+    distinct = set(tags)
+    matching = select(TagRow.item_id).where(TagRow.tag.in_(distinct))
+    if every:
+        matching = matching.group_by(TagRow.item_id).having(func.count() == len(distinct))
+    return ItemRow.id.in_(matching)
+
+
+def count_items(session: Session, wanted: ItemFilter) -> int:
+    """How many items the filter means."""
+    statement = select(func.count()).select_from(ItemRow).where(*filter_conditions(wanted))
+    return session.scalar(statement) or 0
+
+
+def list_item_ids(session: Session, wanted: ItemFilter) -> list[int]:
+    """The ids of the items that the filter means, oldest first."""
+    statement = select(ItemRow.id).where(*filter_conditions(wanted)).order_by(ItemRow.id)
+    return list(session.scalars(statement))
+
+
+def list_items(
+    session: Session, wanted: ItemFilter, sort: str, limit: int, cursor: str | None
+) -> tuple[list[KnowledgeItem], str | None]:
+    """One page of items and the cursor of the next, or None on the last page."""
+    name, descending = sort.removeprefix("-"), sort.startswith("-")
+    column = SORT_COLUMNS[name]
+    statement = select(ItemRow).where(*filter_conditions(wanted))
+    if cursor is not None:
+        after = Cursor.decode(cursor, sort)
+        place = tuple_(column, ItemRow.id)
+        seen = tuple_(_bound_value(name, after), after.row_id)
+        statement = statement.where(place < seen if descending else place > seen)
+    order = (column.desc(), ItemRow.id.desc()) if descending else (column.asc(), ItemRow.id.asc())
+    rows = list(session.scalars(statement.order_by(*order).limit(limit + 1)))
+    more = len(rows) > limit
+    items = _with_tags_and_counts(session, rows[:limit])
+    next_cursor = None
+    if more:
+        last = rows[limit - 1]
+        next_cursor = Cursor(sort, _sort_value(last, name), last.id).encode()
+    return items, next_cursor
+
+
+def _sort_value(row: ItemRow, name: str) -> str | int:
+    value = getattr(row, name)
+    return value if isinstance(value, str | int) else str(value.isoformat())
+
+
+def _bound_value(name: str, cursor: Cursor) -> str | int | datetime:
+    """The cursor's value as the sort column wants it."""
+    kind = {"id": int, "title": str}.get(name, datetime)
+    if kind is datetime and isinstance(cursor.value, str):
+        with suppress(ValueError):
+            return datetime.fromisoformat(cursor.value)
+    elif isinstance(cursor.value, kind):
+        return cursor.value
+    raise Cursor.refusal()
+
+
+def get_item(session: Session, item_id: int) -> KnowledgeItem | None:
+    """One item, or None."""
+    row = session.get(ItemRow, item_id)
+    return _with_tags_and_counts(session, [row])[0] if row else None
+
+
+def _with_tags_and_counts(session: Session, rows: Sequence[ItemRow]) -> list[KnowledgeItem]:
+    ids = [row.id for row in rows]
+    tags: dict[int, list[str]] = {}
+    tag_rows = select(TagRow).where(TagRow.item_id.in_(ids)).order_by(TagRow.position)
+    for tag in session.scalars(tag_rows):
+        tags.setdefault(tag.item_id, []).append(tag.tag)
+    grouped = select(ChunkRow.item_id, func.count()).where(ChunkRow.item_id.in_(ids))
+    counts = {row[0]: row[1] for row in session.execute(grouped.group_by(ChunkRow.item_id))}
+    return [_item(row, tags.get(row.id, []), counts.get(row.id, 0)) for row in rows]
+
+
+def _item(row: ItemRow, tags: Iterable[str], chunk_count: int) -> KnowledgeItem:
+    return KnowledgeItem(
+        id=row.id,
+        title=row.title,
+        uri=row.uri,
+        document_type=row.document_type,
+        category=row.category,
+        tags=tuple(tags),
+        collection=row.collection,
+        licence=row.licence,
+        status=row.status,
+        content_hash=row.content_hash,
+        error=row.error,
+        last_fetched_at=row.last_fetched_at,
+        indexed_at=row.indexed_at,
+        created_at=row.created_at,
+        updated_at=row.updated_at,
+        chunk_count=chunk_count,
+    )
+
+
+def add_item(
+    session: Session, draft: ItemDraft, default_collection: str, item_id: int | None = None
+) -> int:
+    """Insert an item, under a new id unless one is given; returns its id."""
+    row = ItemRow(
+        id=item_id,
+        title=draft.title,
+        uri=draft.uri,
+        document_type=draft.document_type,
+        category=draft.category,
+        collection=draft.collection or default_collection,
+        licence=draft.licence,
+        status=draft.status or "pending",
+    )
+    session.add(row)
+    session.flush()
+    _set_tags(session, row.id, draft.tags)
+    return row.id
+
+
+def update_item(session: Session, item_id: int, changes: dict[str, Any]) -> bool:
+    """Change the given fields (`tags` among them); False when there is no such item."""
+    row = session.get(ItemRow, item_id)
+    if row is None:
+        return False
+    changes = dict(changes)
+    tags = changes.pop("tags", None)
+    if tags is not None:
+        session.execute(delete(TagRow).where(TagRow.item_id == item_id))
+        _set_tags(session, item_id, tags)
+    for name, value in changes.items():
+        setattr(row, name, value)
+    row.updated_at = now()
+    return True
+
+
+def _set_tags(session: Session, item_id: int, tags: Sequence[str]) -> None:
+    rows = [{"item_id": item_id, "tag": tag, "position": place} for place, tag in enumerate(tags)]
+    if rows:
+        session.execute(insert(TagRow), rows)
+
+
+def delete_item(session: Session, item_id: int) -> bool:
+    """Delete an item with all that was made of it; False when there is no such item."""
+    if session.get(ItemRow, item_id) is None:
+        return False
+    note_index_changes(session, item_id)
+    session.execute(delete(ItemRow).where(ItemRow.id == item_id))
+    return True
+
+
+def note_index_changes(session: Session, item_id: int) -> None:
+    """Put all chunks of an item into the outbox: the vector index must look at them again."""
+    ids = list(session.scalars(select(ChunkRow.id).where(ChunkRow.item_id == item_id)))
+    for start in range(0, len(ids), CHANGE_BATCH):
+        session.add(IndexChangeRow(chunk_ids=ids[start : start + CHANGE_BATCH]))
+    session.flush()

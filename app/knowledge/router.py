@@ -1,0 +1,115 @@
+"""`/knowledge`: create, list, read, change and delete knowledge items."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+
+from app.knowledge import schemas
+from app.knowledge.items import ItemFilter
+from app.knowledge.service import KnowledgeService
+from app.web.problems import located, problem_responses
+
+router = APIRouter(prefix="/knowledge", tags=["knowledge"])
+
+ItemId = Annotated[int, Path(ge=1, le=2**63 - 1, description="Id of the knowledge item.")]
+
+
+def get_knowledge_service(request: Request) -> KnowledgeService:
+    """The process's knowledge service."""
+    service = request.app.state.container.knowledge
+    assert isinstance(service, KnowledgeService)  # noqa: S101, the container is ours
+    return service
+
+
+ServiceDep = Annotated[KnowledgeService, Depends(get_knowledge_service)]
+
+
+@router.post(
+    "",
+    status_code=201,
+    operation_id="create_knowledge",
+    responses=located(201) | problem_responses(413, 422, 507),
+)
+def create_knowledge(
+    item: schemas.ItemCreate, service: ServiceDep, response: Response
+) -> schemas.Item:
+    """Add a knowledge item. Index it next: `POST /rag/index/{id}`."""
+    created = service.create(item.draft())
+    response.headers["Location"] = f"/api/v1/knowledge/{created.id}"
+    return schemas.Item.model_validate(created)
+
+
+@router.get(
+    "",
+    operation_id="list_knowledge",
+    responses=problem_responses(422),
+)
+def list_knowledge(
+    service: ServiceDep,
+    status: schemas.Status | None = None,
+    category: Annotated[
+        str | None, Query(max_length=500, description="With everything below it.")
+    ] = None,
+    tag: Annotated[
+        list[str] | None, Query(max_length=100, description="Any of these; may be repeated.")
+    ] = None,
+    document_type: schemas.DocumentType | None = None,
+    collection: Annotated[str | None, Query(max_length=500)] = None,
+    q: Annotated[str | None, Query(max_length=500, description="In title or uri.")] = None,
+    sort: Annotated[schemas.Sort, Query(description="`-` in front: descending.")] = "id",
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    cursor: Annotated[
+        str | None, Query(max_length=4096, description="`next_cursor` of the page before.")
+    ] = None,
+) -> schemas.ItemPage:
+    """List knowledge items, a page at a time."""
+    wanted = ItemFilter(
+        status=status,
+        category=schemas.normalise_category(category),
+        tags=tuple(tag or ()),
+        document_type=document_type,
+        collection=collection,
+        text=q or None,
+    )
+    return schemas.ItemPage.model_validate(service.list(wanted, sort, limit, cursor))
+
+
+@router.get("/{knowledge_id}", operation_id="get_knowledge", responses=problem_responses(404, 422))
+def get_knowledge(knowledge_id: ItemId, service: ServiceDep) -> schemas.Item:
+    """Read one knowledge item."""
+    return schemas.Item.model_validate(service.get(knowledge_id))
+
+
+@router.patch(
+    "/{knowledge_id}",
+    operation_id="update_knowledge",
+    responses=problem_responses(404, 413, 422, 507),
+)
+def update_knowledge(
+    knowledge_id: ItemId, changes: schemas.ItemUpdate, service: ServiceDep
+) -> schemas.Item:
+    """Change some fields of a knowledge item; what is left out stays as it is."""
+    return schemas.Item.model_validate(service.update(knowledge_id, changes.changes()))
+
+
+@router.put(
+    "/{knowledge_id}",
+    operation_id="replace_knowledge",
+    responses=problem_responses(404, 413, 422, 507),
+)
+def replace_knowledge(
+    knowledge_id: ItemId, item: schemas.ItemCreate, service: ServiceDep
+) -> schemas.Item:
+    """Give a knowledge item a whole new state; what is left out gets its default."""
+    return schemas.Item.model_validate(service.replace(knowledge_id, item.draft()))
+
+
+@router.delete(
+    "/{knowledge_id}",
+    status_code=204,
+    operation_id="delete_knowledge",
+    responses=problem_responses(404, 422, 507),
+)
+def delete_knowledge(knowledge_id: ItemId, service: ServiceDep) -> None:
+    """Delete a knowledge item and everything indexed from it. No search shows it afterwards."""
+    service.delete(knowledge_id)

@@ -1,0 +1,241 @@
+"""Knowledge items as JSON: what is accepted and what is answered."""
+
+import re
+from datetime import datetime
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    model_validator,
+)
+
+from app.knowledge.items import ItemDraft
+
+DocumentType = Literal["markdown", "website", "folder"]
+Status = Literal["pending", "active", "error", "archived"]
+SettableStatus = Literal["pending", "active", "archived"]
+Sort = Literal[
+    "id", "-id", "title", "-title", "created_at", "-created_at", "updated_at", "-updated_at"
+]
+
+MOST_TAGS = 100
+READ_ONLY = frozenset(
+    {
+        "id",
+        "content_hash",
+        "last_fetched_at",
+        "indexed_at",
+        "created_at",
+        "updated_at",
+        "chunk_count",
+        "error",
+    }
+)
+"""Answered, and ignored when handed back: a client may GET an item, change it and PUT it."""
+
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
+URI_PATTERN = (
+    r"^(([fF][iI][lL][eE]|[hH][tT][tT][pP][sS]?)://)?"
+    r"([^\u0000-\u0020\u007f-\u00a0:]|[^\u0000-\u0020\u007f-\u00a0:][^\u0000-\u001f\u007f:]*"
+    r"[^\u0000-\u0020\u007f-\u00a0:])$"
+)
+"""A subset of what is accepted, for clients that make addresses up: no second colon."""
+
+URI_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(//)?")
+
+
+def _one_line(value: str) -> str:
+    if CONTROL_CHARACTERS.search(value):
+        raise ValueError("must not contain control characters")
+    return value
+
+
+def _not_blank(value: str) -> str:
+    value = value.strip()
+    if not value:
+        raise ValueError("must not be empty")
+    return value
+
+
+def _supported_uri(value: str) -> str:
+    scheme = URI_SCHEME.match(value)
+    if scheme and scheme[2] and scheme[1].lower() not in ("file", "http", "https"):
+        raise ValueError("must be a path, a file:// address or an http(s):// address")
+    return value
+
+
+def normalise_category(value: str | None) -> str | None:
+    """`/Engineering//Security/` is written `Engineering/Security`; nothing is None."""
+    parts = [part.strip() for part in (value or "").split("/")]
+    return "/".join(part for part in parts if part) or None
+
+
+def _split_tags(value: Any) -> Any:
+    return value.split(",") if isinstance(value, str) else value
+
+
+def _tidy_tags(tags: list[str]) -> list[str]:
+    return list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+
+
+ONE_LINE_PATTERN = r"^[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f-\u00a0][^\u0000-\u001f\u007f]*$"
+"""The rule of `_one_line` and `_not_blank`, for clients that check before they send."""
+
+OneLine = Annotated[str, AfterValidator(_one_line), AfterValidator(_not_blank)]
+
+Title = Annotated[
+    OneLine,
+    Field(
+        min_length=1,
+        max_length=500,
+        examples=["FastAPI documentation"],
+        json_schema_extra={"pattern": ONE_LINE_PATTERN},
+    ),
+]
+Uri = Annotated[
+    OneLine,
+    AfterValidator(_supported_uri),
+    Field(
+        min_length=1,
+        max_length=4096,
+        description="A path, a file:// address or an http(s):// address.",
+        examples=["/srv/docs"],
+        json_schema_extra={"pattern": URI_PATTERN},
+    ),
+]
+Category = Annotated[
+    str | None,
+    AfterValidator(lambda value: _one_line(value) if value else value),
+    AfterValidator(normalise_category),
+    Field(
+        max_length=500,
+        description="`/` makes a hierarchy: a search for `Engineering` finds "
+        "`Engineering/Security` too.",
+        examples=["Engineering/Security"],
+    ),
+]
+Tag = Annotated[str, Field(max_length=200), AfterValidator(_one_line)]
+Tags = Annotated[
+    list[Tag],
+    BeforeValidator(_split_tags, json_schema_input_type=list[Tag] | str),
+    AfterValidator(_tidy_tags),
+    Field(
+        max_length=MOST_TAGS,
+        description="A list, or one string with commas; answered as a list.",
+        examples=[["docker", "production"]],
+    ),
+]
+Licence = Annotated[
+    str | None,
+    Field(
+        max_length=200,
+        pattern=r"^[A-Za-z0-9.+\-:() ]+$",
+        description="SPDX licence identifier or expression.",
+        examples=["Apache-2.0"],
+    ),
+]
+Collection = Annotated[
+    str,
+    Field(min_length=1, max_length=500, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
+]
+
+
+class ItemFields(BaseModel):
+    """Common to the bodies that a client sends: unknown fields are refused, read-only ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_read_only_fields(cls, data: Any) -> Any:
+        if isinstance(data, dict):
+            return {name: value for name, value in data.items() if name not in READ_ONLY}
+        return data
+
+    @model_validator(mode="after")
+    def _type_suits_uri(self) -> Self:
+        document_type = getattr(self, "document_type", None)
+        uri = getattr(self, "uri", None)
+        if document_type and uri:
+            remote = uri.lower().startswith(("http://", "https://"))
+            if document_type == "website" and not remote:
+                raise ValueError("a website's uri starts with http:// or https://")
+            if document_type == "folder" and remote:
+                raise ValueError("a folder's uri is a path or a file:// address")
+        return self
+
+
+class ItemCreate(ItemFields):
+    """A new knowledge item, or (PUT) the whole new state of one."""
+
+    title: Title
+    uri: Uri
+    document_type: DocumentType
+    category: Category = None
+    tags: Tags = Field(default_factory=list)
+    collection: Collection | None = Field(None, description="Default: `knowledge_base`.")
+    licence: Licence = None
+    status: SettableStatus | None = Field(
+        None, description="`archived` items are never searched. `error` is set by the service."
+    )
+
+    def draft(self) -> ItemDraft:
+        """As the service takes it."""
+        return ItemDraft(**{**self.model_dump(), "tags": tuple(self.tags)})
+
+
+class ItemUpdate(ItemFields):
+    """The fields to change; what is left out stays as it is."""
+
+    title: Title = Field(default="")
+    uri: Uri = Field(default="")
+    document_type: DocumentType = Field(default="markdown")
+    category: Category = None
+    tags: Tags = Field(default_factory=list)
+    collection: Collection = Field(default="")
+    licence: Licence = None
+    status: SettableStatus = Field(default="pending")
+
+    def changes(self) -> dict[str, Any]:
+        """Just the fields that were given."""
+        changes = self.model_dump(exclude_unset=True)
+        if "tags" in changes:
+            changes["tags"] = tuple(changes["tags"])
+        return changes
+
+
+class Item(BaseModel):
+    """A knowledge item."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    id: int
+    title: str
+    uri: str
+    document_type: DocumentType
+    category: str | None
+    tags: list[str]
+    collection: str
+    licence: str | None
+    status: Status
+    content_hash: str | None = Field(description="SHA-256 of what was indexed last.")
+    last_fetched_at: datetime | None
+    indexed_at: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    chunk_count: int
+    error: str | None = Field(description="Why the last indexing failed; null after a success.")
+
+
+class ItemPage(BaseModel):
+    """One page of knowledge items."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    items: list[Item]
+    next_cursor: str | None = Field(description="`cursor` of the next page; null on the last.")
+    total: int = Field(description="Items on all pages.")

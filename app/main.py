@@ -1,0 +1,127 @@
+"""The HTTP application: `create_app(settings, container=None)`."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+import anyio.to_thread
+from fastapi import APIRouter, FastAPI
+from fastapi.middleware.cors import CORSMiddleware
+from fastapi.openapi.utils import get_openapi
+from starlette.middleware import Middleware
+
+from app.container import Container
+from app.jobs.router import router as jobs_router
+from app.knowledge.router import router as knowledge_router
+from app.rag.router import router as rag_router
+from app.rag.service import set_rag_service
+from app.settings import Settings
+from app.web.health import router as health_router
+from app.web.metrics import Metrics
+from app.web.middleware import BodyLimit, OriginGuard, PathAliases, RequestMeasures
+from app.web.problems import Problem, install_problem_handlers
+
+logger = logging.getLogger(__name__)
+
+DESCRIPTION = """\
+Hand it documents, folders and web sites; ask where something is said; get the lines.
+
+1. `POST /api/v1/knowledge` adds an item (what, and where it lies).
+2. `POST /api/v1/rag/index/{id}` reads, splits and embeds it.
+3. `POST /api/v1/rag/search` finds the passages that answer a question, each with its citation.
+
+Errors are `application/problem+json` (RFC 9457).
+"""
+
+
+def create_app(settings: Settings | None = None, container: Container | None = None) -> FastAPI:
+    """Make the application.
+
+    Without a container, one is opened from the settings when the server starts and closed when
+    it stops. A container that is given belongs to the caller, who has started it.
+    """
+    settings = settings or (container.settings if container else Settings())
+    metrics = container.metrics if container else Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        if container is not None:
+            yield
+            return
+        opened = await anyio.to_thread.run_sync(lambda: Container.open(settings, metrics=metrics))
+        app.state.container = opened
+        set_rag_service(opened.rag)
+        try:
+            yield
+        finally:
+            set_rag_service(None)
+            await anyio.to_thread.run_sync(opened.close)
+
+    app = FastAPI(
+        title="Groundwork",
+        version=version("groundwork"),
+        description=DESCRIPTION,
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        lifespan=lifespan,
+        middleware=_middleware(settings, metrics),
+        redirect_slashes=False,
+    )
+    if container is not None:
+        app.state.container = container
+    api = APIRouter(prefix="/api/v1")
+    for router in (knowledge_router, rag_router, jobs_router):
+        api.include_router(router)
+    app.include_router(api)
+    app.include_router(health_router)
+    install_problem_handlers(app)
+    _describe_problems(app)
+    return app
+
+
+def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
+    """From the outside in."""
+    layers = [
+        Middleware(RequestMeasures, metrics=metrics),
+        Middleware(
+            OriginGuard,
+            allowed_hosts=[*settings.allowed_hosts, settings.host],
+            allowed_origins=settings.cors_allow_origins,
+        ),
+    ]
+    if settings.cors_allow_origins:
+        layers.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=settings.cors_allow_origins,
+                allow_methods=["*"],
+                allow_headers=["*"],
+                expose_headers=["Location", "Retry-After"],
+            )
+        )
+    layers += [Middleware(BodyLimit, max_bytes=settings.max_request_bytes), Middleware(PathAliases)]
+    return layers
+
+
+def _describe_problems(app: FastAPI) -> None:
+    """Put our error body into the OpenAPI schema in place of FastAPI's own."""
+
+    def openapi() -> dict[str, object]:
+        if app.openapi_schema is None:
+            document = get_openapi(
+                title=app.title,
+                version=app.version,
+                description=app.description,
+                license_info=app.license_info,
+                routes=app.routes,
+            )
+            schemas = document["components"]["schemas"]
+            problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            schemas.update(problem.pop("$defs"))
+            schemas["Problem"] = problem
+            for name in ("HTTPValidationError", "ValidationError"):
+                schemas.pop(name, None)
+            app.openapi_schema = document
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # the way FastAPI documents it

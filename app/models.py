@@ -1,0 +1,220 @@
+"""The tables. SQL is the truth; every index is a cache of what stands here."""
+
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    CheckConstraint,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+ITEM_STATUSES = ("pending", "active", "error", "archived")
+JOB_STATES = ("queued", "running", "succeeded", "failed", "cancelled")
+
+
+class UTCDateTime(TypeDecorator[datetime]):
+    """A point in time: stored in UTC, always read back with its time zone."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002, the signature is SQLAlchemy's
+        """Turn any time zone into UTC; SQLite stores no zone at all."""
+        return value.astimezone(UTC) if value else None
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002, the signature is SQLAlchemy's
+        """Give the zone back that SQLite forgot."""
+        return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value
+
+
+RowId = BigInteger().with_variant(Integer, "sqlite")
+"""SQLite counts up only columns of the very type INTEGER."""
+
+
+def now() -> datetime:
+    """The present moment, in UTC."""
+    return datetime.now(UTC)
+
+
+class Base(DeclarativeBase):
+    """Declarative base; constraint names are fixed so that migrations can name them."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(column_0_N_label)s",
+            "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+            "ck": "ck_%(table_name)s_%(constraint_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map: ClassVar[dict[Any, Any]] = {datetime: UTCDateTime}
+
+
+class CollectionRow(Base):
+    """A named set of items whose vectors share one space."""
+
+    __tablename__ = "collections"
+
+    name: Mapped[str] = mapped_column(String(512), primary_key=True)
+    embedding_model: Mapped[str] = mapped_column(String(512))
+    embedding_fingerprint: Mapped[str] = mapped_column(String(16))
+    dimension: Mapped[int]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class ItemRow(Base):
+    """A knowledge item: something a person told us to know."""
+
+    __tablename__ = "knowledge_items"
+    __table_args__ = (
+        CheckConstraint(f"status IN {ITEM_STATUSES}", name="status"),
+        Index("ix_knowledge_items_created_at_id", "created_at", "id"),
+        {"sqlite_autoincrement": True},  # the id of a deleted item never comes back
+    )
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    title: Mapped[str] = mapped_column(String(500))
+    uri: Mapped[str] = mapped_column(Text)
+    document_type: Mapped[str] = mapped_column(String(32))
+    category: Mapped[str | None] = mapped_column(String(500), index=True)
+    collection: Mapped[str] = mapped_column(String(512), index=True)
+    licence: Mapped[str | None] = mapped_column(String(200))
+    status: Mapped[str] = mapped_column(String(16), default="pending", index=True)
+    content_hash: Mapped[str | None] = mapped_column(String(64))
+    error: Mapped[str | None] = mapped_column(Text)
+    last_fetched_at: Mapped[datetime | None]
+    indexed_at: Mapped[datetime | None]
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    updated_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class TagRow(Base):
+    """A tag of an item; `position` keeps the order in which the tags were given."""
+
+    __tablename__ = "item_tags"
+
+    item_id: Mapped[int] = mapped_column(
+        ForeignKey("knowledge_items.id", ondelete="CASCADE"), primary_key=True
+    )
+    tag: Mapped[str] = mapped_column(String(200), primary_key=True, index=True)
+    position: Mapped[int]
+
+
+class DocumentRow(Base):
+    """One file or page of an item, as it was last read."""
+
+    __tablename__ = "documents"
+    __table_args__ = (
+        Index("uq_documents_item_id_key", "item_id", "key", unique=True),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    item_id: Mapped[int] = mapped_column(ForeignKey("knowledge_items.id", ondelete="CASCADE"))
+    key: Mapped[str] = mapped_column(Text)
+    """Unique within the item and stable: relative path or address."""
+    document_id: Mapped[str] = mapped_column(Text)
+    """What the document calls itself: from frontmatter, else the key."""
+    uri: Mapped[str] = mapped_column(Text)
+    title: Mapped[str | None] = mapped_column(Text)
+    category: Mapped[str | None] = mapped_column(String(500))
+    tags: Mapped[list[str]] = mapped_column(JSON)
+    licence: Mapped[str | None] = mapped_column(String(200))
+    language: Mapped[str | None] = mapped_column(String(64))
+    content_hash: Mapped[str] = mapped_column(String(64))
+    stamp: Mapped[str | None] = mapped_column(String(200))
+    splitter: Mapped[str] = mapped_column(String(100))
+    """Fingerprint of the splitter that made the chunks."""
+    first_line: Mapped[int]
+    """1-based line of the source at which the content starts."""
+    fetched_at: Mapped[datetime]
+    indexed_at: Mapped[datetime]
+    content: Mapped[str] = mapped_column(Text)
+    """Last column: SQLite then reads the others without touching the text."""
+
+
+class ChunkRow(Base):
+    """A stretch of a document: `document.content[start_index:end_index] == content`."""
+
+    __tablename__ = "chunks"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+    item_id: Mapped[int] = mapped_column(
+        ForeignKey("knowledge_items.id", ondelete="CASCADE"), index=True
+    )
+    document_id: Mapped[int] = mapped_column(
+        ForeignKey("documents.id", ondelete="CASCADE"), index=True
+    )
+    chunk_index: Mapped[int]
+    start_index: Mapped[int]
+    end_index: Mapped[int]
+    start_line: Mapped[int]
+    end_line: Mapped[int]
+    heading_path: Mapped[list[str]] = mapped_column(JSON)
+    text_hash: Mapped[str] = mapped_column(String(64), index=True)
+    """SHA-256 of the text that was embedded: the key into `embeddings`."""
+    content: Mapped[str] = mapped_column(Text)
+
+
+class EmbeddingRow(Base):
+    """A vector, kept by what was embedded and under which model: equal text is embedded once."""
+
+    __tablename__ = "embeddings"
+
+    text_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
+    fingerprint: Mapped[str] = mapped_column(String(16), primary_key=True)
+    vector: Mapped[bytes] = mapped_column(LargeBinary)
+    """Little-endian float32."""
+
+
+class IndexChangeRow(Base):
+    """Outbox: chunks for which the vector index may differ from SQL until this row is gone."""
+
+    __tablename__ = "index_changes"
+    __table_args__ = ({"sqlite_autoincrement": True},)
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    chunk_ids: Mapped[list[str]] = mapped_column(JSON)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class JobRow(Base):
+    """Work that was promised and outlives the request and the process.
+
+    queued ──► running ──► succeeded
+      │          ├───────► failed
+      └──────────┴───────► cancelled      (a restart turns running into queued)
+    """
+
+    __tablename__ = "jobs"
+    __table_args__ = (
+        CheckConstraint(f"state IN {JOB_STATES}", name="state"),
+        Index("ix_jobs_state_id", "state", "id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    kind: Mapped[str] = mapped_column(String(32))
+    arguments: Mapped[dict[str, Any]] = mapped_column(JSON)
+    state: Mapped[str] = mapped_column(String(16), default="queued")
+    attempts: Mapped[int] = mapped_column(default=0)
+    cancel_requested: Mapped[bool] = mapped_column(default=False)
+    progress: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
+    result: Mapped[dict[str, Any] | None] = mapped_column(JSON)
+    error: Mapped[str | None] = mapped_column(Text)
+    created_at: Mapped[datetime] = mapped_column(default=now)
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]

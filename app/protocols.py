@@ -1,0 +1,272 @@
+"""All seams on one page: what the service needs, whoever provides it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float32]
+"""A unit-length float32 vector of shape (dimension,)."""
+
+Vectors = npt.NDArray[np.float32]
+"""Unit-length float32 vectors of shape (n, dimension)."""
+
+
+# Loading ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LoadedDocument:
+    """One document as text, with what its source says about it."""
+
+    content: str
+    document_id: str
+    """Unique within its source: from frontmatter, else the relative path or the address."""
+    content_hash: str
+    """SHA-256 of the content in UTF-8, in hex."""
+    source_uri: str
+    title: str | None = None
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    licence: str | None = None
+    """SPDX identifier or expression."""
+    language: str | None = None
+    warnings: tuple[str, ...] = ()
+    first_line: int = 1
+    """1-based line of the source at which `content` starts."""
+
+
+@dataclass(frozen=True)
+class SourceEntry:
+    """A document that a source offers, before it is read."""
+
+    key: str
+    """Unique within the source and stable between listings: relative path or address."""
+    uri: str
+    """Where a person finds it: an absolute path or an address."""
+    stamp: str | None = None
+    """Changes whenever the bytes may have changed (size and times); None: unknown, always read."""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Something a source holds that was not taken in, and why."""
+
+    uri: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class SourceListing:
+    """What a source offers now."""
+
+    entries: tuple[SourceEntry, ...]
+    skipped: tuple[Skipped, ...] = ()
+    incomplete: tuple[str, ...] = ()
+    """Prefixes of keys that could not be listed now: what is known below them is not gone."""
+
+
+class Source(Protocol):
+    """What an item's `uri` points to. Errors are the SourceError family."""
+
+    def scan(self) -> SourceListing:
+        """List the documents without reading them."""
+        ...
+
+    def read(self, entry: SourceEntry) -> LoadedDocument:
+        """Read one listed document."""
+        ...
+
+
+class SourceOpener(Protocol):
+    """Finds the right kind of source for a `uri`."""
+
+    def open(self, uri: str, document_type: str) -> Source:
+        """Open a source; raises SourceError when the guards refuse it."""
+        ...
+
+
+# Splitting -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TextChunk:
+    """A stretch of a document: `document[start_index:end_index] == content`."""
+
+    content: str
+    start_index: int
+    end_index: int
+    chunk_index: int
+    start_line: int
+    """1-based line of the first character."""
+    end_line: int
+    """1-based line of the last character."""
+    heading_path: tuple[str, ...] = ()
+    """The headings above the chunk, outermost first."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+class TokenMeter(Protocol):
+    """Measures text in the tokens of the embedding model."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of text that the model reads (its special tokens already taken off)."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Tokens of the text, special tokens not counted."""
+        ...
+
+    def spans(self, text: str) -> npt.NDArray[np.int64]:
+        """Character spans of the text's tokens in order, shape (n, 2)."""
+        ...
+
+
+class TextSplitter(Protocol):
+    """Cuts a document into chunks that cover it."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the same text would be cut differently."""
+        ...
+
+    def split_text(
+        self, content: str, metadata: Mapping[str, Any] | None = None
+    ) -> list[TextChunk]:
+        """Cut the text; the metadata is handed on to every chunk."""
+        ...
+
+
+# Embedding -------------------------------------------------------------------------------------
+
+
+class Embedder(Protocol):
+    """Turns text into vectors. Safe to call from many threads. Failures raise EmbeddingError."""
+
+    @property
+    def model_name(self) -> str:
+        """The model's name as configured."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Length of every vector."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hex digits; equal exactly when vectors may share a space."""
+        ...
+
+    @property
+    def token_meter(self) -> TokenMeter | None:
+        """How the model counts, or None where only its endpoint knows."""
+        ...
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts in the order given; shape (len(texts), dimension), unit length."""
+        ...
+
+    def embed_query(self, text: str) -> Vector:
+        """Embed one query ahead of waiting documents; shape (dimension,), unit length."""
+        ...
+
+    def close(self) -> None:
+        """Release the model; waiting calls fail with EmbeddingError."""
+        ...
+
+
+# Vector index ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class VectorRecord:
+    """A chunk as a vector index holds it."""
+
+    chunk_id: str
+    item_id: int
+    vector: Vector
+    metadata: Mapping[str, str | int | float | bool | list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class VectorHit:
+    """A chunk that a vector index found."""
+
+    chunk_id: str
+    score: float
+    """Cosine similarity, -1 to 1."""
+
+
+class VectorIndex(Protocol):
+    """Nearest neighbours by cosine. A cache of SQL: losing it loses nothing.
+
+    Safe for many readers beside one writer. Failures raise VectorIndexError.
+    """
+
+    def upsert(self, records: Sequence[VectorRecord]) -> None:
+        """Add records, or replace those with the same chunk id."""
+        ...
+
+    def remove(self, chunk_ids: Sequence[str]) -> None:
+        """Remove records; unknown ids are no error."""
+        ...
+
+    def search(
+        self, vector: Vector, limit: int, item_ids: Sequence[int] | None = None
+    ) -> list[VectorHit]:
+        """The nearest records, best first; with `item_ids`, only those of these items."""
+        ...
+
+    def chunk_ids(self) -> set[str]:
+        """The ids of all records."""
+        ...
+
+    def vectors(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
+        """The vectors held for these ids; unknown ids are left out."""
+        ...
+
+    def count(self) -> int:
+        """How many records there are."""
+        ...
+
+    def clear(self) -> None:
+        """Remove everything, and start again with an empty index."""
+        ...
+
+    def close(self) -> None:
+        """Flush and release files."""
+        ...
+
+
+class VectorSource(Protocol):
+    """Streams what the vector index should hold, straight from SQL."""
+
+    def __call__(self) -> Iterator[Sequence[VectorRecord]]:
+        """Yield all records, in batches."""
+        ...
+
+
+# Jobs ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far indexing is, counted in documents and chunks."""
+
+    documents_found: int = 0
+    documents_done: int = 0
+    documents_skipped: int = 0
+    chunks_embedded: int = 0
+    chunks_total: int = 0
+
+
+class ProgressListener(Protocol):
+    """Told how far a piece of work is; may raise WorkStoppedError to end it there."""
+
+    def __call__(self, progress: Progress) -> None:
+        """Take note of the progress."""
+        ...

@@ -1,0 +1,66 @@
+"""Indexes items one after the other and sums up."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Protocol
+
+from app.errors import NotFoundError
+from app.indexing.results import BulkIndexingResult, IndexingResult
+from app.protocols import Progress, ProgressListener
+
+
+class IndexOne(Protocol):
+    """Indexes one item by its id."""
+
+    def __call__(self, knowledge_id: int, *, progress: ProgressListener | None) -> IndexingResult:
+        """Index it; raises NotFoundError."""
+        ...
+
+
+class _Total:
+    """Adds the progress of the items before to that of the current one."""
+
+    def __init__(self, listener: ProgressListener) -> None:
+        self._listener = listener
+        self._before = Progress()
+        self._current = Progress()
+
+    def __call__(self, progress: Progress) -> None:
+        self._current = progress
+        self._listener(_sum(self._before, progress))
+
+    def next_item(self) -> None:
+        self._before = _sum(self._before, self._current)
+        self._current = Progress()
+
+
+def _sum(left: Progress, right: Progress) -> Progress:
+    counts = {f.name: getattr(left, f.name) + getattr(right, f.name) for f in fields(Progress)}
+    return Progress(**counts)
+
+
+def index_items(
+    item_ids: Sequence[int], index_one: IndexOne, listener: ProgressListener | None
+) -> BulkIndexingResult:
+    """Index every item; one that fails does not keep the others from it."""
+    started = time.perf_counter()
+    total = _Total(listener) if listener else None
+    results: list[IndexingResult] = []
+    for item_id in item_ids:
+        try:
+            results.append(index_one(item_id, progress=total))
+        except NotFoundError:
+            continue  # deleted since the list was made
+        if total:
+            total.next_item()
+    succeeded = sum(result.success for result in results)
+    return BulkIndexingResult(
+        success=succeeded == len(results),
+        total=len(results),
+        succeeded=succeeded,
+        failed=len(results) - succeeded,
+        chunks_indexed=sum(result.chunks_indexed for result in results),
+        duration_ms=round((time.perf_counter() - started) * 1000, 1),
+        results=tuple(results),
+    )

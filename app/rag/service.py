@@ -1,0 +1,276 @@
+"""RAGService: the one door to everything Groundwork does. Here `async` ends."""
+
+import atexit
+import functools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar
+
+import anyio
+import anyio.to_thread
+
+from app.errors import SourceError
+from app.indexing.indexer import Indexer
+from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyReport
+from app.indexing.results import BulkIndexingResult, IndexingResult
+from app.jobs.records import Job, JobHandler
+from app.jobs.service import JobService
+from app.knowledge.items import ItemDraft, ItemFilter
+from app.knowledge.service import KnowledgeService
+from app.protocols import ProgressListener
+from app.rag.bulk import index_items
+from app.search.requests import SearchAnswer, SearchRequest, SearchResult
+from app.search.searcher import Searcher
+
+SEARCH_THREADS = 16
+"""Searches that run side by side; further ones wait their turn."""
+
+INDEX_JOB = "index"
+INDEX_ALL_JOB = "index_all"
+
+Result = TypeVar("Result")
+
+
+class Engine(Protocol):
+    """The synchronous parts below RAGService; the container has them."""
+
+    @property
+    def knowledge(self) -> KnowledgeService: ...  # noqa: D102, the types say it
+    @property
+    def indexer(self) -> Indexer: ...  # noqa: D102
+    @property
+    def searcher(self) -> Searcher: ...  # noqa: D102
+    @property
+    def jobs(self) -> JobService: ...  # noqa: D102
+    @property
+    def maintenance(self) -> IndexMaintenance: ...  # noqa: D102
+    @property
+    def index_threads(self) -> int: ...  # noqa: D102
+    def close(self) -> None: ...  # noqa: D102
+
+
+class RAGService:
+    """Indexes and searches knowledge. Every blocking call runs on a worker thread.
+
+    Used inside the service, or as a library:
+
+        with RAGService(persist_directory="./data") as rag:
+            await rag.index_knowledge(1, "Guide", "guide.md", "markdown")
+            results = await rag.search("how do I configure it?")
+    """
+
+    def __init__(
+        self,
+        persist_directory: str | Path | None = None,
+        collection_name: str | None = None,
+        chunk_size: int | None = None,
+        chunk_overlap: int | None = None,
+        embedding_model: str | None = None,
+        *,
+        engine: Engine | None = None,
+    ) -> None:
+        """Open a data directory; what is None comes from the environment, as for the service.
+
+        `persist_directory` is a data directory, or the folder `chroma` in one. Raises StartupError
+        when it is in use or cannot be written, or when the model is not to be had.
+        """
+        if engine is None:
+            # A library composes itself: the one import that runs against the layers.
+            from app.container import open_as_library  # noqa: PLC0415
+
+            engine = open_as_library(
+                persist_directory, collection_name, chunk_size, chunk_overlap, embedding_model
+            )
+        self._engine = engine
+        self._searching = anyio.CapacityLimiter(SEARCH_THREADS)
+        self._indexing = anyio.CapacityLimiter(engine.index_threads)
+        self._removing = anyio.CapacityLimiter(SEARCH_THREADS)
+
+    # Indexing ------------------------------------------------------------------------------
+
+    async def index_knowledge(
+        self,
+        knowledge_id: int,
+        title: str,
+        uri: str,
+        document_type: str,
+        category: str | None = None,
+        tags: Sequence[str] | str | None = None,
+    ) -> IndexingResult:
+        """Create or update the item with this id, and index it.
+
+        A source that cannot be read gives `success=False` and an `error`, no exception.
+        """
+        tag_list = tags.split(",") if isinstance(tags, str) else tags or ()
+        draft = ItemDraft(
+            title=title,
+            uri=uri,
+            document_type=document_type,
+            category=category,
+            tags=tuple(dict.fromkeys(tag.strip() for tag in tag_list if tag.strip())),
+        )
+        save = functools.partial(self._engine.knowledge.save, knowledge_id, draft)
+        await self._run(self._removing, save)
+        return await self.index_item(knowledge_id)
+
+    async def index_item(self, knowledge_id: int, *, force: bool = False) -> IndexingResult:
+        """Index an item that exists; raises NotFoundError."""
+        return await self._run(
+            self._indexing, functools.partial(self._index, knowledge_id, force=force)
+        )
+
+    async def index_all(
+        self, status: str | None = None, *, force: bool = False
+    ) -> BulkIndexingResult:
+        """Index all items of a status, or all but the archived ones."""
+        return await self._run(
+            self._indexing, functools.partial(self._index_all, status, force=force)
+        )
+
+    async def remove_knowledge(self, knowledge_id: int) -> bool:
+        """Take an item's chunks out of the index, and keep the item; False if it had none."""
+        remove = functools.partial(self._engine.indexer.remove, knowledge_id)
+        return await self._run(self._removing, remove)
+
+    async def submit_index(self, knowledge_id: int, *, force: bool = False) -> Job:
+        """Promise to index an item; raises NotFoundError."""
+        return await self._run(
+            self._removing, functools.partial(self._submit_index, knowledge_id, force=force)
+        )
+
+    async def submit_index_all(self, status: str | None = None, *, force: bool = False) -> Job:
+        """Promise to index all items of a status, or all but the archived ones."""
+        arguments = {"status": status, "force": force}
+        return await self._run(
+            self._removing, functools.partial(self._engine.jobs.add, INDEX_ALL_JOB, arguments)
+        )
+
+    def job_handlers(self) -> dict[str, JobHandler]:
+        """What the worker calls for each kind of job."""
+        return {INDEX_JOB: self._run_index_job, INDEX_ALL_JOB: self._run_index_all_job}
+
+    # Searching -----------------------------------------------------------------------------
+
+    async def search(
+        self,
+        query: str,
+        n_results: int = 5,
+        category: str | None = None,
+        tags: Sequence[str] | None = None,
+        knowledge_ids: Sequence[int] | None = None,
+        *,
+        tags_match: str = "any",
+        collection: str | None = None,
+        min_score: float | None = None,
+    ) -> list[SearchResult]:
+        """The chunks that answer the query best, best first."""
+        request = SearchRequest(
+            query=query,
+            n_results=n_results,
+            category=category,
+            tags=tuple(tags or ()),
+            tags_match=tags_match,
+            knowledge_ids=None if knowledge_ids is None else tuple(knowledge_ids),
+            collection=collection,
+            min_score=min_score,
+        )
+        return list((await self.answer(request)).results)
+
+    async def answer(self, request: SearchRequest) -> SearchAnswer:
+        """Search, with all that is known about how the answer came about."""
+        search = functools.partial(self._engine.searcher.search, request)
+        return await self._run(self._searching, search)
+
+    def get_collection_stats(self) -> CollectionStats:
+        """Counts of what is stored and searchable."""
+        return self._engine.maintenance.stats()
+
+    # Care ----------------------------------------------------------------------------------
+
+    def verify(self) -> VerifyReport:
+        """Compare SQL with itself and with the vector index."""
+        return self._engine.maintenance.verify()
+
+    def rebuild(self, *, embed: bool = False) -> None:
+        """Fill the vector index from SQL anew; with `embed`, first under the current model."""
+        self._engine.maintenance.rebuild(embed=embed)
+
+    def close(self) -> None:
+        """Finish the work under way and release the data directory."""
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Synchronous parts ---------------------------------------------------------------------
+
+    @staticmethod
+    async def _run(limiter: anyio.CapacityLimiter, call: Callable[[], Result]) -> Result:
+        return await anyio.to_thread.run_sync(call, limiter=limiter)
+
+    def _index(
+        self, knowledge_id: int, *, force: bool, progress: ProgressListener | None = None
+    ) -> IndexingResult:
+        item = self._engine.knowledge.get(knowledge_id)
+        return self._engine.indexer.index(item, force=force, progress=progress)
+
+    def _index_all(
+        self, status: str | None, *, force: bool, progress: ProgressListener | None = None
+    ) -> BulkIndexingResult:
+        wanted = ItemFilter(status=status, statuses_not=() if status else ("archived",))
+        return index_items(
+            self._engine.knowledge.ids(wanted),
+            functools.partial(self._index, force=force),
+            progress,
+        )
+
+    def _submit_index(self, knowledge_id: int, *, force: bool) -> Job:
+        self._engine.knowledge.get(knowledge_id)
+        return self._engine.jobs.add(INDEX_JOB, {"knowledge_id": knowledge_id, "force": force})
+
+    def _run_index_job(
+        self, arguments: Mapping[str, Any], progress: ProgressListener
+    ) -> dict[str, Any]:
+        result = self._index(arguments["knowledge_id"], force=arguments["force"], progress=progress)
+        if result.error is not None:
+            raise SourceError(result.error)
+        return asdict(result)
+
+    def _run_index_all_job(
+        self, arguments: Mapping[str, Any], progress: ProgressListener
+    ) -> dict[str, Any]:
+        return asdict(
+            self._index_all(arguments["status"], force=arguments["force"], progress=progress)
+        )
+
+
+_instance_lock = threading.Lock()
+_instance: RAGService | None = None
+
+
+def set_rag_service(service: RAGService | None) -> None:
+    """Make this the process's instance (the server does, when it starts and when it stops)."""
+    global _instance  # noqa: PLW0603, the one deliberate singleton: the specification calls for it
+    with _instance_lock:
+        _instance = service
+
+
+def get_rag_service() -> RAGService:
+    """The process's instance: the server's inside a server, else one opened at the first call."""
+    global _instance  # noqa: PLW0603, see above
+    with _instance_lock:
+        if _instance is None:
+            _instance = RAGService()
+            atexit.register(_instance.close)
+        return _instance

@@ -1,0 +1,186 @@
+"""Every setting of Groundwork: typed, described, read from the environment or `.env`."""
+
+import re
+import sys
+import textwrap
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+CommaSeparated = NoDecode
+"""A list setting is written `a,b,c` in the environment, not as JSON."""
+
+MEBIBYTE = 1024 * 1024
+
+
+class Settings(BaseSettings):
+    """What can be set, with its default. `.env.example` lists the same fields; a test compares."""
+
+    model_config = SettingsConfigDict(env_file=".env", extra="ignore", validate_default=True)
+
+    # Where things are kept
+    data_dir: Path = Field(
+        Path("./data"), description="Folder of everything that must be kept: back this up."
+    )
+    database_url: str = Field(
+        "", description="SQLAlchemy address; empty means sqlite:///{DATA_DIR}/groundwork.db."
+    )
+
+    # The server
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8000, ge=0, le=65535, description="Port to listen on.")
+    allowed_hosts: Annotated[list[str], CommaSeparated] = Field(
+        default_factory=list,
+        description="Domain names under which the service may be called. IP addresses, localhost "
+        "and names without a dot always may (they cannot be rebound from outside); * allows all.",
+    )
+    cors_allow_origins: Annotated[list[str], CommaSeparated] = Field(
+        default_factory=list,
+        description="Origins of web pages that may call the API, e.g. https://app.example.com.",
+    )
+    max_request_bytes: int = Field(
+        MEBIBYTE, ge=1024, description="Largest request body that is read."
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
+        "INFO", description="How much is logged."
+    )
+
+    # What may be read
+    source_roots: Annotated[list[Path], CommaSeparated] = Field(
+        default_factory=list,
+        description="Folders that a uri may read from; empty means the working directory and the "
+        "user's home. Hidden files and folders below a root are never read.",
+    )
+    file_max_bytes: int = Field(
+        10 * MEBIBYTE, ge=1, description="Files over this size are skipped and reported."
+    )
+    fetch_allow_hosts: Annotated[list[str], CommaSeparated] = Field(
+        default_factory=list,
+        description="host or host:port list that may be fetched though its address is not public.",
+    )
+    fetch_timeout_seconds: float = Field(
+        30.0, gt=0, description="Longest that fetching one page may take, redirects included."
+    )
+    fetch_max_bytes: int = Field(
+        10 * MEBIBYTE, ge=1, description="Most bytes of one page, after decompression."
+    )
+
+    # Chunks
+    chunk_size: int = Field(1000, ge=1, le=100_000, description="Largest chunk, in characters.")
+    overlap: int = Field(200, ge=0, description="Characters that neighbouring chunks share.")
+
+    # Embedding
+    embedding_provider: Literal["local", "sentence-transformers", "openai"] = Field(
+        "local",
+        description="local: fast CPU runtime; sentence-transformers: any model it loads, GPUs; "
+        "openai: any OpenAI-compatible endpoint.",
+    )
+    embedding_model: str = Field(
+        "all-MiniLM-L6-v2", min_length=1, description="Name or path of the embedding model."
+    )
+    embedding_allow_download: bool = Field(
+        False, description="Allow fetching a missing model from the Hugging Face hub."
+    )
+    embedding_batch_tokens: int = Field(
+        2000, ge=256, description="Padded tokens of one inference batch."
+    )
+    embedding_threads: int = Field(
+        0, ge=0, description="Threads for inference; 0 means one per core."
+    )
+    embedding_timeout_seconds: float = Field(
+        30.0, gt=0, description="Longest that one call to an embedding endpoint may take."
+    )
+    openai_api_key: SecretStr = Field(
+        SecretStr(""), description="Key for the OpenAI-compatible endpoint."
+    )
+    openai_base_url: str = Field(
+        "https://api.openai.com/v1", description="OpenAI-compatible endpoint (Ollama: …/v1)."
+    )
+
+    # Vector index
+    vector_index: Literal["chroma", "exact"] = Field(
+        "chroma", description="chroma: approximate, on disk; exact: a scan in memory."
+    )
+    chroma_persist_directory: Path | None = Field(
+        None, description="Folder of the Chroma index; empty means {DATA_DIR}/chroma."
+    )
+    chroma_collection_name: str = Field(
+        "knowledge_base", description="Chroma collection, and the default collection of an item."
+    )
+
+    # Work in the background
+    index_threads: int = Field(2, ge=1, le=32, description="Items that are indexed side by side.")
+    disable_auto_indexing: bool = Field(
+        False, description="Turn off all indexing that nobody asked for."
+    )
+
+    @field_validator(
+        "allowed_hosts", "cors_allow_origins", "source_roots", "fetch_allow_hosts", mode="before"
+    )
+    @classmethod
+    def _split_commas(cls, value: object) -> object:
+        if isinstance(value, str):
+            return [part.strip() for part in value.split(",") if part.strip()]
+        return value
+
+    @field_validator("chroma_persist_directory", mode="before")
+    @classmethod
+    def _empty_is_unset(cls, value: object) -> object:
+        return None if value == "" else value
+
+    @field_validator("chroma_collection_name")
+    @classmethod
+    def _collection_name_suits_chroma(cls, value: str) -> str:
+        if not re.fullmatch(r"[a-zA-Z0-9][a-zA-Z0-9._-]{1,500}[a-zA-Z0-9]", value):
+            message = (
+                "use 3 to 502 letters, digits, '.', '_' or '-', with a letter or digit at both ends"
+            )
+            raise ValueError(message)
+        return value
+
+    @model_validator(mode="after")
+    def _overlap_below_size(self) -> Self:
+        if self.overlap >= self.chunk_size:
+            message = (
+                f"OVERLAP ({self.overlap}) must be smaller than CHUNK_SIZE ({self.chunk_size})"
+            )
+            raise ValueError(message)
+        return self
+
+    @property
+    def resolved_database_url(self) -> str:
+        """The database address, with the default filled in."""
+        return self.database_url or f"sqlite:///{self.data_dir.absolute() / 'groundwork.db'}"
+
+    @property
+    def chroma_directory(self) -> Path:
+        """The folder of the Chroma index, with the default filled in."""
+        return self.chroma_persist_directory or self.data_dir / "chroma"
+
+    @property
+    def roots(self) -> list[Path]:
+        """The folders that a local `uri` may read from, with the default filled in."""
+        return self.source_roots or [Path.cwd(), Path.home()]
+
+
+def env_example() -> str:
+    """The text of `.env.example`: every setting with its description and default."""
+    lines = [
+        "# Every setting of Groundwork with its default. Copy to .env and change what you need."
+    ]
+    for name, field in Settings.model_fields.items():
+        description = textwrap.wrap(str(field.description), 96)
+        default = field.get_default(call_default_factory=True)
+        if isinstance(default, SecretStr) or default is None or default == []:
+            default = ""
+        if isinstance(default, bool):
+            default = str(default).lower()
+        value = "./data" if name == "data_dir" else default
+        lines += ["", *(f"# {line}" for line in description), f"{name.upper()}={value}"]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(env_example())

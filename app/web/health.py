@@ -1,0 +1,86 @@
+"""`/health/live`, `/health/ready`, `/metrics` and `/`: for load balancers, monitors and people."""
+
+from typing import Annotated, Literal, Protocol
+
+from fastapi import APIRouter, Depends, Request, Response
+from fastapi.responses import PlainTextResponse, RedirectResponse
+from pydantic import BaseModel, Field
+
+from app.web.metrics import Metrics
+
+router = APIRouter(tags=["service"])
+
+
+class PartHealth(BaseModel):
+    """One part of the service."""
+
+    status: Literal["ready", "degraded", "failed"]
+    detail: str = Field(examples=["25,104 records"])
+
+
+class Readiness(BaseModel):
+    """What is ready, what is degraded and why."""
+
+    status: Literal["ready", "degraded", "failed"] = Field(
+        description="The worst of the parts. `degraded` still answers everything, only slower."
+    )
+    version: str
+    parts: dict[str, PartHealth]
+
+
+class Liveness(BaseModel):
+    """The process answers."""
+
+    status: Literal["alive"] = "alive"
+
+
+class HealthReporter(Protocol):
+    """Knows how the parts are; the container does."""
+
+    @property
+    def metrics(self) -> Metrics: ...  # noqa: D102, the types say it
+    def part_health(self) -> dict[str, PartHealth]: ...  # noqa: D102
+    def refresh_gauges(self) -> None: ...  # noqa: D102
+
+
+def get_reporter(request: Request) -> HealthReporter:
+    """The process's container, as far as health goes."""
+    reporter: HealthReporter = request.app.state.container
+    return reporter
+
+
+ReporterDep = Annotated[HealthReporter, Depends(get_reporter)]
+
+
+@router.get("/", include_in_schema=False)
+async def home() -> RedirectResponse:
+    """Lead to the documentation."""
+    return RedirectResponse("/docs")
+
+
+@router.get("/health/live", operation_id="get_liveness")
+async def get_liveness() -> Liveness:
+    """Answer as long as the process runs; waits for nothing."""
+    return Liveness()
+
+
+@router.get(
+    "/health/ready",
+    operation_id="get_readiness",
+    responses={503: {"model": Readiness, "description": "A part has failed"}},
+)
+def get_readiness(request: Request, reporter: ReporterDep, response: Response) -> Readiness:
+    """Say what is ready, what is degraded and why; 503 when a part has failed."""
+    parts = reporter.part_health()
+    severity = ["ready", "degraded", "failed"]
+    worst = max((part.status for part in parts.values()), key=severity.index)
+    if worst == "failed":
+        response.status_code = 503
+    return Readiness(status=worst, version=request.app.version, parts=parts)
+
+
+@router.get("/metrics", operation_id="get_metrics", response_class=PlainTextResponse)
+def get_metrics(reporter: ReporterDep) -> Response:
+    """Metrics in Prometheus' text format."""
+    reporter.refresh_gauges()
+    return Response(reporter.metrics.exposition(), media_type="text/plain; version=0.0.4")

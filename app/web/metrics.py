@@ -1,0 +1,82 @@
+"""The Prometheus metrics, on a registry of their own, so that two services never share counts."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
+
+LATENCY_BUCKETS = (0.001, 0.002, 0.004, 0.008, 0.015, 0.03, 0.06, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
+"""Seconds; fine where a search stands (a few milliseconds), coarse where indexing does."""
+
+
+class Metrics:
+    """Everything that the service counts. Methods are safe from any thread."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self._requests = Histogram(
+            "groundwork_request_seconds",
+            "HTTP requests by method, route and status.",
+            ("method", "route", "status"),
+            buckets=LATENCY_BUCKETS,
+            registry=self.registry,
+        )
+        self._searches = Histogram(
+            "groundwork_search_seconds",
+            "Searches by stage: embed (the query), retrieve (index and SQL), total.",
+            ("stage",),
+            buckets=LATENCY_BUCKETS,
+            registry=self.registry,
+        )
+        self._embedding = Histogram(
+            "groundwork_embedding_seconds",
+            "Time to embed one group of chunks.",
+            buckets=LATENCY_BUCKETS,
+            registry=self.registry,
+        )
+        self._embedded_chunks = Counter(
+            "groundwork_embedded_chunks",
+            "Chunks that went through the model.",
+            registry=self.registry,
+        )
+        self._indexings = Counter(
+            "groundwork_indexings",
+            "Items indexed, by outcome.",
+            ("outcome",),
+            registry=self.registry,
+        )
+        self.jobs_waiting = Gauge(
+            "groundwork_jobs_waiting", "Jobs that are queued.", registry=self.registry
+        )
+        self.chunks = Gauge("groundwork_chunks", "Chunks that SQL holds.", registry=self.registry)
+        self.items = Gauge("groundwork_items", "Items that have chunks.", registry=self.registry)
+        self.index_drift = Gauge(
+            "groundwork_index_drift",
+            "Chunks in SQL less records in the vector index; 0 when at rest.",
+            registry=self.registry,
+        )
+        self.index_degraded = Gauge(
+            "groundwork_index_degraded",
+            "1 while the exact scan answers for the vector index.",
+            registry=self.registry,
+        )
+        self.model = Info("groundwork_model", "The embedding model.", registry=self.registry)
+
+    def observe_request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Note one HTTP request."""
+        known = method if method in {"GET", "POST", "PUT", "PATCH", "DELETE"} else "other"
+        self._requests.labels(known, route, str(status)).observe(seconds)
+
+    def observe_search(self, stage: str, seconds: float) -> None:
+        """Note one stage of one search."""
+        self._searches.labels(stage).observe(seconds)
+
+    def observe_embedding(self, chunks: int, seconds: float) -> None:
+        """Note one group of chunks that went through the model."""
+        self._embedding.observe(seconds)
+        self._embedded_chunks.inc(chunks)
+
+    def observe_indexing(self, outcome: str) -> None:
+        """Note how indexing an item ended."""
+        self._indexings.labels(outcome).inc()
+
+    def exposition(self) -> bytes:
+        """All metrics in Prometheus' text format."""
+        return generate_latest(self.registry)

@@ -1,0 +1,162 @@
+"""What every request passes through: measuring, guarding, limiting, naming. Plain ASGI."""
+
+import ipaddress
+import logging
+import re
+import time
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.errors import AppError, ForbiddenRequestError, RequestTooLargeError
+from app.web.metrics import Metrics
+from app.web.problems import MEDIA_TYPE, problem_body
+
+access_log = logging.getLogger("groundwork.access")
+
+SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class RequestMeasures:
+    """Counts and times requests by route, and logs them without their query (it may be private)."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app = app
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on and take its measure."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        status = 500
+
+        async def send_and_note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_and_note)
+        finally:
+            seconds = time.perf_counter() - started
+            route = getattr(scope.get("route"), "path", "unmatched")
+            self.metrics.observe_request(scope["method"], route, status, seconds)
+            access_log.info(
+                "%s %r %d %.1f ms", scope["method"], scope["path"], status, seconds * 1000
+            )
+
+
+class OriginGuard:
+    """Refuses calls under a foreign host name (DNS rebinding) and from foreign pages (CSRF).
+
+    A name with a dot must be listed; an IP address, `localhost` or a name without a dot cannot
+    be made to point here by a stranger's DNS.
+    """
+
+    def __init__(
+        self, app: ASGIApp, allowed_hosts: Sequence[str], allowed_origins: Sequence[str]
+    ) -> None:
+        self.app = app
+        self.allowed_hosts = {host.lower() for host in allowed_hosts}
+        self.allowed_origins = {origin.lower().rstrip("/") for origin in allowed_origins}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer 403."""
+        if scope["type"] == "http":
+            refusal = self._refusal(scope["method"], Headers(scope=scope))
+            if refusal:
+                await _answer(ForbiddenRequestError(refusal), scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+    def _refusal(self, method: str, headers: Headers) -> str | None:
+        host = headers.get("host", "").lower()
+        name = re.sub(r":\d+$", "", host).strip("[]").rstrip(".")
+        if not self._may_be_called(name):
+            return f"The service may not be called as {name!r}; add the name to ALLOWED_HOSTS."
+        origin = headers.get("origin", "").lower()
+        if method in SAFE_METHODS or not origin or "*" in self.allowed_origins:
+            return None
+        if origin in self.allowed_origins or urlsplit(origin).netloc == host:
+            return None
+        return f"Pages of {origin!r} may not call the service; add it to CORS_ALLOW_ORIGINS."
+
+    def _may_be_called(self, name: str) -> bool:
+        if "." not in name and ":" not in name:
+            return True
+        if "*" in self.allowed_hosts or name in self.allowed_hosts:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+
+class BodyLimit:
+    """Answers 413 to a body over the limit, by its declared length or as it streams in."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self.app = app
+        self.max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer 413."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        declared = Headers(scope=scope).get("content-length", "")
+        error = RequestTooLargeError(
+            f"The body is larger than the {self.max_bytes} bytes that MAX_REQUEST_BYTES allows."
+        )
+        if declared.isdigit() and int(declared) > self.max_bytes:
+            await _answer(error, scope, receive, send)
+            return
+        received = 0
+
+        async def receive_and_count() -> Message:
+            nonlocal received
+            message = await receive()
+            received += len(message.get("body", b""))
+            if received > self.max_bytes:
+                raise error  # a handler turns it into a problem, like every AppError
+            return message
+
+        await self.app(scope, receive_and_count, send)
+
+
+class PathAliases:
+    """Lets `/api/…` answer like `/api/v1/…`, and a trailing slash like none."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on under its one true path."""
+        if scope["type"] == "http":
+            path = scope["path"]
+            if len(path) > 1 and path.endswith("/"):
+                path = path[:-1]
+            if path.startswith("/api/") and not path.startswith("/api/v1/"):
+                path = "/api/v1/" + path.removeprefix("/api/")
+            scope = {**scope, "path": path}
+            scope.pop("raw_path", None)
+        await self.app(scope, receive, send)
+
+
+async def _answer(error: AppError, scope: Scope, receive: Receive, send: Send) -> None:
+    body = problem_body(
+        slug=error.slug,
+        title=error.title,
+        status=error.status,
+        detail=error.detail,
+        instance=scope["path"],
+    )
+    response = JSONResponse(body, status_code=error.status, media_type=MEDIA_TYPE)
+    await response(scope, receive, send)

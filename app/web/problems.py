@@ -1,0 +1,186 @@
+"""Errors as `application/problem+json` (RFC 9457): four handlers turn everything into it."""
+
+import logging
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any, Literal
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from app.errors import AppError, InvalidRequestError, StorageError, UnavailableError
+
+logger = logging.getLogger(__name__)
+
+MEDIA_TYPE = "application/problem+json"
+TYPE_PREFIX = "urn:groundwork:problem:"
+RETRY_AFTER_SECONDS = 5
+MOST_VALIDATION_ERRORS = 50
+"""A body with ten thousand wrong values needs no ten thousand complaints."""
+
+
+class InvalidValue(BaseModel):
+    """One value that was refused."""
+
+    detail: str = Field(examples=["Input should be less than or equal to 100"])
+    location: Literal["body", "query", "path", "header", "cookie"] = "body"
+    pointer: str = Field(
+        description="JSON pointer to the value within its location.", examples=["#/n_results"]
+    )
+
+
+class Problem(BaseModel):
+    """An error (RFC 9457)."""
+
+    type: str = Field(examples=[f"{TYPE_PREFIX}not-found"])
+    title: str = Field(examples=["Not found"])
+    status: int = Field(examples=[404])
+    detail: str = Field(examples=["There is no knowledge item 42."])
+    instance: str = Field(description="Path of the request.", examples=["/api/v1/knowledge/42"])
+    errors: list[InvalidValue] | None = Field(
+        None, description="With 422: each value that was refused."
+    )
+
+
+def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The `responses` of an operation for these error statuses, for the OpenAPI schema."""
+    schema = {"$ref": "#/components/schemas/Problem"}
+    return {
+        status: {
+            "description": HTTPStatus(status).phrase,
+            "content": {MEDIA_TYPE: {"schema": schema}},
+        }
+        for status in statuses
+    }
+
+
+def located(status: int) -> dict[int | str, dict[str, Any]]:
+    """The `responses` entry of an operation that answers with a `Location`."""
+    return {status: {"headers": {"Location": {"schema": {"type": "string"}}}}}
+
+
+def problem_body(
+    *, slug: str, title: str, status: int, detail: str, instance: str
+) -> dict[str, Any]:
+    """The body of a problem without `errors`, for places that answer below FastAPI."""
+    return Problem(
+        type=TYPE_PREFIX + slug,
+        title=title,
+        status=status,
+        detail=detail,
+        instance=instance,
+        errors=None,
+    ).model_dump(exclude_none=True)
+
+
+def install_problem_handlers(app: FastAPI) -> None:
+    """Register the four handlers."""
+    app.add_exception_handler(AppError, _answer_app_error)
+    app.add_exception_handler(RequestValidationError, _answer_validation_error)
+    app.add_exception_handler(HTTPException, _answer_http_exception)
+    app.add_exception_handler(Exception, _answer_unexpected)
+
+
+def _respond(
+    request: Request,
+    *,
+    slug: str,
+    title: str,
+    status: int,
+    detail: str,
+    errors: Sequence[InvalidValue] = (),
+    headers: dict[str, str] | None = None,
+) -> JSONResponse:
+    body = problem_body(
+        slug=slug, title=title, status=status, detail=detail, instance=request.url.path
+    )
+    if errors:
+        body["errors"] = [error.model_dump() for error in errors]
+    return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def _answer_app_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, AppError)  # noqa: S101, registered for this class alone
+    errors: list[InvalidValue] = []
+    headers: dict[str, str] | None = None
+    if isinstance(error, InvalidRequestError):
+        errors = [InvalidValue(detail=error.detail, location="query", pointer=error.pointer)]
+    if isinstance(error, UnavailableError | StorageError):
+        logger.error("%s: %s", error.slug, error.detail)
+        headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
+    return _respond(
+        request,
+        slug=error.slug,
+        title=error.title,
+        status=error.status,
+        detail=error.detail,
+        errors=errors,
+        headers=headers,
+    )
+
+
+def _answer_validation_error(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)  # noqa: S101, registered for this class alone
+    errors = [
+        InvalidValue(
+            detail=_sentence(fault),
+            location=str(fault["loc"][0]),
+            pointer=_pointer(fault["loc"][1:]),
+        )
+        for fault in error.errors()[:MOST_VALIDATION_ERRORS]
+    ]
+    detail = "; ".join(f"{fault.pointer}: {fault.detail}" for fault in errors[:3])
+    return _respond(
+        request,
+        slug="invalid-request",
+        title="Invalid request",
+        status=422,
+        detail=detail + ("; …" if len(errors) > 3 else ""),
+        errors=errors,
+    )
+
+
+def _sentence(fault: dict[str, Any]) -> str:
+    return str(fault["msg"]).removeprefix("Value error, ")
+
+
+def _pointer(location: Sequence[int | str]) -> str:
+    """JSON pointer (RFC 6901) as a URI fragment."""
+    parts = (str(part).replace("~", "~0").replace("/", "~1") for part in location)
+    return "#" + "".join(f"/{part}" for part in parts)
+
+
+def _answer_http_exception(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101, registered for this class alone
+    phrase = HTTPStatus(error.status_code).phrase
+    return _respond(
+        request,
+        slug=phrase.lower().replace(" ", "-"),
+        title=phrase,
+        status=error.status_code,
+        detail=_http_detail(request, error, phrase),
+        headers=dict(error.headers) if error.headers else None,
+    )
+
+
+def _http_detail(request: Request, error: HTTPException, phrase: str) -> str:
+    if error.status_code == 404:
+        return f"There is nothing at {request.url.path}. /docs lists what there is."
+    if error.status_code == 405:
+        return f"{request.method} is not possible at {request.url.path}."
+    return error.detail or phrase
+
+
+def _answer_unexpected(request: Request, error: Exception) -> JSONResponse:
+    # The text of an unexpected exception may hold anything: it goes to the log, not to the client.
+    logger.error("Unexpected error at %s", request.url.path, exc_info=error)
+    return _respond(
+        request,
+        slug="internal-error",
+        title="Internal error",
+        status=500,
+        detail="Something went wrong on our side; the server's log says what.",
+    )
