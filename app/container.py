@@ -15,6 +15,7 @@ from app.adapters.vector_index.chroma_files import IndexIdentity
 from app.adapters.vector_index.chroma_store import ChromaStore
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.adapters.vector_index.failover import FailoverVectorIndex
+from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.database import Database
 from app.errors import AppError, StartupError
 from app.indexing.indexer import Indexer
@@ -56,12 +57,14 @@ class Container:
         self.database = Database(settings.resolved_database_url)
         self.vector_index = self._make_vector_index()
         self.publisher = Publisher(self.database, self.vector_index, embedder.fingerprint)
+        self.sources = Sources.from_settings(settings)
+        self.splitter = RecursiveTextSplitter(
+            settings.chunk_size, settings.overlap, embedder.token_meter
+        )
         self.indexer = Indexer(
             database=self.database,
-            sources=Sources.from_settings(settings),
-            splitter=RecursiveTextSplitter(
-                settings.chunk_size, settings.overlap, embedder.token_meter
-            ),
+            sources=self.sources,
+            splitter=self.splitter,
             embedder=embedder,
             publisher=self.publisher,
             metrics=metrics,
@@ -90,7 +93,7 @@ class Container:
         self._worker = JobWorker(
             self.database, self.rag.job_handlers(), threads=settings.index_threads
         )
-        self._rebuild: threading.Thread | None = None
+        self._mending = threading.Thread(target=self._mend_index, name="index-mending", daemon=True)
         self._closed = False
 
     @classmethod
@@ -129,14 +132,12 @@ class Container:
         self.database.migrate()
         if not any_model:
             self.maintenance.require_same_model()
-        self.vector_index.open()
+        if self._was_clean or self.settings.vector_index == "exact":
+            self.vector_index.open()  # else the exact scan answers until the index is mended
         self.publisher.start()
         self._worker.start()
-        if self.vector_index.status.degraded_reason:
-            self._rebuild = threading.Thread(
-                target=self._rebuild_index, name="index-rebuild", daemon=True
-            )
-            self._rebuild.start()
+        if not self.vector_index.status.ready:
+            self._mending.start()
         self.metrics.model.info(
             {"name": self.embedder.model_name, "fingerprint": self.embedder.fingerprint}
         )
@@ -149,13 +150,21 @@ class Container:
         self._worker.close()
         self.publisher.close()
         self.vector_index.close()
-        if self._rebuild is not None:
-            self._rebuild.join()
+        self.settle()
         if self.closes_embedder:
             self.embedder.close()
         self.database.close()
-        self._data_directory.mark_clean()
-        self._data_directory.release()
+        try:
+            self._data_directory.mark_clean()
+        except StartupError as error:
+            logger.warning("The next start checks the vector index first: %s", error.detail)
+        finally:
+            self._data_directory.release()
+
+    def settle(self) -> None:
+        """Wait until the vector index is mended, if it is being mended."""
+        if self._mending.ident is not None:
+            self._mending.join()
 
     # Health --------------------------------------------------------------------------------
 
@@ -185,23 +194,28 @@ class Container:
 
     # Parts ---------------------------------------------------------------------------------
 
-    def _make_vector_index(self) -> FailoverVectorIndex:
-        settings = self.settings
+    def _make_vector_index(self) -> FailoverVectorIndex | LoadedExactIndex:
+        settings, dimension = self.settings, self.embedder.dimension
+        source = read_records(self.database, self.embedder.fingerprint)
+        if settings.vector_index == "exact":
+            return LoadedExactIndex(dimension, source)
         identity = IndexIdentity(
-            settings.chroma_collection_name, self.embedder.dimension, self.embedder.fingerprint
+            settings.chroma_collection_name, dimension, self.embedder.fingerprint
         )
         store = ChromaStore(settings.chroma_directory, identity, probe_first=not self._was_clean)
-        return FailoverVectorIndex(
-            store if settings.vector_index == "chroma" else None,
-            ExactVectorIndex(self.embedder.dimension),
-            read_records(self.database, self.embedder.fingerprint),
-        )
+        return FailoverVectorIndex(store, ExactVectorIndex(dimension), source)
 
-    def _rebuild_index(self) -> None:
+    def _mend_index(self) -> None:
+        """After an unclean stop, or without an index: make it sound, while the exact scan answers."""
         try:
-            self.vector_index.rebuild()
+            if not self._was_clean:
+                self.vector_index.open(trusted=False)
+            if not self.vector_index.status.ready:
+                self.vector_index.rebuild()
         except AppError as error:
-            logger.error("The vector index was not rebuilt: %s", error.detail)  # noqa: TRY400
+            logger.error("The vector index was not mended: %s", error.detail)  # noqa: TRY400
+        else:
+            logger.info("The vector index is sound: %d records", self.vector_index.count())
 
     def _degraded_parts(self) -> tuple[str, ...]:
         reason = self.vector_index.status.degraded_reason

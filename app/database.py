@@ -8,19 +8,30 @@ from typing import Any
 
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Connection, create_engine, event, text
+from alembic.util import CommandError
+from sqlalchemy import URL, Connection, Engine, create_engine, event, select
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import (
+    ArgumentError,
+    DatabaseError,
+    DataError,
+    IntegrityError,
+    ProgrammingError,
+)
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 
 import migrations
 from app.errors import StorageError
+from app.models import ItemRow
+
+LOCK_TIMEOUT_SECONDS = 30.0
+"""How long a writer waits for another one before it gives up."""
 
 SQLITE_PRAGMAS = (
     "PRAGMA journal_mode = WAL",  # readers go on while one writes
     "PRAGMA synchronous = FULL",  # what was answered survives a power cut, not only a kill
     "PRAGMA foreign_keys = ON",
-    "PRAGMA busy_timeout = 30000",
     "PRAGMA cache_size = -8000",  # 8 MB a connection
 )
 
@@ -32,21 +43,21 @@ class Database:
     an exception leaves it. Failures of the storage itself surface as StorageError.
     """
 
-    def __init__(self, url: str) -> None:
-        parsed = make_url(url)
-        if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
-            raise StorageError("DATABASE_URL names no file; an in-memory database would lose data.")
-        self._engine = create_engine(parsed, pool_size=16, max_overflow=48, pool_timeout=30)
+    def __init__(self, url: str, lock_timeout_seconds: float = LOCK_TIMEOUT_SECONDS) -> None:
+        self._engine = _create_engine(url, lock_timeout_seconds)
         self.is_sqlite = self._engine.dialect.name == "sqlite"
         if self.is_sqlite:
             event.listen(self._engine, "connect", _prepare_sqlite_connection)
             event.listen(self._engine, "begin", _begin_sqlite_transaction)
+            self._reading_engine = self._engine
+        else:
+            self._reading_engine = self._engine.execution_options(isolation_level="REPEATABLE READ")
         self._writing_engine = self._engine.execution_options(groundwork_writes=True)
 
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session on one consistent snapshot, for reading only."""
-        with _storage_errors(), Session(self._engine, expire_on_commit=False) as session:
+        with _storage_errors(), Session(self._reading_engine, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
@@ -68,25 +79,62 @@ class Database:
         config.set_main_option("script_location", str(Path(migrations.__file__).parent))
         with _storage_errors(), self._writing_engine.begin() as connection:
             config.attributes["connection"] = connection
-            if revision == "base":
-                command.downgrade(config, revision)
-            else:
-                command.upgrade(config, revision)
+            try:
+                if revision == "base":
+                    command.downgrade(config, revision)
+                else:
+                    command.upgrade(config, revision)
+            except CommandError as error:
+                raise StorageError(
+                    f"The tables do not suit this version of Groundwork: {error}. Nothing was "
+                    "changed; start the version that wrote them, or a newer one."
+                ) from error
 
     def ping(self) -> None:
-        """Raise StorageError when the database does not answer."""
+        """Raise StorageError when the database does not answer, or its file is gone."""
+        path = self._engine.url.database
+        if self.is_sqlite and path and not path.startswith("file:") and not Path(path).exists():
+            raise StorageError(f"The database {path} is gone; put it back and start again.")
         with self.read() as session:
-            session.execute(text("SELECT 1"))
+            session.execute(select(ItemRow.id).limit(1))
 
     def close(self) -> None:
         """Close all connections; SQLite then folds its write-ahead log into the file."""
         self._engine.dispose()
 
 
+def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
+    """An engine that connects to nothing yet; raises StorageError when the URL is no use."""
+    try:
+        parsed = make_url(url)
+        # The time that sqlite3 itself waits for a lock.
+        options = {"timeout": lock_timeout_seconds} if _is_sqlite(parsed) else {}
+        if _is_sqlite(parsed) and parsed.database in (None, "", ":memory:"):
+            raise StorageError("DATABASE_URL names no file; an in-memory database would lose data.")
+        return create_engine(
+            parsed, pool_size=16, max_overflow=48, pool_timeout=30, connect_args=options
+        )
+    except (ArgumentError, ImportError) as error:
+        raise StorageError(
+            f"DATABASE_URL cannot be used: {error}. Write sqlite:////folder/file.db, or "
+            "postgresql+psycopg://user:password@host/name with groundwork[postgres] installed."
+        ) from error
+
+
+def _is_sqlite(url: URL) -> bool:
+    return url.drivername.partition("+")[0] == "sqlite"
+
+
 def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: Any) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves, see below
+    # SQLite's own lower() knows ASCII alone: "whatever the case" must hold for É, too.
+    connection.create_function("lower", 1, _lower, deterministic=True)
     for pragma in SQLITE_PRAGMAS:
         connection.execute(pragma)
+
+
+def _lower(value: object) -> str | None:
+    return None if value is None else str(value).lower()
 
 
 def _begin_sqlite_transaction(connection: Connection) -> None:
@@ -100,16 +148,26 @@ def _storage_errors() -> Iterator[None]:
     """Turn failures of the storage (not of a statement) into StorageError."""
     try:
         yield
-    except OperationalError as error:
-        raise StorageError(_storage_advice(error)) from error
+    except (IntegrityError, DataError, ProgrammingError):
+        raise
+    except DatabaseError as error:
+        raise StorageError(_storage_advice(str(error.orig).lower())) from error
+    except PoolTimeoutError as error:
+        raise StorageError("Too many requests wait for the database; try again.") from error
 
 
-def _storage_advice(error: DBAPIError) -> str:
-    reason = str(error.orig).lower()
+def _storage_advice(reason: str) -> str:
     if "full" in reason:
         return "The disk of DATA_DIR is full. Nothing was changed; free some space and try again."
     if "readonly" in reason or "read-only" in reason:
         return "DATA_DIR is read-only. Nothing was changed; make it writable and try again."
     if "locked" in reason or "busy" in reason:
         return "The database is locked by another process. Nothing was changed; try again."
+    if "disk i/o" in reason or "unable to open" in reason:
+        return (
+            "The database cannot be opened, read or written. Nothing was changed; look at the "
+            "permissions, the free space and the disk of DATA_DIR."
+        )
+    if "malformed" in reason or "not a database" in reason:
+        return "The database is damaged. Stop the service and restore DATA_DIR from a backup."
     return "The database does not answer. Nothing was changed; see the server's log."

@@ -51,8 +51,8 @@ class SourceEntry:
 
 
 @dataclass(frozen=True)
-class Skipped:
-    """Something a source holds that was not taken in, and why."""
+class SourceNote:
+    """A place in a source and what is to be said of it: why it was skipped, or what is odd."""
 
     uri: str
     reason: str
@@ -63,7 +63,7 @@ class SourceListing:
     """What a source offers now."""
 
     entries: tuple[SourceEntry, ...]
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SourceNote, ...] = ()
     incomplete: tuple[str, ...] = ()
     """Prefixes of keys that could not be listed now: what is known below them is not gone."""
 

@@ -15,6 +15,7 @@ from app.errors import (
     NotFoundError,
     SourceError,
     SourceUnreadableError,
+    WorkStoppedError,
 )
 from app.indexing import queries
 from app.indexing.claims import ItemClaims, StopSignal
@@ -107,6 +108,8 @@ class Indexer:
             run = _Run(item, signal, progress)
             try:
                 result = self._index(run, force=force)
+            except WorkStoppedError:
+                raise
             except (SourceError, EmbeddingError, ConflictError) as error:
                 result = self._fail(run, error)
         self._metrics.observe_indexing("success" if result.success else "failure")
@@ -222,6 +225,7 @@ class Indexer:
             chunks_unchanged=chunks - run.changes.added,
             chunks_embedded=run.embedded,
             skipped=tuple(run.survey.skipped),
+            warnings=tuple(run.survey.warnings),
         )
 
     def _fail(self, run: _Run, error: AppError) -> IndexingResult:
@@ -233,6 +237,7 @@ class Indexer:
             knowledge_id=run.item.id,
             error=error.detail,
             skipped=tuple(run.survey.skipped),
+            warnings=tuple(run.survey.warnings),
         )
 
     def _require_same_model(self, collection: str) -> None:

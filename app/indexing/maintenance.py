@@ -25,6 +25,7 @@ MOST_PROBLEMS = 100
 """Problems that a report spells out; the rest is counted."""
 
 EMBEDDED_AT_ONCE = 256
+RECORDS_AT_ONCE = 1000
 
 
 class RebuildableIndex(VectorIndex, Protocol):
@@ -207,11 +208,21 @@ class IndexMaintenance:
 def read_records(
     database: Database, fingerprint: str
 ) -> Callable[[], Iterator[Sequence[VectorRecord]]]:
-    """A VectorSource: what the vector index should hold, from one snapshot of SQL."""
+    """A VectorSource: what the vector index should hold, read a page at a time.
+
+    Not one snapshot: that would stay open, and keep SQLite's log from shrinking, for as long as
+    an index takes to fill. Whoever fills an index notes what is written meanwhile.
+    """
 
     def records() -> Iterator[Sequence[VectorRecord]]:
-        with database.read() as session:
-            yield from queries.all_records(session, fingerprint)
+        last_id = ""
+        while True:
+            with database.read() as session:
+                page = queries.records_after(session, last_id, RECORDS_AT_ONCE, fingerprint)
+            if not page:
+                return
+            yield page
+            last_id = page[-1].chunk_id
 
     return records
 

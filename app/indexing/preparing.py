@@ -11,14 +11,23 @@ from app.indexing.documents import (
     document_details,
     prepare_chunks,
 )
-from app.protocols import LoadedDocument, Skipped, Source, SourceEntry, SourceListing, TextSplitter
+from app.protocols import (
+    LoadedDocument,
+    Source,
+    SourceEntry,
+    SourceListing,
+    SourceNote,
+    TextSplitter,
+)
 
 
 @dataclass
 class Survey:
     """What was found at the source besides the documents to store. Filled while iterating."""
 
-    skipped: list[Skipped] = field(default_factory=list)
+    skipped: list[SourceNote] = field(default_factory=list)
+    warnings: list[SourceNote] = field(default_factory=list)
+    """What is odd about documents that were taken in all the same."""
     errors: list[SourceError] = field(default_factory=list)
     """Why listed documents could not be read."""
     restamped: dict[int, str | None] = field(default_factory=dict)
@@ -80,14 +89,16 @@ class DocumentPreparer:
 
     def _read(self, entry: SourceEntry, known: KnownDocument | None) -> LoadedDocument | None:
         try:
-            return self._source.read(entry)
+            loaded = self._source.read(entry)
         except SourceError as error:
             self.survey.errors.append(error)
-            self.survey.skipped.append(Skipped(entry.uri, error.detail))
+            self.survey.skipped.append(SourceNote(entry.uri, error.detail))
             # What did not answer may come back; what has no text (any more) has none to find.
             if known and not isinstance(error, SourceUnavailableError | SourceNotFoundError):
                 self.survey.gone.append(known)
             return None
+        self.survey.warnings += [SourceNote(entry.uri, warning) for warning in loaded.warnings]
+        return loaded
 
     def _note_gone(self) -> None:
         listed = {entry.key for entry in self._listing.entries}

@@ -317,11 +317,12 @@ def records_of(session: Session, chunk_ids: Sequence[str], fingerprint: str) -> 
     return records
 
 
-def all_records(session: Session, fingerprint: str) -> Iterator[list[VectorRecord]]:
-    """Everything the vector index should hold, in batches, from one snapshot."""
-    result = session.execute(_records(fingerprint).execution_options(yield_per=2000))
-    for rows in result.partitions():
-        yield _to_records(session, rows)
+def records_after(
+    session: Session, last_id: str, limit: int, fingerprint: str
+) -> list[VectorRecord]:
+    """What the vector index should hold, by chunk id: the next `limit` after the last."""
+    page = _records(fingerprint).where(ChunkRow.id > last_id).order_by(ChunkRow.id).limit(limit)
+    return _to_records(session, session.execute(page).all())
 
 
 def _to_records(session: Session, rows: Sequence[Any]) -> list[VectorRecord]:

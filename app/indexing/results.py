@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from app.protocols import Skipped
+from app.protocols import SourceNote
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,9 @@ class IndexingResult:
     chunks_unchanged: int = 0
     chunks_embedded: int = 0
     """Chunks that went through the model; equal text never does so twice."""
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[SourceNote, ...] = ()
+    warnings: tuple[SourceNote, ...] = ()
+    """What is odd about documents that were taken in all the same."""
     duration_ms: float = 0.0
 
 

@@ -73,14 +73,14 @@ def finish_job(
     state: str,
     result: Mapping[str, Any] | None = None,
     error: str | None = None,
+    progress: Mapping[str, int] | None = None,
 ) -> None:
-    """Note how a job ended."""
+    """Note how a job ended and how far it came (None: as was noted before)."""
     ended = update(JobRow).where(JobRow.id == job_id)
-    session.execute(
-        ended.values(
-            state=state, result=dict(result) if result else None, error=error, finished_at=now()
-        )
-    )
+    stored = dict(result) if result is not None else None
+    session.execute(ended.values(state=state, result=stored, error=error, finished_at=now()))
+    if progress is not None:
+        session.execute(ended.values(progress=dict(progress)))
 
 
 def cancel_job(session: Session, job_id: int) -> None:
@@ -95,7 +95,12 @@ def retry_job(session: Session, job_id: int) -> bool:
     """Queue a failed or cancelled job again; False when it is in another state."""
     ended = update(JobRow).where(JobRow.id == job_id, JobRow.state.in_(("failed", "cancelled")))
     queued = ended.values(
-        state="queued", error=None, cancel_requested=False, started_at=None, finished_at=None
+        state="queued",
+        error=None,
+        progress={},
+        cancel_requested=False,
+        started_at=None,
+        finished_at=None,
     )
     return session.scalar(queued.returning(JobRow.id)) is not None
 

@@ -1,5 +1,6 @@
 """Runs queued jobs in threads of its own, and starts over what a crash interrupted."""
 
+import json
 import logging
 import threading
 import time
@@ -66,7 +67,7 @@ class JobWorker:
 
     def drain(self) -> None:
         """Run queued jobs in this thread until none is left."""
-        while self._run_one():
+        while not self._stopping.is_set() and self._run_one():
             pass
 
     def _run(self) -> None:
@@ -91,20 +92,24 @@ class JobWorker:
             job = queries.claim_job(session)
         if job is None:
             return False
+        listener = _Listener(self, job.id)
         try:
-            self._finish(job, *self._outcome(job))
+            self._finish(job, listener, *self._outcome(job, listener))
         except ServiceStopping:
             logger.info("Job %d goes on after the restart", job.id)
         return True
 
-    def _outcome(self, job: Job) -> tuple[str, dict[str, object] | None, str | None]:
+    def _outcome(
+        self, job: Job, listener: "_Listener"
+    ) -> tuple[str, dict[str, object] | None, str | None]:
         """Run a job; gives its final state, result and error."""
         try:
-            result = self._handlers[job.kind](job.arguments, _Listener(self, job.id))
+            result = self._handlers[job.kind](job.arguments, listener)
+            json.dumps(result)  # what cannot be stored must fail here, not end the thread later
         except WorkStoppedError as error:
-            return "cancelled", None, error.detail
+            return "cancelled", None, _storable(error.detail)
         except AppError as error:
-            return "failed", None, error.detail
+            return "failed", None, _storable(error.detail)
         except ServiceStopping:
             raise
         except Exception:
@@ -113,26 +118,42 @@ class JobWorker:
         return "succeeded", result, None
 
     def _finish(
-        self, job: Job, state: str, result: dict[str, object] | None, error: str | None
+        self,
+        job: Job,
+        listener: "_Listener",
+        state: str,
+        result: dict[str, object] | None,
+        error: str | None,
     ) -> None:
         """Write the outcome down, however long the database takes to answer again."""
-        while not self._stopping.is_set():
+        progress = asdict(listener.latest) if listener.latest else None
+        while True:
             try:
                 with self._database.write() as session:
-                    queries.finish_job(session, job.id, state, result, error)
+                    queries.finish_job(session, job.id, state, result, error, progress)
             except StorageError as storage_error:
                 self._wait_for_storage(storage_error)
+                if self._stopping.is_set():
+                    raise ServiceStopping from storage_error
             else:
                 return
 
+    @property
+    def stopping(self) -> bool:
+        """Whether `close` was called."""
+        return self._stopping.is_set()
+
     def note_progress(self, job_id: int, progress: Progress) -> None:
         """Write progress down; raises WorkStoppedError when the job was cancelled."""
-        if self._stopping.is_set():
-            raise ServiceStopping
         with self._database.write() as session:
             cancelled = queries.note_progress(session, job_id, asdict(progress))
         if cancelled:
             raise WorkStoppedError("The job was cancelled.")
+
+
+def _storable(text: str) -> str:
+    """Text as a database takes it: file names may hold bytes that are no characters, or NUL."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
 
 
 class _Listener:
@@ -141,9 +162,14 @@ class _Listener:
     def __init__(self, worker: JobWorker, job_id: int) -> None:
         self._worker = worker
         self._job_id = job_id
-        self._noted = 0.0
+        self._noted = float("-inf")
+        self.latest: Progress | None = None
+        """What was reported last, written or not."""
 
     def __call__(self, progress: Progress) -> None:
+        self.latest = progress
+        if self._worker.stopping:
+            raise ServiceStopping
         if time.monotonic() - self._noted >= PROGRESS_SECONDS:
             self._noted = time.monotonic()
             self._worker.note_progress(self._job_id, progress)

@@ -67,3 +67,13 @@ class ItemPage:
     next_cursor: str | None
     total: int
     """How many items the filter means, on all pages."""
+
+
+def type_complaint(document_type: str, uri: str) -> str | None:
+    """What is wrong with a `uri` for this type of document, or None."""
+    remote = uri.lower().startswith(("http://", "https://"))
+    if document_type == "website" and not remote:
+        return "a website's uri starts with http:// or https://"
+    if document_type == "folder" and remote:
+        return "a folder's uri is a path or a file:// address"
+    return None

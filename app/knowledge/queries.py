@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select, tuple_
@@ -30,7 +30,9 @@ def filter_conditions(wanted: ItemFilter) -> list[ColumnElement[bool]]:
     if wanted.statuses_not:
         conditions.append(ItemRow.status.not_in(wanted.statuses_not))
     if wanted.category is not None:
-        below = ItemRow.category.startswith(wanted.category + "/", autoescape=True)
+        # Not LIKE: on SQLite it takes upper and lower case for the same.
+        prefix = wanted.category + "/"
+        below = func.substr(ItemRow.category, 1, len(prefix)) == prefix
         conditions.append(or_(ItemRow.category == wanted.category, below))
     if wanted.tags:
         conditions.append(_tagged(wanted.tags, every=wanted.tags_match == "all"))
@@ -99,7 +101,9 @@ def _bound_value(name: str, cursor: Cursor) -> str | int | datetime:
     kind = {"id": int, "title": str}.get(name, datetime)
     if kind is datetime and isinstance(cursor.value, str):
         with suppress(ValueError):
-            return datetime.fromisoformat(cursor.value)
+            moment = datetime.fromisoformat(cursor.value)
+            if moment.tzinfo == UTC:
+                return moment
     elif isinstance(cursor.value, kind):
         return cursor.value
     raise Cursor.refusal()

@@ -48,14 +48,15 @@ def list_knowledge(
     service: ServiceDep,
     status: schemas.Status | None = None,
     category: Annotated[
-        str | None, Query(max_length=500, description="With everything below it.")
+        schemas.FilterText | None, Query(description="With everything below it.")
     ] = None,
     tag: Annotated[
-        list[str] | None, Query(max_length=100, description="Any of these; may be repeated.")
+        list[schemas.FilterText] | None,
+        Query(max_length=100, description="Any of these; may be repeated."),
     ] = None,
     document_type: schemas.DocumentType | None = None,
-    collection: Annotated[str | None, Query(max_length=500)] = None,
-    q: Annotated[str | None, Query(max_length=500, description="In title or uri.")] = None,
+    collection: schemas.FilterText | None = None,
+    q: Annotated[schemas.FilterText | None, Query(description="In title or uri.")] = None,
     sort: Annotated[schemas.Sort, Query(description="`-` in front: descending.")] = "id",
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[
@@ -83,7 +84,7 @@ def get_knowledge(knowledge_id: ItemId, service: ServiceDep) -> schemas.Item:
 @router.patch(
     "/{knowledge_id}",
     operation_id="update_knowledge",
-    responses=problem_responses(404, 413, 422, 507),
+    responses=problem_responses(404, 409, 413, 422, 507),
 )
 def update_knowledge(
     knowledge_id: ItemId, changes: schemas.ItemUpdate, service: ServiceDep
@@ -95,12 +96,15 @@ def update_knowledge(
 @router.put(
     "/{knowledge_id}",
     operation_id="replace_knowledge",
-    responses=problem_responses(404, 413, 422, 507),
+    responses=problem_responses(404, 409, 413, 422, 507),
 )
 def replace_knowledge(
-    knowledge_id: ItemId, item: schemas.ItemCreate, service: ServiceDep
+    knowledge_id: ItemId, item: schemas.ItemReplacement, service: ServiceDep
 ) -> schemas.Item:
-    """Give a knowledge item a whole new state; what is left out gets its default."""
+    """Give a knowledge item a whole new state; what is left out gets its default.
+
+    The status alone stays as it is when it is left out.
+    """
     return schemas.Item.model_validate(service.replace(knowledge_id, item.draft()))
 
 

@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from app.knowledge.items import ItemDraft
+from app.knowledge.items import ItemDraft, type_complaint
 
 DocumentType = Literal["markdown", "website", "folder"]
 Status = Literal["pending", "active", "error", "archived"]
@@ -37,7 +37,9 @@ READ_ONLY = frozenset(
 )
 """Answered, and ignored when handed back: a client may GET an item, change it and PUT it."""
 
-CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f]")
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
+"""Control characters, and halves of characters: JSON can write these, SQL cannot store them."""
+
 URI_PATTERN = (
     r"^(([fF][iI][lL][eE]|[hH][tT][tT][pP][sS]?)://)?"
     r"([^\u0000-\u0020\u007f-\u00a0:]|[^\u0000-\u0020\u007f-\u00a0:][^\u0000-\u001f\u007f:]*"
@@ -50,7 +52,7 @@ URI_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(//)?")
 
 def _one_line(value: str) -> str:
     if CONTROL_CHARACTERS.search(value):
-        raise ValueError("must not contain control characters")
+        raise ValueError("must not contain control characters or halves of characters")
     return value
 
 
@@ -108,11 +110,9 @@ Uri = Annotated[
     ),
 ]
 Category = Annotated[
-    str | None,
-    AfterValidator(lambda value: _one_line(value) if value else value),
+    Annotated[str, Field(max_length=500), AfterValidator(_one_line)] | None,
     AfterValidator(normalise_category),
     Field(
-        max_length=500,
         description="`/` makes a hierarchy: a search for `Engineering` finds "
         "`Engineering/Security` too.",
         examples=["Engineering/Security"],
@@ -138,6 +138,9 @@ Licence = Annotated[
         examples=["Apache-2.0"],
     ),
 ]
+FilterText = Annotated[str, Field(max_length=500, pattern=r"^[^\u0000]*$")]
+"""What stored text is compared with; PostgreSQL knows no NUL."""
+
 Collection = Annotated[
     str,
     Field(min_length=1, max_length=500, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
@@ -160,17 +163,14 @@ class ItemFields(BaseModel):
     def _type_suits_uri(self) -> Self:
         document_type = getattr(self, "document_type", None)
         uri = getattr(self, "uri", None)
-        if document_type and uri:
-            remote = uri.lower().startswith(("http://", "https://"))
-            if document_type == "website" and not remote:
-                raise ValueError("a website's uri starts with http:// or https://")
-            if document_type == "folder" and remote:
-                raise ValueError("a folder's uri is a path or a file:// address")
+        complaint = type_complaint(document_type, uri) if document_type and uri else None
+        if complaint:
+            raise ValueError(complaint)
         return self
 
 
-class ItemCreate(ItemFields):
-    """A new knowledge item, or (PUT) the whole new state of one."""
+class WholeItem(ItemFields):
+    """All that a client says of an item, but for its status."""
 
     title: Title
     uri: Uri
@@ -179,13 +179,27 @@ class ItemCreate(ItemFields):
     tags: Tags = Field(default_factory=list)
     collection: Collection | None = Field(None, description="Default: `knowledge_base`.")
     licence: Licence = None
-    status: SettableStatus | None = Field(
-        None, description="`archived` items are never searched. `error` is set by the service."
-    )
 
     def draft(self) -> ItemDraft:
         """As the service takes it."""
         return ItemDraft(**{**self.model_dump(), "tags": tuple(self.tags)})
+
+
+class ItemCreate(WholeItem):
+    """A new knowledge item."""
+
+    status: SettableStatus | None = Field(
+        None, description="`archived` items are never searched. `error` is set by the service."
+    )
+
+
+class ItemReplacement(WholeItem):
+    """The whole new state of a knowledge item; one that was read can be handed back."""
+
+    status: Status | None = Field(
+        None,
+        description="Left out: stays as it is. `error` is accepted for an item that has it.",
+    )
 
 
 class ItemUpdate(ItemFields):

@@ -5,9 +5,9 @@ from dataclasses import asdict
 from typing import Any, Protocol
 
 from app.database import Database
-from app.errors import NotFoundError
+from app.errors import ConflictError, NotFoundError
 from app.knowledge import queries
-from app.knowledge.items import ItemDraft, ItemFilter, ItemPage, KnowledgeItem
+from app.knowledge.items import ItemDraft, ItemFilter, ItemPage, KnowledgeItem, type_complaint
 
 SOURCE_FIELDS = frozenset({"uri", "document_type"})
 """Fields that say where an item's text comes from."""
@@ -77,7 +77,7 @@ class KnowledgeService:
         return self.update(item_id, changes)
 
     def update(self, item_id: int, changes: dict[str, Any]) -> KnowledgeItem:
-        """Change some fields; raises NotFoundError.
+        """Change some fields; raises NotFoundError, and ConflictError when they do not agree.
 
         An item whose source changes becomes `pending`: what is searchable is still the text of
         the old source, until the item is indexed again.
@@ -87,6 +87,7 @@ class KnowledgeService:
             if before is None:
                 raise _no_such_item(item_id)
             changes = {name: v for name, v in changes.items() if v != getattr(before, name)}
+            _require_agreement(before, changes)
             if SOURCE_FIELDS & changes.keys() and before.status in ("active", "error"):
                 changes.setdefault("status", "pending")
             if changes:
@@ -102,6 +103,17 @@ class KnowledgeService:
             if not queries.delete_item(session, item_id):
                 raise _no_such_item(item_id)
         self._listener.item_deleted(item_id)
+
+
+def _require_agreement(before: KnowledgeItem, changes: dict[str, Any]) -> None:
+    """Refuse what only the item as it stands can tell to be wrong."""
+    if changes.get("status") == "error":
+        raise ConflictError("Only the service itself sets the status error.")
+    if SOURCE_FIELDS & changes.keys():
+        document_type = changes.get("document_type", before.document_type)
+        complaint = type_complaint(document_type, changes.get("uri", before.uri))
+        if complaint:
+            raise ConflictError(f"{complaint}: change uri and document_type together.".capitalize())
 
 
 def _no_such_item(item_id: int) -> NotFoundError:

@@ -31,8 +31,8 @@ ResultCount = Annotated[int, Field(ge=1, le=100)]
 Score = Annotated[float, Field(ge=0, le=1)]
 
 
-class SkippedSource(BaseModel):
-    """Something at the source that was not taken in."""
+class SourceNote(BaseModel):
+    """A place in the source, and what is to be said of it."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -59,7 +59,10 @@ class IndexingResult(BaseModel):
     chunks_embedded: int = Field(
         description="Chunks that went through the model; equal text never does so twice."
     )
-    skipped: list[SkippedSource]
+    skipped: list[SourceNote]
+    warnings: list[SourceNote] = Field(
+        description="What is odd about documents that were taken in all the same."
+    )
     duration_ms: float
 
 

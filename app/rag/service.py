@@ -49,6 +49,7 @@ class Engine(Protocol):
     def maintenance(self) -> IndexMaintenance: ...  # noqa: D102
     @property
     def index_threads(self) -> int: ...  # noqa: D102
+    def settle(self) -> None: ...  # noqa: D102
     def close(self) -> None: ...  # noqa: D102
 
 
@@ -191,7 +192,8 @@ class RAGService:
     # Care ----------------------------------------------------------------------------------
 
     def verify(self) -> VerifyReport:
-        """Compare SQL with itself and with the vector index."""
+        """Compare SQL with itself and with the vector index, once that is mended."""
+        self._engine.settle()
         return self._engine.maintenance.verify()
 
     def rebuild(self, *, embed: bool = False) -> None:

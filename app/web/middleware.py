@@ -5,7 +5,6 @@ import logging
 import re
 import time
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
@@ -16,6 +15,9 @@ from app.web.metrics import Metrics
 from app.web.problems import MEDIA_TYPE, problem_body
 
 access_log = logging.getLogger("groundwork.access")
+
+HOST_PATTERN = re.compile(r"([a-z0-9._-]*|\[[0-9a-f:.]+(%[a-z0-9._~-]+)?\])(:\d+)?")
+"""A name, an IPv4 address or an IPv6 address in brackets; perhaps with a port."""
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -78,12 +80,12 @@ class OriginGuard:
     def _refusal(self, method: str, headers: Headers) -> str | None:
         host = headers.get("host", "").lower()
         name = re.sub(r":\d+$", "", host).strip("[]").rstrip(".")
-        if not self._may_be_called(name):
+        if not HOST_PATTERN.fullmatch(host) or not self._may_be_called(name):
             return f"The service may not be called as {name!r}; add the name to ALLOWED_HOSTS."
         origin = headers.get("origin", "").lower()
         if method in SAFE_METHODS or not origin or "*" in self.allowed_origins:
             return None
-        if origin in self.allowed_origins or urlsplit(origin).netloc == host:
+        if origin in self.allowed_origins or (host and origin.partition("://")[2] == host):
             return None
         return f"Pages of {origin!r} may not call the service; add it to CORS_ALLOW_ORIGINS."
 
@@ -115,20 +117,35 @@ class BodyLimit:
         error = RequestTooLargeError(
             f"The body is larger than the {self.max_bytes} bytes that MAX_REQUEST_BYTES allows."
         )
-        if declared.isdigit() and int(declared) > self.max_bytes:
+        if _exceeds(declared, self.max_bytes):
             await _answer(error, scope, receive, send)
             return
         received = 0
+        answered = False
 
         async def receive_and_count() -> Message:
             nonlocal received
             message = await receive()
             received += len(message.get("body", b""))
-            if received > self.max_bytes:
-                raise error  # a handler turns it into a problem, like every AppError
-            return message
+            return {"type": "http.disconnect"} if received > self.max_bytes else message
 
-        await self.app(scope, receive_and_count, send)
+        async def send_unless_exceeded(message: Message) -> None:
+            # Whatever the application makes of a body that breaks off, the client learns why.
+            nonlocal answered
+            if answered or received <= self.max_bytes:
+                answered = True
+                await send(message)
+
+        await self.app(scope, receive_and_count, send_unless_exceeded)
+        if received > self.max_bytes and not answered:
+            await _answer(error, scope, receive, send)
+
+
+def _exceeds(declared_length: str, max_bytes: int) -> bool:
+    if not (declared_length.isascii() and declared_length.isdigit()):
+        return False
+    digits = declared_length.lstrip("0") or "0"
+    return len(digits) > len(str(max_bytes)) or int(digits) > max_bytes
 
 
 class PathAliases:
@@ -145,7 +162,8 @@ class PathAliases:
                 path = path[:-1]
             if path.startswith("/api/") and not path.startswith("/api/v1/"):
                 path = "/api/v1/" + path.removeprefix("/api/")
-            scope = {**scope, "path": path}
+            # In place: the router notes in the same scope which route it took, for the measures.
+            scope["path"] = path
             scope.pop("raw_path", None)
         await self.app(scope, receive, send)
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
@@ -95,7 +96,7 @@ def _respond(
     headers: dict[str, str] | None = None,
 ) -> JSONResponse:
     body = problem_body(
-        slug=slug, title=title, status=status, detail=detail, instance=request.url.path
+        slug=slug, title=title, status=status, detail=detail, instance=request.scope["path"]
     )
     if errors:
         body["errors"] = [error.model_dump() for error in errors]
@@ -128,7 +129,7 @@ def _answer_validation_error(request: Request, error: Exception) -> JSONResponse
         InvalidValue(
             detail=_sentence(fault),
             location=str(fault["loc"][0]),
-            pointer=_pointer(fault["loc"][1:]),
+            pointer="#" if fault["type"] == "json_invalid" else _pointer(fault["loc"][1:]),
         )
         for fault in error.errors()[:MOST_VALIDATION_ERRORS]
     ]
@@ -144,6 +145,8 @@ def _answer_validation_error(request: Request, error: Exception) -> JSONResponse
 
 
 def _sentence(fault: dict[str, Any]) -> str:
+    if fault["type"] == "json_invalid":
+        return f"This is no JSON: {fault['ctx']['error']} (character {fault['loc'][-1]})"
     return str(fault["msg"]).removeprefix("Value error, ")
 
 
@@ -156,27 +159,39 @@ def _pointer(location: Sequence[int | str]) -> str:
 def _answer_http_exception(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101, registered for this class alone
     phrase = HTTPStatus(error.status_code).phrase
+    headers = dict(error.headers) if error.headers else None
+    if error.status_code == 405:
+        headers = {"Allow": ", ".join(_possible_methods(request))}
     return _respond(
         request,
         slug=phrase.lower().replace(" ", "-"),
         title=phrase,
         status=error.status_code,
         detail=_http_detail(request, error, phrase),
-        headers=dict(error.headers) if error.headers else None,
+        headers=headers,
     )
+
+
+def _possible_methods(request: Request) -> list[str]:
+    """All methods of the path; the router itself names only those of the first route it finds."""
+    methods: set[str] = set()
+    for route in iter_route_contexts(request.app.routes):
+        if route.path_regex.match(request.scope["path"]):
+            methods |= route.methods or set()
+    return sorted(methods)
 
 
 def _http_detail(request: Request, error: HTTPException, phrase: str) -> str:
     if error.status_code == 404:
-        return f"There is nothing at {request.url.path}. /docs lists what there is."
+        return f"There is nothing at {request.scope['path']}. /docs lists what there is."
     if error.status_code == 405:
-        return f"{request.method} is not possible at {request.url.path}."
+        return f"{request.method} is not possible at {request.scope['path']}."
     return error.detail or phrase
 
 
 def _answer_unexpected(request: Request, error: Exception) -> JSONResponse:
     # The text of an unexpected exception may hold anything: it goes to the log, not to the client.
-    logger.error("Unexpected error at %s", request.url.path, exc_info=error)
+    logger.error("Unexpected error at %r", request.scope["path"], exc_info=error)
     return _respond(
         request,
         slug="internal-error",

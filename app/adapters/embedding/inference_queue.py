@@ -1,0 +1,216 @@
+"""The one owner of inference: shares streams fairly between callers, queries beside documents."""
+
+import threading
+from collections import deque
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from app.adapters.embedding.openvino_runtime import TokenIds
+from app.errors import EmbeddingError
+from app.protocols import Vectors
+
+CLOSED = "The embedding model has been closed."
+
+
+class Stream(Protocol):
+    """Runs one batch at a time."""
+
+    def run(self, rows: list[TokenIds]) -> Vectors:
+        """Embed tokenised texts; raises EmbeddingError."""
+        ...
+
+
+def pack(lengths: npt.NDArray[np.int64], batch_tokens: int) -> list[list[int]]:
+    """Group rows, longest first, so that no group's padded size exceeds the budget.
+
+    A row longer than the budget stands alone. Every index comes back exactly once.
+    """
+    batches: list[list[int]] = []
+    room = 0
+    for index in np.argsort(-lengths, kind="stable").tolist():
+        if room == 0:
+            batches.append([])
+            room = max(batch_tokens // max(int(lengths[index]), 1), 1)
+        batches[-1].append(index)
+        room -= 1
+    return batches
+
+
+class _Call:
+    """What one caller waits for."""
+
+    def __init__(self, rows: Sequence[TokenIds], dimension: int, batches: list[list[int]]) -> None:
+        self.rows = rows
+        self.batches = deque(batches)
+        self.vectors: Vectors = np.empty((len(rows), dimension), np.float32)
+        self.error: str | None = None
+        self.done = threading.Event()
+        self._missing = len(rows)
+        self._lock = threading.Lock()
+
+    def deliver(self, indices: list[int], vectors: Vectors) -> None:
+        self.vectors[indices] = vectors
+        with self._lock:
+            self._missing -= len(indices)
+            if self._missing == 0:
+                self.done.set()
+
+    def fail(self, error: str) -> None:
+        self.batches.clear()
+        self.error = error
+        self.done.set()
+
+
+_Work = list[tuple[_Call, list[int]]]
+
+
+class _Lane:
+    """Calls that wait for the same streams: each in turn gives a batch, small ones together."""
+
+    def __init__(self, batch_tokens: int) -> None:
+        self._batch_tokens = batch_tokens
+        self._calls: deque[_Call] = deque()
+        self._changed = threading.Condition()
+        self._closed = False
+
+    def submit(self, call: _Call) -> None:
+        with self._changed:
+            if self._closed:
+                raise EmbeddingError(CLOSED)
+            self._calls.append(call)
+            self._changed.notify(len(call.batches))
+
+    def take(self) -> _Work | None:
+        """The next batch's parts, waiting for them; None once closed."""
+        with self._changed:
+            while not self._calls and not self._closed:
+                self._changed.wait()
+            return None if self._closed else self._next_work()
+
+    def _next_work(self) -> _Work:
+        work: _Work = []
+        longest = count = 0
+        while self._calls:
+            call = self._calls[0]
+            batch = call.batches[0]
+            longest = max(longest, *(len(call.rows[index]) for index in batch))
+            count += len(batch)
+            if work and longest * count > self._batch_tokens:
+                break
+            work.append((call, call.batches.popleft()))
+            self._calls.rotate(-1)
+            if not call.batches:
+                self._calls.pop()
+        return work
+
+    def __len__(self) -> int:
+        with self._changed:
+            return len(self._calls)
+
+    def fail(self, call: _Call, error: str) -> None:
+        with self._changed:
+            call.fail(error)
+            if call in self._calls:
+                self._calls.remove(call)
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            for call in self._calls:
+                call.fail(CLOSED)
+            self._calls.clear()
+            self._changed.notify_all()
+
+
+class InferenceQueue:
+    """Two lanes over the model's streams: documents over many, queries over one of their own.
+
+    Callers of `documents` are served in turn, a batch each. Queries that arrive while one is being
+    answered go together in the next batch. Safe to call from many threads.
+    """
+
+    def __init__(
+        self,
+        document_streams: Sequence[Stream],
+        query_stream: Stream,
+        *,
+        dimension: int,
+        batch_tokens: int,
+        query_batch_tokens: int,
+    ) -> None:
+        self._dimension = dimension
+        self._batch_tokens = batch_tokens
+        self._query_batch_tokens = query_batch_tokens
+        self._stream_count = len(document_streams)
+        self._documents = _Lane(batch_tokens)
+        self._queries = _Lane(query_batch_tokens)
+        work = [(stream, self._documents) for stream in document_streams]
+        self._threads = [
+            threading.Thread(target=_serve, args=pair, name=f"embedding-{number}", daemon=True)
+            for number, pair in enumerate([(query_stream, self._queries), *work])
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def waiting_calls(self) -> int:
+        """Calls that have a batch which no stream has begun."""
+        return len(self._documents) + len(self._queries)
+
+    def documents(self, rows: Sequence[TokenIds]) -> Vectors:
+        """Embed rows in the order given, in turn with other callers. Raises EmbeddingError."""
+        lengths = np.array([len(row) for row in rows], np.int64)
+        # A call that would fill less than a batch a stream is shared out among all of them.
+        share = -(-int(lengths.sum()) // self._stream_count)
+        return self._wait(self._documents, rows, pack(lengths, min(self._batch_tokens, share)))
+
+    def query(self, rows: Sequence[TokenIds]) -> Vectors:
+        """Embed the few rows of one query beside waiting documents. Raises EmbeddingError."""
+        lengths = np.array([len(row) for row in rows], np.int64)
+        return self._wait(self._queries, rows, pack(lengths, self._query_batch_tokens))
+
+    def close(self) -> None:
+        """Fail waiting calls and let running batches end."""
+        self._documents.close()
+        self._queries.close()
+        for thread in self._threads:
+            thread.join()
+
+    def _wait(self, lane: _Lane, rows: Sequence[TokenIds], batches: list[list[int]]) -> Vectors:
+        if not rows:
+            return np.empty((0, self._dimension), np.float32)
+        call = _Call(rows, self._dimension, batches)
+        lane.submit(call)
+        call.done.wait()
+        if call.error is not None:
+            raise EmbeddingError(call.error)
+        return call.vectors
+
+
+def _serve(stream: Stream, lane: _Lane) -> None:
+    try:
+        while (work := lane.take()) is not None:
+            _run(stream, lane, work)
+    finally:
+        lane.close()  # whatever ended this thread, nobody may wait for it in vain
+
+
+def _run(stream: Stream, lane: _Lane, work: _Work) -> None:
+    error = CLOSED
+    finished = False
+    try:
+        vectors = stream.run([call.rows[index] for call, indices in work for index in indices])
+        start = 0
+        for call, indices in work:
+            call.deliver(indices, vectors[start : start + len(indices)])
+            start += len(indices)
+        finished = True
+    except EmbeddingError as failure:
+        error = failure.detail
+    finally:
+        if not finished:
+            for call, _ in work:
+                lane.fail(call, error)

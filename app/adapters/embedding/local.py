@@ -1,0 +1,119 @@
+"""The default embedder: the converted model on the fast CPU runtime, without torch."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+
+from app.adapters.embedding.exported_model import MODEL, TOKENIZER, ExportedModel, ensure_exported
+from app.adapters.embedding.inference_queue import InferenceQueue
+from app.adapters.embedding.long_queries import mean_direction
+from app.adapters.embedding.model_files import ModelFiles, find_model
+from app.adapters.embedding.openvino_runtime import (
+    CompiledEncoder,
+    TokenIds,
+    available_threads,
+    import_openvino,
+)
+from app.adapters.embedding.token_meter import TokenizerMeter, load_tokenizer, well_formed
+from app.protocols import Vector, Vectors
+
+QUERY_BATCH_TOKENS = 512
+"""Padded tokens of one batch of queries: some 40 short ones, or two that fill the window."""
+
+
+class LocalEmbedder:
+    """An Embedder on this machine's processor; `LocalEmbedder.open` makes one.
+
+    Documents longer than the model's window are cut to it (the splitter's chunks never are); a
+    query longer than it is embedded window by window, and the mean of these is its vector.
+    """
+
+    def __init__(
+        self,
+        model: ModelFiles,
+        exported: ExportedModel,
+        encoder: CompiledEncoder,
+        *,
+        batch_tokens: int,
+    ) -> None:
+        self.model_name = model.name
+        self.dimension = exported.manifest.dimension
+        self.fingerprint = model.fingerprint
+        self.precision = encoder.precision
+        self._model = model
+        tokenizer_path = exported.folder / TOKENIZER
+        self.token_meter = TokenizerMeter(
+            load_tokenizer(tokenizer_path),
+            window_tokens=model.window_tokens,
+            prefix=max(model.document_prefix, model.query_prefix, key=len),
+        )
+        # A second one, because truncation is a state of the tokenizer.
+        self._tokenizer = load_tokenizer(tokenizer_path)
+        self._tokenizer.enable_truncation(model.window_tokens)
+        self._close_lock = threading.Lock()
+        self._queue = InferenceQueue(
+            encoder.document_streams,
+            encoder.query_stream,
+            dimension=self.dimension,
+            batch_tokens=batch_tokens,
+            query_batch_tokens=QUERY_BATCH_TOKENS,
+        )
+
+    @classmethod
+    def open(
+        cls,
+        model_name: str,
+        data_dir: Path,
+        *,
+        threads: int = 0,
+        batch_tokens: int = 2000,
+        allow_download: bool = False,
+    ) -> Self:
+        """Load the model, converting it first if this data directory has not seen it yet.
+
+        `threads`: for documents, 0 for one per core (a query has one more of its own).
+        Raises StartupError.
+        """
+        with ThreadPoolExecutor(1) as pool:
+            importing = pool.submit(import_openvino)  # while the weights are hashed
+            model = find_model(model_name, allow_download=allow_download)
+            exported = ensure_exported(model, data_dir)
+            importing.result()
+        encoder = CompiledEncoder(
+            exported.folder / MODEL,
+            threads=threads or available_threads(),
+            padding_id=exported.manifest.padding_id,
+            precision=exported.manifest.precision,
+        )
+        return cls(model, exported, encoder, batch_tokens=batch_tokens)
+
+    @property
+    def waiting_calls(self) -> int:
+        """Calls that wait for the processor: the depth of the queue, for metrics."""
+        return self._queue.waiting_calls
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts in the order given; shape (len(texts), dimension), unit length."""
+        return self._queue.documents(self._tokenized(texts, self._model.document_prefix))
+
+    def embed_query(self, text: str) -> Vector:
+        """Embed one query beside waiting documents; shape (dimension,), unit length."""
+        windows = self.token_meter.windows(text)
+        vectors = self._queue.query(self._tokenized(windows, self._model.query_prefix))
+        return mean_direction(vectors)
+
+    def close(self) -> None:
+        """Release the model; waiting calls fail with EmbeddingError. Closing twice is no error."""
+        with self._close_lock:
+            self._queue.close()
+
+    def _tokenized(self, texts: Sequence[str], prefix: str) -> list[TokenIds]:
+        # Text by text, not encode_batch: that would start threads of its own beside inference.
+        return [
+            np.array(self._tokenizer.encode(prefix + well_formed(text)).ids, np.int64)
+            for text in texts
+        ]

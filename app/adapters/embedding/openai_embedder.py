@@ -1,0 +1,304 @@
+"""Embeds through any OpenAI-compatible endpoint, Ollama among them."""
+
+import hashlib
+import json
+import logging
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import httpx
+import numpy as np
+
+from app.adapters.embedding.token_meter import well_formed
+from app.errors import EmbeddingError, StartupError
+from app.protocols import Vector, Vectors
+
+logger = logging.getLogger(__name__)
+
+OPENAI_HOST = "api.openai.com"
+CLOSED = "The connection to the embedding endpoint has been closed."
+
+BATCH_TEXTS = 128
+BATCH_CHARACTERS = 200_000
+"""Below OpenAI's limits of 2,048 inputs and 300,000 tokens a request, with room for any script."""
+
+ATTEMPTS = 4
+RETRIED_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
+FIRST_DELAY_SECONDS = 0.5
+LONGEST_DELAY_SECONDS = 20.0
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+"""128 vectors of 8,192 numbers, written out in full, are about 25 MB."""
+
+Wait = Callable[[float], bool]
+"""Waits so many seconds; True if the embedder was closed meanwhile."""
+
+
+class _RetriableError(Exception):
+    """This attempt failed in a way that another one may not."""
+
+    def __init__(self, reason: str, delay_seconds: float | None = None) -> None:
+        super().__init__(reason)
+        self.delay_seconds = delay_seconds
+
+
+class OpenAIEmbedder:
+    """An Embedder over `POST {base_url}/embeddings`.
+
+    Opening it calls nobody. Unless `dimension` is given, the first use of `dimension` or
+    `fingerprint` asks the endpoint for one vector, and raises EmbeddingError if that fails.
+    `timeout_seconds` bounds each attempt as a whole.
+    """
+
+    token_meter = None
+
+    def __init__(
+        self,
+        model_name: str,
+        *,
+        base_url: str,
+        api_key: str = "",
+        timeout_seconds: float = 30.0,
+        dimension: int | None = None,
+        wait: Wait | None = None,
+    ) -> None:
+        self.model_name = model_name
+        self._address = f"{base_url.rstrip('/')}/embeddings"
+        self._host = _checked_host(base_url, api_key)
+        self._api_key = api_key
+        self._timeout_seconds = timeout_seconds
+        self._dimension = dimension
+        self._dimension_lock = threading.Lock()
+        self._closed = threading.Event()
+        self._under_way = 0
+        self._under_way_lock = threading.Lock()
+        self._wait: Wait = wait or self._closed.wait
+        # The endpoint is the operator's own choice, so the fetch guard does not apply; but neither
+        # a proxy variable nor a redirect may send texts and key anywhere else.
+        self._client = httpx.Client(
+            headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
+            timeout=timeout_seconds,
+            follow_redirects=False,
+            trust_env=False,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def dimension(self) -> int:
+        """Length of every vector."""
+        with self._dimension_lock:
+            if self._dimension is None:
+                self._dimension = self._request(["dimension"]).shape[1]
+            return self._dimension
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hex digits over host, model and dimension: all that can be known of the model."""
+        facts = json.dumps(["openai", self._host, self.model_name, self.dimension])
+        return hashlib.sha256(facts.encode()).hexdigest()[:16]
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts in the order given; shape (len(texts), dimension), unit length."""
+        self._require_open()
+        parts = [self._embed(batch) for batch in _batches(texts)]
+        if not parts:
+            return np.empty((0, self.dimension), np.float32)
+        return np.concatenate(parts)
+
+    def embed_query(self, text: str) -> Vector:
+        """Embed one query; shape (dimension,), unit length."""
+        vector: Vector = self._embed([text])[0]
+        return vector
+
+    def close(self) -> None:
+        """Release connections; waiting calls fail with EmbeddingError. Twice is no error.
+
+        A request under way is not torn off (a socket that is closed under a reading thread never
+        wakes it) but gets its answer or its timeout, and releases the connections then.
+        """
+        self._closed.set()
+        with self._under_way_lock:
+            if self._under_way == 0:
+                self._client.close()
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        expected = self.dimension
+        vectors = self._request(texts)
+        if vectors.shape[1] != expected:
+            raise EmbeddingError(
+                f"The embedding endpoint {self._host} gave vectors of {vectors.shape[1]} numbers, "
+                f"not {expected}: its model {self.model_name!r} has changed."
+            )
+        return vectors
+
+    def _request(self, texts: Sequence[str]) -> Vectors:
+        # OpenAI refuses an empty string.
+        inputs = [well_formed(text) or " " for text in texts]
+        body = {"model": self.model_name, "input": inputs, "encoding_format": "float"}
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                with self._request_under_way():
+                    answer = self._post(body)
+                return _vectors(answer, len(texts), self._host)
+            except _RetriableError as failure:
+                if attempt == ATTEMPTS:
+                    raise EmbeddingError(
+                        f"The embedding endpoint {self._host} failed {ATTEMPTS} times: {failure}. "
+                        "Check that it runs, and OPENAI_BASE_URL."
+                    ) from failure
+                delay_seconds = failure.delay_seconds
+                if delay_seconds is None:
+                    backoff = FIRST_DELAY_SECONDS * 2 ** (attempt - 1)
+                    delay_seconds = backoff * random.uniform(0.8, 1.2)  # noqa: S311 — no secret
+                logger.warning(
+                    "embedding endpoint %s: %s; trying again in %.1f s",
+                    self._host,
+                    failure,
+                    delay_seconds,
+                )
+                if self._wait(min(delay_seconds, LONGEST_DELAY_SECONDS)):
+                    raise EmbeddingError(CLOSED) from None
+        raise AssertionError("unreachable")
+
+    @contextmanager
+    def _request_under_way(self) -> Iterator[None]:
+        with self._under_way_lock:
+            self._require_open()
+            self._under_way += 1
+        try:
+            yield
+        finally:
+            with self._under_way_lock:
+                self._under_way -= 1
+                if self._closed.is_set() and self._under_way == 0:
+                    self._client.close()
+
+    def _post(self, body: dict[str, Any]) -> bytes:
+        deadline = time.monotonic() + self._timeout_seconds
+        answer = bytearray()
+        try:
+            with self._client.stream("POST", self._address, json=body) as response:
+                for block in response.iter_bytes():
+                    answer += block
+                    if time.monotonic() > deadline:
+                        raise _RetriableError(f"no answer within {self._timeout_seconds:g} s")
+                    if len(answer) > MAX_ANSWER_BYTES:
+                        raise EmbeddingError(
+                            f"The embedding endpoint {self._host} gave an answer without end."
+                        )
+        except httpx.TimeoutException as error:
+            raise _RetriableError(f"no answer within {self._timeout_seconds:g} s") from error
+        except (httpx.HTTPError, httpx.StreamError) as error:
+            raise _RetriableError(str(error) or type(error).__name__) from error
+        if response.status_code in RETRIED_STATUSES:
+            raise _RetriableError(f"HTTP {response.status_code}", _retry_after_seconds(response))
+        if response.status_code != 200:
+            refusal = _refusal(self._host, response.status_code, bytes(answer))
+            if self._api_key:  # some endpoints quote it
+                refusal = refusal.replace(self._api_key, "[key]")
+            raise EmbeddingError(refusal)
+        return bytes(answer)
+
+    def _require_open(self) -> None:
+        if self._closed.is_set():
+            raise EmbeddingError(CLOSED)
+
+
+def _checked_host(base_url: str, api_key: str) -> str:
+    try:
+        httpx.URL(base_url)
+        parts = urlsplit(base_url)
+        host = parts.netloc.rpartition("@")[2].lower()
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except (ValueError, httpx.InvalidURL):
+        usable = False
+    if not usable:
+        raise StartupError(
+            "OPENAI_BASE_URL must be an http or https address, such as https://api.openai.com/v1."
+        )
+    if parts.hostname == OPENAI_HOST and not api_key:
+        raise StartupError(
+            "EMBEDDING_PROVIDER=openai needs OPENAI_API_KEY for api.openai.com; for another "
+            "endpoint set OPENAI_BASE_URL."
+        )
+    if not api_key.isascii() or not api_key.isprintable():
+        raise StartupError("OPENAI_API_KEY holds characters that no key has: copy it again.")
+    return host
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    batch: list[str] = []
+    characters = 0
+    for text in texts:
+        full = len(batch) == BATCH_TEXTS or characters + len(text) > BATCH_CHARACTERS
+        if batch and full:
+            yield batch
+            batch, characters = [], 0
+        batch.append(text)
+        characters += len(text)
+    if batch:
+        yield batch
+
+
+def _vectors(answer: bytes, count: int, host: str) -> Vectors:
+    try:
+        entries = json.loads(answer)["data"]
+        by_index = {int(entry["index"]): entry["embedding"] for entry in entries}
+        vectors = np.array([by_index[index] for index in range(count)], np.float64)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise EmbeddingError(
+            f"The embedding endpoint {host} gave an answer that is not a list of {count} vectors. "
+            "Check OPENAI_BASE_URL (Ollama: http://host:11434/v1) and EMBEDDING_MODEL."
+        ) from error
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    if len(entries) != count or vectors.ndim != 2 or vectors.shape[1] == 0:
+        raise EmbeddingError(f"The embedding endpoint {host} did not give {count} vectors.")
+    if not np.isfinite(lengths).all() or not lengths.all():
+        raise EmbeddingError(f"The embedding endpoint {host} gave a vector that is not a number.")
+    unit_vectors: Vectors = (vectors / lengths).astype(np.float32)
+    return unit_vectors
+
+
+def _retry_after_seconds(response: httpx.Response) -> float | None:
+    value = response.headers.get("Retry-After", "").strip()
+    if value.isascii() and value.isdigit():
+        return float(value)
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
+
+
+def _refusal(host: str, status: int, answer: bytes) -> str:
+    try:
+        reason = str(json.loads(answer)["error"]["message"])[:300]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        reason = "no reason given"
+    advice = {
+        401: "Check OPENAI_API_KEY.",
+        403: "Check OPENAI_API_KEY and what it may do.",
+        404: "Check OPENAI_BASE_URL and EMBEDDING_MODEL.",
+    }.get(status, "Check OPENAI_BASE_URL and EMBEDDING_MODEL.")
+    if 300 <= status < 400:
+        reason = "a redirect, which is not followed"
+    return f"The embedding endpoint {host} refused: HTTP {status}, {reason}. {advice}"

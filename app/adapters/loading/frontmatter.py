@@ -1,0 +1,101 @@
+"""Reads the YAML block at the top of a Markdown file."""
+
+import re
+from dataclasses import dataclass
+
+import yaml
+
+from app.adapters.loading.encoding import clean
+
+MAX_FRONTMATTER_CHARACTERS = 64 * 1024
+MAX_NESTING = 20
+MAX_FIELD_CHARACTERS = 2000
+MAX_TAGS = 100
+
+OPENING = re.compile(r"---[ \t]*\r?\n")
+CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$\n?", re.MULTILINE)
+NOTHING = {"", "~", "null"}
+
+
+@dataclass(frozen=True)
+class Frontmatter:
+    """What a Markdown file says about itself, and where its text starts."""
+
+    text: str
+    """The text after the block; everything where there is no block that can be read."""
+    first_line: int = 1
+    """1-based line of the file at which `text` starts."""
+    title: str | None = None
+    document_id: str | None = None
+    source_url: str | None = None
+    category: str | None = None
+    licence: str | None = None
+    tags: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def read_frontmatter(text: str) -> Frontmatter:
+    """Split a Markdown file into its frontmatter and its text.
+
+    A block that cannot be read stays part of the text, and a warning says why.
+    """
+    opening = OPENING.match(text)
+    if not opening:
+        return Frontmatter(text)
+    closing = CLOSING.search(text, opening.end(), opening.end() + MAX_FRONTMATTER_CHARACTERS)
+    if not closing:
+        return Frontmatter(text)
+    block = text[opening.end() : closing.start()]
+    try:
+        fields = _parse(block)
+    except yaml.MarkedYAMLError as error:
+        # The mark counts the block's lines from 0, and the file has one line above them.
+        line = f" in line {error.problem_mark.line + 2}" if error.problem_mark else ""
+        reason = f"{error.problem or error.context}{line}"
+        return Frontmatter(text, warnings=(f"The frontmatter cannot be read: {reason}.",))
+    except (yaml.YAMLError, ValueError) as error:
+        return Frontmatter(text, warnings=(f"The frontmatter cannot be read: {error}.",))
+    return Frontmatter(
+        text=text[closing.end() :],
+        first_line=text.count("\n", 0, closing.end()) + 1,
+        title=_text(fields.get("title")),
+        document_id=_text(fields.get("document_id")),
+        source_url=_text(fields.get("source_url")),
+        category=_text(fields.get("category")),
+        licence=_text(fields.get("licence")) or _text(fields.get("license")),
+        tags=_tags(fields.get("tags")),
+    )
+
+
+def _parse(block: str) -> dict[object, object]:
+    """The block's mapping with every scalar as it is written: `2024` and `yes` stay text.
+
+    yaml.BaseLoader makes no objects and merges no keys, so neither tags nor aliases can do harm;
+    only nesting must be bounded, since it recurses.
+    """
+    depth = 0
+    for event in yaml.parse(block, Loader=yaml.BaseLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_NESTING:
+            raise ValueError(f"it is nested more than {MAX_NESTING} levels deep")
+    fields = yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506  builds only str, list, dict
+    if fields in (None, ""):
+        return {}
+    if not isinstance(fields, dict):
+        raise ValueError("it is not a list of `name: value` lines")  # noqa: TRY004
+    return fields
+
+
+def _text(value: object) -> str | None:
+    if not isinstance(value, str) or value.strip().lower() in NOTHING:
+        return None
+    return " ".join(clean(value).split())[:MAX_FIELD_CHARACTERS] or None
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list):
+        return ()
+    found = (_text(part) for part in parts[:MAX_TAGS])
+    return tuple(dict.fromkeys(tag for tag in found if tag))

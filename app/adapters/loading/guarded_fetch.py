@@ -1,0 +1,246 @@
+"""Fetches web pages: the one way out of the service, with every address and size checked."""
+
+import ssl
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from email.message import Message
+from functools import cached_property
+
+import httpcore
+import httpx
+
+from app.adapters.loading.guarded_network import (
+    AllowedHosts,
+    Deadline,
+    GuardedBackend,
+    Resolver,
+    resolve_with_system,
+)
+from app.errors import (
+    SourceError,
+    SourceNotFoundError,
+    SourceRefusedError,
+    SourceUnavailableError,
+    SourceUnreadableError,
+)
+
+MAX_REDIRECTS = 5
+REQUEST_HEADERS = {
+    "User-Agent": "Groundwork/0.1 (+self-hosted knowledge service)",
+    "Accept": "text/markdown, text/html, application/xhtml+xml, text/plain;q=0.9, text/*;q=0.8",
+    "Accept-Encoding": "gzip",
+    "Connection": "close",
+}
+TEXT_TYPES = {"application/xhtml+xml", "application/markdown", "application/x-markdown"}
+RETRY_LATER = {408, 425, 429}
+
+
+@dataclass(frozen=True)
+class FetchedPage:
+    """A page as the server answered it."""
+
+    url: str
+    """The address after all redirects."""
+    status: int
+    content_type: str
+    """Lower case, without parameters; empty when the server named none."""
+    charset: str | None
+    """As the Content-Type header declares it."""
+    body: bytes
+    """Decompressed."""
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+class GuardedFetcher:
+    """Fetches http and https pages from the public internet, and from `allow_hosts`.
+
+    `timeout_seconds` is for the whole fetch: names, connections, redirects and body.
+    `max_bytes` counts the body after decompression. Proxies, cookies and netrc are not used.
+    Safe to call from many threads.
+    """
+
+    def __init__(
+        self,
+        allow_hosts: Sequence[str] = (),
+        timeout_seconds: float = 30.0,
+        max_bytes: int = 10 * 1024 * 1024,
+        resolver: Resolver = resolve_with_system,
+    ) -> None:
+        self._allowed = AllowedHosts(allow_hosts)
+        self._timeout_seconds = timeout_seconds
+        self._max_bytes = max_bytes
+        self._resolver = resolver
+
+    def fetch(self, url: str) -> FetchedPage:
+        """Get a text page, following at most 5 redirects, each checked like the first address.
+
+        Raises SourceRefusedError (the guard), SourceNotFoundError (404, 410),
+        SourceUnreadableError (other 4xx, not text, too large) and SourceUnavailableError
+        (time-out, connection, TLS, 429, 5xx).
+        """
+        deadline = Deadline(self._timeout_seconds)
+        address = check_address(url)
+        for _ in range(MAX_REDIRECTS + 1):
+            answer = self._request(address, deadline)
+            if isinstance(answer, FetchedPage):
+                return answer
+            address = answer
+        raise SourceUnreadableError(f"{url} leads through more than {MAX_REDIRECTS} redirects.")
+
+    def _request(self, address: httpx.URL, deadline: Deadline) -> FetchedPage | httpx.URL:
+        """One hop, over a connection of its own: the page, or where it has moved to."""
+        backend = GuardedBackend(self._allowed, self._resolver, deadline)
+        transport = _Transport(backend, self._tls)
+        try:
+            with (
+                httpx.Client(
+                    transport=transport, trust_env=False, timeout=self._timeout_seconds
+                ) as client,
+                client.stream("GET", address, headers=REQUEST_HEADERS) as response,
+            ):
+                if response.is_redirect:
+                    return _redirect_target(address, response)
+                return self._page(address, response)
+        except httpcore.TimeoutException as error:
+            deadline.remaining_seconds()
+            raise SourceUnavailableError(f"{address.host} does not answer: {error}") from error
+        except (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError) as error:
+            raise SourceUnavailableError(f"{address} cannot be fetched now: {error}") from error
+        except (httpcore.UnsupportedProtocol, httpx.HTTPError, httpx.InvalidURL) as error:
+            raise SourceUnreadableError(f"{address} cannot be fetched: {error}") from error
+
+    def _page(self, address: httpx.URL, response: httpx.Response) -> FetchedPage:
+        failure = _status_error(address, response.status_code)
+        if failure:
+            raise failure
+        header = Message()
+        header["Content-Type"] = response.headers.get("Content-Type", "")
+        named = "Content-Type" in response.headers
+        content_type = header.get_content_type() if named else ""
+        if named and not content_type.startswith("text/") and content_type not in TEXT_TYPES:
+            raise SourceUnreadableError(f"{address} is {content_type}, not a text page.")
+        return FetchedPage(
+            url=str(address),
+            status=response.status_code,
+            content_type=content_type,
+            charset=_charset(header),
+            body=self._body(address, response),
+            etag=response.headers.get("ETag"),
+            last_modified=response.headers.get("Last-Modified"),
+        )
+
+    def _body(self, address: httpx.URL, response: httpx.Response) -> bytes:
+        body = bytearray()
+        encoding = response.headers.get("Content-Encoding", "").strip().lower()
+        for part in _decompressed(response.iter_raw(), encoding, self._max_bytes):
+            body += part
+            if len(body) > self._max_bytes:
+                raise SourceUnreadableError(
+                    f"{address} is too large: over {self._max_bytes:,} bytes (FETCH_MAX_BYTES)."
+                )
+        return bytes(body)
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        context = httpx.create_ssl_context(trust_env=False)
+        # An intranet's own authority is trusted by the machine, not by the bundled list.
+        context.load_default_certs()
+        return context
+
+
+class _Transport(httpx.BaseTransport):
+    """Carries one request over httpcore with the guarded backend, which httpx has no word for."""
+
+    def __init__(self, backend: GuardedBackend, tls: ssl.SSLContext) -> None:
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=tls, network_backend=backend, max_connections=1
+        )
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        url = httpcore.URL(
+            scheme=request.url.raw_scheme,
+            host=request.url.raw_host,
+            port=request.url.port,
+            target=request.url.raw_path,
+        )
+        answer = self._pool.handle_request(
+            httpcore.Request(request.method, url, headers=request.headers.raw)
+        )
+        return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer))
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+class _Body(httpx.SyncByteStream):
+    """The bytes of a response as they arrive."""
+
+    def __init__(self, answer: httpcore.Response) -> None:
+        self._answer = answer
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._answer.iter_stream()
+
+    def close(self) -> None:
+        self._answer.close()
+
+
+def check_address(url: str) -> httpx.URL:
+    """Parse an http(s) address; raises SourceRefusedError for any other, and for passwords."""
+    try:
+        address = httpx.URL(url)
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise SourceRefusedError(f"This is not a web address: {error}") from error
+    if address.scheme not in {"http", "https"} or not address.host:
+        raise SourceRefusedError(
+            f"Only http:// and https:// addresses are fetched, not {address.scheme or 'this'!r}."
+        )
+    if address.userinfo:
+        raise SourceRefusedError("An address with a user name or password in it is not fetched.")
+    return address.copy_with(fragment=None)
+
+
+def _redirect_target(address: httpx.URL, response: httpx.Response) -> httpx.URL:
+    location = response.headers.get("Location", "")
+    try:
+        return check_address(str(address.join(location)))
+    except (httpx.InvalidURL, UnicodeError) as error:
+        raise SourceUnreadableError(f"{address} redirects to no address: {error}") from error
+
+
+def _status_error(address: httpx.URL, status: int) -> SourceError | None:
+    if 200 <= status < 300:
+        return None
+    if status in {404, 410}:
+        return SourceNotFoundError(f"Page not found: {address} (HTTP {status})")
+    if status in RETRY_LATER or status >= 500:
+        return SourceUnavailableError(f"{address} answered HTTP {status}; try again later.")
+    if status in {401, 403}:
+        return SourceUnreadableError(f"{address} is not open to everyone (HTTP {status}).")
+    return SourceUnreadableError(f"{address} answered HTTP {status}, not with a page.")
+
+
+def _charset(header: Message) -> str | None:
+    charset = header.get_param("charset")
+    return charset.strip() if isinstance(charset, str) and charset.strip() else None
+
+
+def _decompressed(parts: Iterator[bytes], encoding: str, max_bytes: int) -> Iterator[bytes]:
+    """Undo gzip in steps of at most `max_bytes + 1` bytes, so that a bomb cannot fill memory."""
+    if encoding in {"", "identity"}:
+        yield from parts
+        return
+    if encoding not in {"gzip", "x-gzip"}:
+        raise SourceUnreadableError(f"The page is compressed with {encoding}, which was not asked.")
+    gzip_only = 16 + zlib.MAX_WBITS
+    decompressor = zlib.decompressobj(gzip_only)
+    try:
+        for part in parts:
+            yield decompressor.decompress(part, max_bytes + 1)
+            if decompressor.eof:
+                return
+    except zlib.error as error:
+        raise SourceUnreadableError(f"The page's gzip data is broken: {error}") from error
+    raise SourceUnavailableError("The page's gzip data ended too early.")

@@ -1,0 +1,237 @@
+"""Keeps every local path that a `uri` names below the folders that may be read."""
+
+import errno
+import os
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote_to_bytes
+
+from app.errors import (
+    SourceError,
+    SourceNotFoundError,
+    SourceRefusedError,
+    SourceUnavailableError,
+    SourceUnreadableError,
+)
+
+FILE_SCHEME = re.compile(r"file:", re.IGNORECASE)
+OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+OPEN_FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+
+
+@dataclass(frozen=True)
+class GuardedPath:
+    """A path that the guard has allowed: below `root`, no link and nothing hidden in between."""
+
+    root: Path
+    """The root that it lies below, with links resolved."""
+    parts: tuple[str, ...]
+    """Names from the root down; empty for the root itself."""
+    written: str
+    """The path as the person wrote it, for messages."""
+
+    @property
+    def path(self) -> Path:
+        """The absolute path, with links resolved."""
+        return self.root.joinpath(*self.parts)
+
+    def below(self, relative: str) -> "GuardedPath":
+        """A file or folder below this folder, by its relative POSIX path.
+
+        Raises SourceRefusedError when the relative path could leave the folder or is hidden.
+        """
+        names = tuple(relative.split("/"))
+        written = f"{self.path}/{relative}"
+        if "\0" in relative or any(name.startswith(".") or not name for name in names):
+            raise _outside(written)
+        return GuardedPath(self.root, self.parts + names, written)
+
+
+class PathGuard:
+    """Turns a `uri` into a path below one of the roots, and opens it without following links.
+
+    `roots` are folders; below them nothing whose name starts with a dot can be reached, unless
+    it (or a folder that holds it) is a root of its own. What lies outside is answered the same
+    way whether it exists or not, so the guard tells nothing about the rest of the disk.
+    """
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._roots = [Path(os.path.realpath(root.expanduser())) for root in roots]
+
+    def locate(self, uri: str) -> GuardedPath:
+        """Find the allowed path that a plain path, `~/…` or `file://` address means.
+
+        Relative paths start at the working directory. Nothing is opened. Raises
+        SourceRefusedError for everything outside the roots.
+        """
+        written = path_as_written(uri)
+        expanded = Path.home() / written[2:] if written.startswith("~/") else Path(written)
+        if written == "~":
+            expanded = Path.home()
+        resolved = Path(os.path.realpath(expanded))
+        for root in self._roots:
+            if resolved.is_relative_to(root):
+                parts = resolved.relative_to(root).parts
+                if not any(part.startswith(".") for part in parts):
+                    return GuardedPath(root, parts, written)
+        raise _outside(written)
+
+    def read_bytes(self, target: GuardedPath, max_bytes: int) -> bytes:
+        """Read a regular file of at most `max_bytes` bytes.
+
+        Raises SourceNotFoundError, SourceUnreadableError (too large, a folder, a device, no
+        permission), SourceRefusedError (a link where none was) or SourceUnavailableError.
+        """
+        with _errors_told(target.written, "File"), _open(target, OPEN_FILE) as descriptor:
+            size = os.fstat(descriptor).st_size
+            if size > max_bytes:
+                raise SourceUnreadableError(too_large(target.written, size, max_bytes))
+            with os.fdopen(os.dup(descriptor), "rb") as file:
+                data = file.read(max_bytes + 1)
+        if len(data) > max_bytes:
+            raise SourceUnreadableError(too_large(target.written, len(data), max_bytes))
+        return data
+
+    def file_status(self, target: GuardedPath) -> os.stat_result:
+        """Size and times of a regular file; raises what `read_bytes` raises."""
+        with _errors_told(target.written, "File"), _open(target, OPEN_FILE) as descriptor:
+            return os.fstat(descriptor)
+
+    @contextmanager
+    def open_folder(self, target: GuardedPath) -> Iterator[int]:
+        """Open a folder for listing; gives its descriptor.
+
+        Raises SourceNotFoundError("Folder not found: …"), SourceUnreadableError for a file or
+        where permission is denied, SourceRefusedError for a link where none was.
+        """
+        with _errors_told(target.written, "Folder"):
+            opened = _open_chain(target, OPEN_FOLDER)
+        try:
+            yield opened
+        finally:
+            os.close(opened)
+
+
+def path_as_written(uri: str) -> str:
+    """The path that a plain path or `file:` address spells; raises SourceRefusedError."""
+    path = uri
+    if FILE_SCHEME.match(uri):
+        path = uri[len("file:") :]
+        if path.startswith("//"):
+            host, slash, rest = path[2:].partition("/")
+            if host.lower() not in {"", "localhost"}:
+                raise SourceRefusedError(
+                    f"A file:// address names a file of this machine, not of {printable(host)!r}: "
+                    "write file:///folder/file.md."
+                )
+            path = slash + rest
+        path = os.fsdecode(unquote_to_bytes(path))
+    if "\0" in path:
+        raise SourceRefusedError("A path cannot contain a NUL character.")
+    if not path:
+        raise SourceRefusedError("The uri names no file or folder.")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError as error:
+        raise SourceRefusedError("The path holds characters that no file name has.") from error
+    return path
+
+
+def printable(path: str) -> str:
+    """The path as text that can be stored and sent: bytes that are no UTF-8 become U+FFFD."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def too_large(name: str, size: int, max_bytes: int) -> str:
+    """The message for a file over the limit."""
+    limit = f"the limit (FILE_MAX_BYTES) is {max_bytes:,}"
+    return f"{printable(name)} is too large: {size:,} bytes, {limit}."
+
+
+def _outside(written: str) -> SourceRefusedError:
+    # One answer for what exists and what does not; its beginning is the specification's.
+    return SourceRefusedError(
+        f"File not found: {printable(written)}. It is hidden or outside the folders that may be "
+        "read; add its folder to SOURCE_ROOTS to allow it."
+    )
+
+
+@contextmanager
+def _open(target: GuardedPath, flags: int) -> Iterator[int]:
+    """Open a regular file below its root; what is anything else is refused unopened."""
+    if not target.parts:
+        raise IsADirectoryError(errno.EISDIR, "is a folder")
+    folder = _open_chain(GuardedPath(target.root, target.parts[:-1], target.written), OPEN_FOLDER)
+    try:
+        before = os.stat(target.parts[-1], dir_fd=folder, follow_symlinks=False)
+        _require_regular(before.st_mode, target.written)
+        descriptor = os.open(target.parts[-1], flags, dir_fd=folder)
+    finally:
+        os.close(folder)
+    try:
+        # It may have been exchanged since it was looked at; the descriptor cannot be.
+        _require_regular(os.fstat(descriptor).st_mode, target.written)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _open_chain(target: GuardedPath, flags: int) -> int:
+    """Open folder by folder from the root, so that a link put in the way is never followed."""
+    descriptor = os.open(target.root, flags)
+    for part in target.parts:
+        try:
+            deeper = os.open(part, flags, dir_fd=descriptor)
+        finally:
+            os.close(descriptor)
+        descriptor = deeper
+    return descriptor
+
+
+def _require_regular(mode: int, written: str) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder")
+    if stat.S_ISLNK(mode):
+        raise OSError(errno.ELOOP, "is a symbolic link")
+    if not stat.S_ISREG(mode):
+        raise SourceUnreadableError(
+            f"{printable(written)} is a device, pipe or socket, not a file with text."
+        )
+
+
+@contextmanager
+def _errors_told(written: str, kind: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _told(error, printable(written), kind) from error
+
+
+def _told(error: OSError, name: str, kind: str) -> SourceError:
+    """The operating system's error as one of ours; `kind` is what was expected there."""
+    match error.errno:
+        case errno.ENOTDIR if kind == "Folder" and Path(name).is_file():
+            return SourceUnreadableError(
+                f"{name} is a file, not a folder: index it with document_type 'markdown'."
+            )
+        case errno.ENOENT | errno.ENOTDIR | errno.ENAMETOOLONG:
+            return SourceNotFoundError(f"{kind} not found: {name}")
+        case errno.EISDIR:
+            return SourceUnreadableError(
+                f"{name} is a folder, not a file: index it with document_type 'folder'."
+            )
+        case errno.EACCES | errno.EPERM:
+            # Not "unreadable": its text is still there, so what is known of it must stay.
+            return SourceUnavailableError(
+                f"Permission denied: {name}. Let the user that runs the service read it."
+            )
+        case errno.ELOOP:
+            return SourceRefusedError(
+                f"{name} is or became a symbolic link that leads nowhere or round in a circle."
+            )
+        case _:
+            return SourceUnavailableError(f"{name} cannot be read now: {error.strerror or error}")

@@ -1,0 +1,60 @@
+"""Makes a document of a text file's bytes: decoding, frontmatter, title, hash."""
+
+import hashlib
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from app.adapters.loading.encoding import decode
+from app.adapters.loading.frontmatter import Frontmatter, read_frontmatter
+from app.adapters.loading.titles import find_title
+from app.errors import SourceUnreadableError
+from app.protocols import LoadedDocument
+
+MARKDOWN_SUFFIXES = {".md", ".markdown", ".mdx"}
+NO_CONTENT = "No content to index"
+
+
+def content_hash(content: str) -> str:
+    """SHA-256 of the content in UTF-8, in hex."""
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def document_from_bytes(
+    data: bytes, *, name: str, document_id: str, source_uri: str, declared: str | None = None
+) -> LoadedDocument:
+    """Read a Markdown, reStructuredText or plain text document.
+
+    `name` is the file's name: its suffix decides how it is read, and it is the last resort for a
+    title. Raises SourceUnreadableError when it is binary or holds nothing but white space.
+    """
+    text, _ = decode(data, declared)
+    suffix = PurePosixPath(name).suffix.lower()
+    told = read_frontmatter(text) if suffix in MARKDOWN_SUFFIXES else Frontmatter(text)
+    if not told.text.strip():
+        raise SourceUnreadableError(NO_CONTENT)
+    warnings = told.warnings
+    if told.source_url and not is_web_address(told.source_url):
+        warnings += ("The frontmatter's source_url is no http(s) address and is not used.",)
+    elif told.source_url:
+        source_uri = told.source_url
+    return LoadedDocument(
+        content=told.text,
+        document_id=told.document_id or document_id,
+        content_hash=content_hash(told.text),
+        source_uri=source_uri,
+        title=told.title or find_title(told.text, suffix) or PurePosixPath(name).stem or None,
+        category=told.category,
+        tags=told.tags,
+        licence=told.licence,
+        warnings=warnings,
+        first_line=told.first_line,
+    )
+
+
+def is_web_address(text: str) -> bool:
+    """Whether this is an absolute http or https address."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.netloc)

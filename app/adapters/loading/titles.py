@@ -1,0 +1,76 @@
+"""Finds the title of a text document in its first heading."""
+
+import re
+from itertools import pairwise
+
+MAX_TITLE_CHARACTERS = 300
+TITLE_LINES = 400
+"""How far into a document its title is looked for, in lines."""
+
+FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+ATX_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?P<title>\S.*?)(?:[ \t]+#+)?[ \t]*$")
+SETEXT_LINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
+NOT_A_PARAGRAPH = re.compile(r"[ \t]*(?:[-*+>|<]|\d+[.)][ \t]|#)| {4}|\t")
+RST_LINE = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*$")
+PEP_HEADER = re.compile(
+    r"(?:[A-Za-z][A-Za-z-]*:.*(?:\n[ \t]+\S.*)*\n)*?Title:(?P<title>.*(?:\n[ \t]+\S.*)*)"
+)
+
+ATTRIBUTES = re.compile(r"[ \t]*\{[^{}]*\}[ \t]*$")
+LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
+MARKUP = re.compile(r"\*\*|__|`")
+
+
+def find_title(text: str, suffix: str) -> str | None:
+    """The title of a document, or None; `suffix` is its file's (`.md`, `.rst`, `.txt`).
+
+    Markdown: the first ATX or setext heading outside fenced code. reStructuredText: the `Title:`
+    of a leading field block, as PEPs have, else the first underlined line. Plain text: the
+    first line when it is underlined.
+    """
+    lines = [line.rstrip("\r") for line in text.split("\n", TITLE_LINES)[:TITLE_LINES]]
+    if suffix == ".rst":
+        title = _field_title("\n".join(lines)) or _underlined_title(lines)
+    elif suffix == ".txt":
+        title = _underlined_title([line for line in lines if line.strip()][:3])
+    else:
+        title = _markdown_title(lines)
+    return plain_title(title) if title else None
+
+
+def plain_title(title: str) -> str | None:
+    """A heading without its markup, on one line, at most 300 characters; None when empty."""
+    title = ATTRIBUTES.sub("", LINK.sub(r"\1", title))
+    return " ".join(MARKUP.sub("", title).split())[:MAX_TITLE_CHARACTERS].strip() or None
+
+
+def _field_title(text: str) -> str | None:
+    if not re.match(r"(?:PEP|Title):", text):
+        return None
+    found = PEP_HEADER.match(text)
+    return found["title"] if found else None
+
+
+def _underlined_title(lines: list[str]) -> str | None:
+    for line, below in pairwise(lines):
+        title = line.strip()
+        mark = RST_LINE.match(below)
+        if mark and title and not RST_LINE.match(line) and len(below.rstrip()) >= len(title) - 2:
+            return title
+    return None
+
+
+def _markdown_title(lines: list[str]) -> str | None:
+    fence = ""
+    for line, below in pairwise([*lines, ""]):
+        mark = FENCE.match(line)
+        if fence:
+            closes = mark and mark[1].startswith(fence) and not line.strip().strip(fence[0])
+            fence = "" if closes else fence
+        elif mark:
+            fence = mark[1]
+        elif heading := ATX_HEADING.match(line):
+            return heading["title"]
+        elif line.strip() and not NOT_A_PARAGRAPH.match(line) and SETEXT_LINE.match(below):
+            return line
+    return None

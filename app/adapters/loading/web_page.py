@@ -1,0 +1,157 @@
+"""Turns a web page into Markdown: its main content, with title, language and canonical address."""
+
+import html
+import re
+from collections import Counter
+from dataclasses import dataclass
+from urllib.parse import urljoin, urlsplit
+
+from bs4 import BeautifulSoup, Tag
+from markdownify import ATX, MarkdownConverter
+
+from app.adapters.loading.encoding import clean
+from app.adapters.loading.html_tidy import INLINE, TidyPage, tidy
+from app.adapters.loading.titles import MAX_TITLE_CHARACTERS
+
+MAX_ELEMENTS = 50_000
+"""A page of more elements becomes plain text: markdownify would take over ten seconds for it."""
+
+DECLARED_CHARSET = re.compile(
+    rb"""<meta[^<>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE
+)
+CHARSET_WINDOW_BYTES = 4096
+"""Where a declaration may stand; the HTML standard says the first 1,024 bytes."""
+
+CODE_LANGUAGE = re.compile(r"(?:language|highlight|lang)-(?P<name>[A-Za-z0-9+#_-]{1,30})")
+INLINE_TAG = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?: [^<>]*)?>")
+LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
+BLANK_LINES = re.compile(r"\n{3,}")
+TRAILING_SPACE = re.compile(r"[ \t]+$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class WebPage:
+    """The readable content of a web page."""
+
+    markdown: str
+    title: str | None
+    canonical: str | None
+    """The address that the page gives for itself, when it is on the same host."""
+    language: str | None
+
+
+def declared_charset(data: bytes) -> str | None:
+    """The charset that a page's <meta> declares, if it does."""
+    found = DECLARED_CHARSET.search(data[:CHARSET_WINDOW_BYTES])
+    name = found[1].decode("ascii", "ignore") if found else None
+    # A page whose ASCII can be read like this is not in UTF-16, whatever it says.
+    return "utf-8" if name and name.lower().startswith("utf-16") else name
+
+
+def read_page(page: str, address: str) -> WebPage:
+    """Convert a page fetched from `address`; `markdown` is empty when nothing is to be read.
+
+    Raises SourceUnreadableError for a page with too many tags.
+    """
+    tidied = tidy(page)
+    markdown = _markdown(tidied)
+    if not markdown and tidied.has_left_out:
+        # Some pages hold everything in a form or an aside: better with menus than not at all.
+        tidied = tidy(page, content_only=False)
+        markdown = _markdown(tidied)
+    title = tidied.title or tidied.heading
+    language = tidied.language
+    return WebPage(
+        markdown=markdown,
+        title=clean(title)[:MAX_TITLE_CHARACTERS] if title else None,
+        canonical=_canonical(tidied.canonical, address),
+        language=language if language and LANGUAGE_TAG.fullmatch(language) else None,
+    )
+
+
+def _markdown(page: TidyPage) -> str:
+    if page.elements > MAX_ELEMENTS:
+        text = _plain_text(page.html)
+    else:
+        text = _Converter().convert_soup(_main_content(page.html))
+    text = TRAILING_SPACE.sub("", clean(text))
+    return BLANK_LINES.sub("\n\n", text).strip()
+
+
+def _main_content(page: str) -> BeautifulSoup | Tag:
+    """The element that holds the content; several articles are a list, so then the whole page."""
+    soup = BeautifulSoup(page, "html.parser")
+    for selector in ("main", '[role="main"]', "article"):
+        found = soup.select(selector)
+        if len(found) == 1 and found[0].get_text(strip=True):
+            return found[0]
+    return soup
+
+
+def _plain_text(page: str) -> str:
+    """The text of tidied HTML, a line for each block."""
+    text = re.sub(r"<[^<>]*>", "\n", INLINE_TAG.sub("", page))
+    return html.unescape(text)
+
+
+class _Converter(MarkdownConverter):
+    """Markdown for search: links and images as their text, which addresses would drown."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            heading_style=ATX,
+            code_language_callback=_code_language,
+            # `snake_case` must be found as it is written.
+            escape_asterisks=False,
+            escape_underscores=False,
+        )
+        self._list_positions: Counter[int] = Counter()
+
+    def convert_li(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """One list item; counts as it goes, where the library counts all items before each."""
+        parent = element.parent
+        mark = "- "
+        if parent is not None and parent.name == "ol":
+            position = int(str(parent.get("start") or 1)) + self._list_positions[id(parent)]
+            self._list_positions[id(parent)] += 1
+            mark = f"{position}. "
+        lines = text.strip().split("\n")
+        indented = [" " * len(mark) + line if line else "" for line in lines[1:]]
+        return "\n" + mark + "\n".join([lines[0], *indented]) + "\n"
+
+    def convert_list(self, _element: Tag, text: str, parent_tags: set[str]) -> str:
+        """A list; the library glues the text after a list to its last item."""
+        around = "\n" if "li" in parent_tags else "\n\n"
+        return around + text.strip("\n") + around
+
+    convert_ul = convert_ol = convert_list
+
+    def convert_a(self, _element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        return text
+
+    def convert_img(self, element: Tag, _text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        return str(element.get("alt") or "")
+
+
+def _code_language(block: Tag) -> str:
+    """The language that a code block's classes name, on it, inside it or around it."""
+    inside = block.find("code")
+    for element in (block, inside, block.parent, block.parent and block.parent.parent):
+        classes = element.get("class") if isinstance(element, Tag) else None
+        found = CODE_LANGUAGE.search(" ".join(classes or []))
+        if found:
+            return found["name"]
+    return ""
+
+
+def _canonical(link: str | None, address: str) -> str | None:
+    if not link:
+        return None
+    try:
+        target = urljoin(address, link)
+        parts, own = urlsplit(target), urlsplit(address)
+    except ValueError:
+        return None
+    # Another host could claim to be the source of what it did not write.
+    same_host = parts.scheme in {"http", "https"} and parts.netloc.lower() == own.netloc.lower()
+    return clean(target) if same_host else None

@@ -1,0 +1,32 @@
+"""Says where a text may be cut without tearing a character as its reader sees it."""
+
+import numpy as np
+import numpy.typing as npt
+import regex
+
+_GRAPHEME_CLUSTER = regex.compile(r"\X")
+_NOT_ASCII = regex.compile(r"[^\x00-\x7f]+")
+
+
+def grapheme_breaks(text: str) -> npt.NDArray[np.bool_]:
+    r"""Where extended grapheme clusters (Unicode UAX 29, ``\X``) begin and end.
+
+    Returns shape (len(text) + 1,): True at 0, at the end and wherever a cut tears no cluster.
+    Linear in the text: ASCII, whose only cluster of two characters is CR LF, is not searched.
+    """
+    breaks = np.ones(len(text) + 1, dtype=np.bool_)
+    position = text.find("\r\n")
+    while position >= 0:
+        breaks[position + 1] = False
+        position = text.find("\r\n", position + 2)
+    if text.isascii():
+        return breaks
+    for stretch in _NOT_ASCII.finditer(text):
+        # An ASCII neighbour may carry a combining mark, or follow a prepended sign; nothing
+        # before it can reach across it.
+        first = max(0, stretch.start() - 1)
+        last = min(len(text), stretch.end() + 1)
+        for cluster in _GRAPHEME_CLUSTER.finditer(text, first, last):
+            if cluster.end() - cluster.start() > 1:
+                breaks[cluster.start() + 1 : cluster.end()] = False
+    return breaks

@@ -1,0 +1,144 @@
+"""Recognises headings of Markdown and reStructuredText, and settles what stands under what."""
+
+import re
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.adapters.splitting.lines import Lines
+
+TITLE_CHARACTERS = 200
+"""Longer titles are shortened in heading paths, which every chunk below them repeats."""
+
+LOOSE_TITLE_CHARACTERS = 100
+"""A line up to this length is a title even where its === or --- is shorter, as Markdown allows."""
+
+_HASH_HEADING = re.compile(r"(#{1,6})(?=[ \t]|$)")
+_CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
+_ATTRIBUTES = re.compile(r"[ \t]\{[ \t]*[#.:][^{}]*\}$")
+"""`{ #anchor .class }` after a title, as Pandoc and Python-Markdown write it."""
+_NOT_A_LOOSE_TITLE = re.compile(r"[-*+>|<#:]|\d+[.)]")
+_UNDERLINES = frozenset(string.punctuation) - {"`"}
+"""Of reStructuredText, but for the one that is code in Markdown far more often."""
+
+_MARKDOWN_UNDERLINES = {"=": 1, "-": 2}
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading, and the headings that it stands under."""
+
+    start: int
+    end: int
+    path: tuple[str, ...]
+    """Outermost first; the last is its own title."""
+
+
+@dataclass(frozen=True)
+class HeadingMark:
+    """A heading as it is written, before its level is settled."""
+
+    start: int
+    end: int
+    title: str
+    hashes: int
+    """How many # stand before it; 0 for an underlined one."""
+    underline: str
+    """The character that underlines it, twice when it is overlined as well; else empty."""
+    line_count: int
+
+
+def heading_mark(lines: Lines, index: int, *, after_break: bool) -> HeadingMark | None:
+    """The heading that begins at this line, if one does.
+
+    `after_break` says that no other text stands right above, which an underlined title needs.
+    """
+    line = lines.text(index)
+    if line.lstrip()[0] == "#":
+        return _hash_heading(lines, index, line)
+    if not after_break or not lines.follows(index + 1):
+        return None
+    overline = line.rstrip() if _is_ruler(line) else ""
+    title_index = index + 1 if overline else index
+    if not lines.follows(title_index + 1):
+        return None
+    underline = lines.text(title_index + 1).rstrip()
+    title = lines.text(title_index).rstrip()
+    if not _is_ruler(underline) or not _is_title(title, overline, underline):
+        return None
+    return HeadingMark(
+        start=lines.start(index),
+        end=lines.end(title_index + 1),
+        title=title.strip(),
+        hashes=0,
+        underline=overline[:1] + underline[0],
+        line_count=title_index + 2 - index,
+    )
+
+
+def settle_headings(marks: Sequence[HeadingMark]) -> list[Heading]:
+    """Give each heading its level, by the rules of the language that they seem to be written in.
+
+    Markdown: the number of #, 1 for === and 2 for ---. reStructuredText: every style of underline
+    is a level of its own, in the order in which the styles first appear.
+    """
+    hashed = sum(mark.hashes > 0 for mark in marks)
+    foreign = sum(bool(mark.underline) and not _is_markdown_style(mark) for mark in marks)
+    is_markdown = hashed >= max(1, foreign)
+    styles: dict[str, int] = {}
+    stack: list[tuple[int, tuple[str, ...]]] = [(0, ())]
+    headings: list[Heading] = []
+    for mark in marks:
+        if is_markdown:
+            level = mark.hashes or _MARKDOWN_UNDERLINES.get(mark.underline, 0)
+        elif mark.underline:
+            level = styles.setdefault(mark.underline, len(styles) + 1)
+        else:
+            level = 0
+        if level == 0:
+            continue
+        while stack[-1][0] >= level:
+            stack.pop()
+        path = (*stack[-1][1], _shortened(mark.title))
+        stack.append((level, path))
+        headings.append(Heading(mark.start, mark.end, path))
+    return headings
+
+
+def _is_markdown_style(mark: HeadingMark) -> bool:
+    return mark.underline in _MARKDOWN_UNDERLINES
+
+
+def _hash_heading(lines: Lines, index: int, line: str) -> HeadingMark | None:
+    body = line.strip()
+    match = _HASH_HEADING.match(body)
+    if match is None or lines.indent(index) > 3:
+        return None
+    title = _CLOSING_HASHES.sub("", body[match.end() :].strip()).strip()
+    title = _ATTRIBUTES.sub("", title).rstrip()
+    if not title:
+        return None
+    return HeadingMark(lines.start(index), lines.end(index), title, len(match[1]), "", 1)
+
+
+def _is_ruler(line: str) -> bool:
+    line = line.rstrip()
+    return len(line) >= 3 and line[0] in _UNDERLINES and not line.strip(line[0])
+
+
+def _is_title(title: str, overline: str, underline: str) -> bool:
+    if _is_ruler(title) or not any(character.isalnum() for character in title):
+        return False
+    if overline:
+        return overline == underline and len(title) <= len(underline)
+    if title[0].isspace():
+        return False
+    if len(title) <= len(underline):
+        return True
+    is_loose = underline[0] in _MARKDOWN_UNDERLINES and len(title) <= LOOSE_TITLE_CHARACTERS
+    return is_loose and not _NOT_A_LOOSE_TITLE.match(title)
+
+
+def _shortened(title: str) -> str:
+    title = " ".join(title[: 2 * TITLE_CHARACTERS].split())
+    return title if len(title) <= TITLE_CHARACTERS else title[: TITLE_CHARACTERS - 1] + "…"

@@ -1,0 +1,46 @@
+"""The lines of a text that are not blank, cut out of it only when they are looked at."""
+
+import numpy as np
+import numpy.typing as npt
+
+from app.adapters.splitting.boundaries import TextMap
+
+
+class Lines:
+    """Lines that are not blank, counted from 0; what lies between two of them is blank."""
+
+    def __init__(self, text: str, text_map: TextMap) -> None:
+        self._text = text
+        numbers: npt.NDArray[np.int64] = np.flatnonzero(~text_map.blank_lines)
+        self._starts = text_map.line_starts[numbers]
+        self._ends = text_map.line_ends[numbers]
+        self._follows = np.diff(numbers, prepend=-2) == 1
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def start(self, index: int) -> int:
+        """Where the line begins in the text; for the index after the last line, the text's end."""
+        return int(self._starts[index]) if index < len(self) else len(self._text)
+
+    def end(self, index: int) -> int:
+        """Where the line ends in the text, before its line break."""
+        return int(self._ends[index])
+
+    def next_starts(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """For each position, where the next line begins that is not blank, else the text's end."""
+        starts = np.append(self._starts, len(self._text))
+        return starts[np.minimum(np.searchsorted(starts, positions), len(self))]
+
+    def text(self, index: int) -> str:
+        """The line without its line break; past the last line, nothing."""
+        return self._text[self.start(index) : self.end(index)] if index < len(self) else ""
+
+    def follows(self, index: int) -> bool:
+        """Whether the line stands right below the one before it, with no blank line between."""
+        return index < len(self) and bool(self._follows[index])
+
+    def indent(self, index: int) -> int:
+        """Characters of white space at the left of the line."""
+        text = self.text(index)
+        return len(text) - len(text.lstrip())

@@ -1,0 +1,67 @@
+"""The files of a Chroma index: which are ours to delete, and whether the index is complete."""
+
+import json
+import os
+import re
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from app.errors import VectorIndexError
+
+DATABASE_NAME = "chroma.sqlite3"
+LOCK_NAME = "groundwork.lock"
+COMPLETE_NAME = "groundwork-complete.json"
+_SEGMENT_FOLDER = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True)
+class IndexIdentity:
+    """What the vectors of an index must agree in to be of use."""
+
+    collection_name: str
+    dimension: int
+    model_fingerprint: str
+
+
+def wipe(directory: Path) -> None:
+    """Delete the index's own files and nothing else: the folder may hold a stranger's as well."""
+    mark_incomplete(directory)
+    try:
+        for path in sorted(directory.iterdir()) if directory.exists() else []:
+            if path.is_symlink():
+                continue
+            if path.is_dir() and _SEGMENT_FOLDER.fullmatch(path.name):
+                shutil.rmtree(path)
+            elif path.is_file() and path.name.startswith(DATABASE_NAME):
+                path.unlink()
+    except OSError as error:
+        raise VectorIndexError(f"The vector index could not be deleted: {error}") from error
+
+
+def mark_complete(directory: Path, identity: IndexIdentity) -> None:
+    """Note durably that the index holds everything that SQL holds for this model."""
+    try:
+        with (directory / COMPLETE_NAME).open("w", encoding="utf-8") as file:
+            json.dump(asdict(identity), file)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise VectorIndexError(f"The vector index could not be finished: {error}") from error
+
+
+def mark_incomplete(directory: Path) -> None:
+    """Take the note back. Deleting it works on a full disk too, where writing would not."""
+    try:
+        (directory / COMPLETE_NAME).unlink(missing_ok=True)
+    except OSError as error:
+        raise VectorIndexError(f"The vector index cannot be changed: {error}") from error
+
+
+def is_complete(directory: Path, identity: IndexIdentity) -> bool:
+    """Whether the note stands, for the same collection, dimension and model."""
+    try:
+        noted = json.loads((directory / COMPLETE_NAME).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return bool(noted == asdict(identity))

@@ -1,0 +1,100 @@
+"""What the commands need of the service: the same whether it is opened here or called over HTTP."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate, Status
+from app.protocols import ProgressListener
+from app.rag.schemas import CollectionStats, IndexingResult, SearchAnswer, SearchBody
+
+
+class VerifyReport(BaseModel):
+    """What a comparison of SQL with itself and with the vector index found."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    clean: bool
+    documents: int
+    chunks: int
+    index_records: int
+    sampled_vectors: int
+    problem_count: int
+    problems: list[str]
+    """The first problems, a sentence each."""
+
+
+class Backend(Protocol):
+    """A Groundwork service. Every failure is an AppError."""
+
+    def page(
+        self, status: Status | None, category: str | None, text: str | None, cursor: str | None
+    ) -> ItemPage:
+        """One page of items; `text` stands in title or uri."""
+        ...
+
+    def item(self, knowledge_id: int) -> Item:
+        """One item; raises AppError when there is none."""
+        ...
+
+    def create(self, item: ItemCreate) -> Item:
+        """Add an item."""
+        ...
+
+    def update(self, knowledge_id: int, changes: ItemUpdate) -> Item:
+        """Change the fields that were given."""
+        ...
+
+    def remove(self, knowledge_id: int) -> None:
+        """Delete an item with everything indexed from it."""
+        ...
+
+    def index(
+        self, knowledge_id: int, *, force: bool, progress: ProgressListener
+    ) -> IndexingResult:
+        """Index an item, and tell how far it is; KeyboardInterrupt stops the work."""
+        ...
+
+    def search(self, body: SearchBody) -> SearchAnswer:
+        """Find the chunks that answer a question."""
+        ...
+
+    def stats(self) -> CollectionStats:
+        """Count what is stored and searchable."""
+        ...
+
+
+class LocalBackend(Backend, Protocol):
+    """A service that runs in this process, on a data directory of its own."""
+
+    def verify(self) -> VerifyReport:
+        """Compare SQL with itself and with the vector index."""
+        ...
+
+    def rebuild(self, *, embed: bool) -> None:
+        """Fill the vector index anew; with `embed`, first under the current model."""
+        ...
+
+
+class LocalOpener(Protocol):
+    """Opens the data directory of the settings for a block."""
+
+    def __call__(self, *, any_model: bool = False) -> AbstractContextManager[LocalBackend]:
+        """Raises StartupError; with `any_model`, not because the model has changed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Backends:
+    """How a command reaches a service; tests hand in others."""
+
+    local: LocalOpener
+    remote: Callable[[str], AbstractContextManager[Backend]]
+    """Connects to the server at an address."""
+
+    def choose(self, url: str | None) -> AbstractContextManager[Backend]:
+        """The server at the address, or without one the data directory."""
+        return self.remote(url) if url else self.local()

@@ -1,0 +1,107 @@
+"""How the commands speak: results on stdout, progress and messages on stderr."""
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+from pydantic import BaseModel
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from app.protocols import Progress as IndexingProgress
+from app.protocols import ProgressListener
+
+UNPRINTABLE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+"""Control characters, and those that reorder or hide text: a document must not steer a terminal."""
+
+PIPE_WIDTH = 10_000
+"""Columns where no terminal sets a width: nothing is wrapped or cut in a pipe."""
+
+
+def results() -> Console:
+    """Writes what was asked for."""
+    width = None if sys.stdout.isatty() else PIPE_WIDTH
+    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
+
+
+def messages() -> Console:
+    """Writes everything else."""
+    return Console(
+        stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=not sys.stderr.isatty()
+    )
+
+
+def printable(text: str) -> str:
+    """The text without what could steer a terminal."""
+    return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def line(text: str) -> str:
+    """The text on one line, without what could steer a terminal."""
+    return printable(" ".join(text.split()))
+
+
+def print_json(value: BaseModel) -> None:
+    """Write a result for scripts: the JSON that the server answers, in UTF-8."""
+    text = json.dumps(value.model_dump(mode="json"), indent=2, ensure_ascii=False)
+    typer.echo((text + "\n").encode(), nl=False)
+
+
+def say(message: str) -> None:
+    """Write a message for a person on stderr."""
+    messages().print(printable(message))
+
+
+def complain(message: str) -> None:
+    """Write on stderr what went wrong."""
+    messages().print(Text("Error: ", "bold red").append(printable(message), "not bold default"))
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show that something goes on, where a person watches."""
+    console = messages()
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(f"{what} …"):
+        yield
+
+
+@contextmanager
+def indexing_progress(source: str) -> Iterator[ProgressListener]:
+    """Show how far indexing is, where a person watches."""
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f}/{task.fields[found]} documents"),
+        TextColumn("{task.fields[embedded]:,} chunks embedded"),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        console=messages(),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+    with bar:
+        task = bar.add_task(f"Indexing {line(source)}", total=None, found="?", embedded=0, rate="")
+
+        def show(progress: IndexingProgress) -> None:
+            seconds = bar.tasks[0].elapsed or 0.0
+            rate = progress.chunks_embedded / seconds if seconds > 1 else 0.0
+            bar.update(
+                task,
+                total=progress.documents_found or None,
+                completed=progress.documents_done,
+                found=f"{progress.documents_found:,}" if progress.documents_found else "?",
+                embedded=progress.chunks_embedded,
+                rate=f"{rate:,.0f}/s" if rate else "",
+            )
+
+        yield show

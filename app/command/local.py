@@ -1,0 +1,120 @@
+"""The service in this process, on the data directory of the settings."""
+
+import logging
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import anyio
+
+from app.command.backend import VerifyReport
+from app.command.display import working
+from app.container import Container
+from app.knowledge.items import ItemFilter
+from app.knowledge.schemas import (
+    Item,
+    ItemCreate,
+    ItemPage,
+    ItemUpdate,
+    Status,
+    normalise_category,
+)
+from app.protocols import ProgressListener
+from app.rag.schemas import (
+    CollectionStats,
+    IndexingResult,
+    SearchAnswer,
+    SearchBody,
+)
+from app.settings import Settings
+
+ITEMS_A_PAGE = 200
+
+
+class ContainerBackend:
+    """A LocalBackend on an open container, which belongs to the caller."""
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+
+    def page(
+        self, status: Status | None, category: str | None, text: str | None, cursor: str | None
+    ) -> ItemPage:
+        """One page of items; `text` stands in title or uri."""
+        wanted = ItemFilter(status=status, category=normalise_category(category), text=text)
+        page = self._container.knowledge.list(wanted, "id", ITEMS_A_PAGE, cursor)
+        return ItemPage.model_validate(page)
+
+    def item(self, knowledge_id: int) -> Item:
+        """One item; raises NotFoundError."""
+        return Item.model_validate(self._container.knowledge.get(knowledge_id))
+
+    def create(self, item: ItemCreate) -> Item:
+        """Add an item."""
+        return Item.model_validate(self._container.knowledge.create(item.draft()))
+
+    def update(self, knowledge_id: int, changes: ItemUpdate) -> Item:
+        """Change the fields that were given; raises NotFoundError."""
+        updated = self._container.knowledge.update(knowledge_id, changes.changes())
+        return Item.model_validate(updated)
+
+    def remove(self, knowledge_id: int) -> None:
+        """Delete an item with everything indexed from it; raises NotFoundError."""
+        self._container.knowledge.delete(knowledge_id)
+
+    def index(
+        self, knowledge_id: int, *, force: bool, progress: ProgressListener
+    ) -> IndexingResult:
+        """Index an item, and tell how far it is; raises NotFoundError.
+
+        Runs in the calling thread, which is the one that Ctrl-C interrupts: behind
+        `rag.index_item` a worker thread would go on to the end.
+        """
+        item = self._container.knowledge.get(knowledge_id)
+        result = self._container.indexer.index(item, force=force, progress=progress)
+        return IndexingResult.model_validate(result)
+
+    def search(self, body: SearchBody) -> SearchAnswer:
+        """Find the chunks that answer a question."""
+        answer = anyio.run(self._container.rag.answer, body.request())
+        return SearchAnswer.model_validate(
+            {**vars(answer), "total_results": len(answer.results)}, from_attributes=True
+        )
+
+    def stats(self) -> CollectionStats:
+        """Count what is stored and searchable."""
+        return CollectionStats.model_validate(self._container.rag.get_collection_stats())
+
+    def verify(self) -> VerifyReport:
+        """Compare SQL with itself and with the vector index."""
+        return VerifyReport.model_validate(self._container.rag.verify())
+
+    def rebuild(self, *, embed: bool) -> None:
+        """Fill the vector index anew; with `embed`, first under the current model."""
+        self._container.rag.rebuild(embed=embed)
+
+
+@contextmanager
+def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
+    """Hold the data directory of the settings for the block; raises StartupError.
+
+    With `any_model`, also when what is stored was embedded by another model: to embed it again.
+    SIGTERM ends the block like Ctrl-C does, so that everything is closed in order.
+    """
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    settings = Settings()
+    signal.signal(signal.SIGTERM, _terminate)
+    with working("Opening the data directory"):
+        container = Container.open(settings, any_model=any_model)
+    try:
+        yield ContainerBackend(container)
+    finally:
+        # Whoever presses Ctrl-C once more does not want to wait: as safe as any kill is.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        container.close()
+
+
+def _terminate(number: int, _frame: FrameType | None) -> None:
+    sys.exit(128 + number)

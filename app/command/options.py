@@ -1,0 +1,32 @@
+"""Options that several commands share."""
+
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Only JSON on stdout, for scripts.")]
+Url = Annotated[
+    str | None,
+    typer.Option(
+        "--url",
+        envvar="GROUNDWORK_URL",
+        metavar="ADDRESS",
+        help="Work on a running server, such as http://127.0.0.1:8000, instead of DATA_DIR.",
+    ),
+]
+ItemId = Annotated[int, typer.Argument(metavar="ID", min=1, help="Id of the item.")]
+
+
+def refuse_url(url: str | None, command: str) -> None:
+    """Say that a command cannot work through a server."""
+    if url:
+        raise typer.BadParameter(
+            f"{command} works on the data directory itself, never through a server: stop the "
+            "server and leave --url (and GROUNDWORK_URL) out.",
+            param_hint="--url",
+        )
+
+
+def split_tags(given: list[str] | None) -> list[str] | None:
+    """Tags may be repeated, written with commas, or both."""
+    return [tag for part in given for tag in part.split(",")] if given else None

@@ -1,0 +1,164 @@
+"""A running server, over HTTP."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import httpx
+from pydantic import BaseModel, ValidationError
+
+from app.errors import AppError, UnavailableError
+from app.indexing import results
+from app.jobs.schemas import Job
+from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate, Status
+from app.protocols import Progress, ProgressListener
+from app.rag.schemas import CollectionStats, IndexingResult, SearchAnswer, SearchBody
+
+POLL_SECONDS = 0.3
+CONNECT_TIMEOUT_SECONDS = 5.0
+ANSWER_TIMEOUT_SECONDS = 60.0
+"""Every call answers at once but those that wait for a busy disk; indexing runs as a job."""
+
+ITEMS_A_PAGE = 200
+
+Schema = TypeVar("Schema", bound=BaseModel)
+
+
+class RemoteBackend:
+    """A Backend that calls a server. What goes wrong is an AppError with the server's words."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self._client = client
+
+    def page(
+        self, status: Status | None, category: str | None, text: str | None, cursor: str | None
+    ) -> ItemPage:
+        """One page of items; `text` stands in title or uri."""
+        wanted = {"status": status, "category": category, "q": text, "cursor": cursor}
+        query = {name: value for name, value in wanted.items() if value is not None}
+        return self._call(ItemPage, "GET", "/knowledge", query={**query, "limit": ITEMS_A_PAGE})
+
+    def item(self, knowledge_id: int) -> Item:
+        """One item."""
+        return self._call(Item, "GET", f"/knowledge/{knowledge_id}")
+
+    def create(self, item: ItemCreate) -> Item:
+        """Add an item."""
+        return self._call(Item, "POST", "/knowledge", body=item)
+
+    def update(self, knowledge_id: int, changes: ItemUpdate) -> Item:
+        """Change the fields that were given."""
+        return self._call(Item, "PATCH", f"/knowledge/{knowledge_id}", body=changes)
+
+    def remove(self, knowledge_id: int) -> None:
+        """Delete an item with everything indexed from it."""
+        self._send("DELETE", f"/knowledge/{knowledge_id}")
+
+    def index(
+        self, knowledge_id: int, *, force: bool, progress: ProgressListener
+    ) -> IndexingResult:
+        """Index an item as a job of the server; Ctrl-C cancels the job."""
+        query = {"wait": False, "force": force}
+        job = self._call(Job, "POST", f"/rag/index/{knowledge_id}", query=query)
+        try:
+            while job.state in {"queued", "running"}:
+                time.sleep(POLL_SECONDS)
+                job = self._call(Job, "GET", f"/jobs/{job.id}")
+                progress(Progress(**job.progress.model_dump()))
+        except KeyboardInterrupt:
+            self._send("POST", f"/jobs/{job.id}/cancel")
+            raise
+        if job.state == "succeeded":
+            return self._read(IndexingResult, job.result)
+        return _failure(knowledge_id, job)
+
+    def search(self, body: SearchBody) -> SearchAnswer:
+        """Find the chunks that answer a question."""
+        return self._call(SearchAnswer, "POST", "/rag/search", body=body)
+
+    def stats(self) -> CollectionStats:
+        """Count what is stored and searchable."""
+        return self._call(CollectionStats, "GET", "/rag/stats")
+
+    def _call(
+        self,
+        schema: type[Schema],
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | int | bool] | None = None,
+        body: BaseModel | None = None,
+    ) -> Schema:
+        """Send a request and read its answer."""
+        response = self._send(method, path, query=query, body=body)
+        try:
+            content = response.json()
+        except ValueError as error:
+            raise self._stranger() from error
+        return self._read(schema, content)
+
+    def _read(self, schema: type[Schema], content: object) -> Schema:
+        try:
+            return schema.model_validate(content)
+        except ValidationError as error:
+            raise self._stranger() from error
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str | int | bool] | None = None,
+        body: BaseModel | None = None,
+    ) -> httpx.Response:
+        """Send a request; raises AppError unless it succeeds."""
+        content = None if body is None else body.model_dump(mode="json", exclude_unset=True)
+        server = self._client.base_url
+        try:
+            response = self._client.request(method, f"/api/v1{path}", params=query, json=content)
+        except httpx.ConnectError as error:
+            raise UnavailableError(
+                f"No server answers at {server}. Start one with `groundwork serve`, "
+                "or leave --url out to open the data directory itself."
+            ) from error
+        except httpx.TimeoutException as error:
+            raise UnavailableError(f"The server at {server} took too long to answer.") from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise UnavailableError(f"The server at {server} cannot be called: {error}.") from error
+        if not response.is_success:
+            raise AppError(self._detail(response))
+        return response
+
+    def _detail(self, response: httpx.Response) -> str:
+        """The server's own words for what is wrong."""
+        try:
+            problem: Any = response.json()
+        except ValueError:
+            problem = None
+        if isinstance(problem, dict) and isinstance(problem.get("detail"), str):
+            return str(problem["detail"])
+        return f"{self._client.base_url} answered {response.status_code}: {response.reason_phrase}."
+
+    def _stranger(self) -> AppError:
+        return AppError(f"What answers at {self._client.base_url} is no Groundwork server.")
+
+
+def _failure(knowledge_id: int, job: Job) -> IndexingResult:
+    error = job.error or "The job was cancelled."
+    failure = results.IndexingResult(success=False, knowledge_id=knowledge_id, error=error)
+    return IndexingResult.model_validate(failure)
+
+
+@contextmanager
+def open_remote(url: str) -> Iterator[RemoteBackend]:
+    """Call the server at an address (`http://` may be left out) for the block."""
+    address = url if "://" in url else f"http://{url}"
+    timeout = httpx.Timeout(ANSWER_TIMEOUT_SECONDS, connect=CONNECT_TIMEOUT_SECONDS)
+    try:
+        # No proxy and no .netrc from the environment: what is asked is nobody else's business.
+        client = httpx.Client(base_url=address, timeout=timeout, trust_env=False)
+    except httpx.InvalidURL as error:
+        raise UnavailableError(f"{url!r} is not the address of a server: {error}.") from error
+    with client:
+        yield RemoteBackend(client)

@@ -1,0 +1,159 @@
+"""What the commands print for a person."""
+
+import re
+from collections.abc import Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from app.command.backend import VerifyReport
+from app.command.display import line, printable, results
+from app.command.sources import WEB_ADDRESS, Indexed
+from app.knowledge.schemas import Item
+from app.rag.schemas import CollectionStats, SearchAnswer, SearchResult, SourceNote
+
+SHOWN_NOTES = 10
+SNIPPET_LINES = 4
+SNIPPET_COLUMNS = 160
+
+
+# Search ----------------------------------------------------------------------------------------
+
+
+def print_search(answer: SearchAnswer) -> None:
+    """The results: rank, score, place, headings and the lines that fit the question best."""
+    console = results()
+    for rank, result in enumerate(answer.results, 1):
+        heading = Text(f"{rank:>2}. ", "bold")
+        heading.append(f"{result.score:.3f}  ", "green")
+        heading.append(place(result), "cyan")
+        console.print(heading, soft_wrap=True)
+        console.print(Text(f"    {_headings(result)}", "bold"), soft_wrap=True)
+        for text in snippet(result.content, answer.query):
+            console.print(Text(f"    │ {text}"), overflow="ellipsis", no_wrap=True)
+        console.print()
+
+
+def place(result: SearchResult) -> str:
+    """Where a result stands: `path:120` for a file, which editors and terminals can open."""
+    uri = line(result.document_uri)
+    lines = f"lines {result.start_line}-{result.end_line}"
+    if WEB_ADDRESS.match(uri):
+        return f"{uri}  {lines}"
+    return f"{uri}:{result.start_line}  {lines}"
+
+
+def _headings(result: SearchResult) -> str:
+    return line(" > ".join(result.heading_path) or result.document_title or result.title)
+
+
+def snippet(content: str, query: str) -> list[str]:
+    """The consecutive lines, at most SNIPPET_LINES, that hold most words of the query."""
+    lines = [text.rstrip() for text in printable(content).splitlines() if text.strip()]
+    words = set(re.findall(r"\w{3,}", query.lower()))
+
+    def matches(start: int) -> int:
+        shown = " ".join(lines[start : start + SNIPPET_LINES]).lower()
+        return sum(word in shown for word in words)
+
+    start = max(range(max(1, len(lines) - SNIPPET_LINES + 1)), key=matches)
+    return [_cut(text.expandtabs(4)) for text in lines[start : start + SNIPPET_LINES]]
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= SNIPPET_COLUMNS else text[: SNIPPET_COLUMNS - 1] + "…"
+
+
+# Indexing --------------------------------------------------------------------------------------
+
+
+def print_indexed(indexed: Indexed) -> None:
+    """What became of a source."""
+    console = results()
+    item, result = indexed.item, indexed.result
+    if result.success:
+        summary = Text("Indexed ", "bold green")
+        summary.append(f"{line(item.uri)} ({item.document_type}) as item {item.id}", "default")
+        console.print(summary, soft_wrap=True)
+        seconds = result.duration_ms / 1000
+        console.print(
+            f"  {_count(result.documents, 'document')}, {_count(result.chunks_indexed, 'chunk')}: "
+            f"{result.chunks_added:,} added, {result.chunks_removed:,} removed, "
+            f"{result.chunks_unchanged:,} unchanged; {result.chunks_embedded:,} embedded; "
+            f"{seconds:.1f} s",
+            soft_wrap=True,
+        )
+    _print_notes("skipped", result.skipped)
+    _print_notes("taken in with a warning", result.warnings)
+
+
+def _print_notes(what: str, notes: Sequence[SourceNote]) -> None:
+    """The first notes and how many there are."""
+    if not notes:
+        return
+    console = results()
+    console.print(f"  {len(notes):,} {what}:")
+    for note in notes[:SHOWN_NOTES]:
+        console.print(f"    {line(note.uri)}: {line(note.reason)}", soft_wrap=True)
+    if len(notes) > SHOWN_NOTES:
+        console.print(f"    … and {len(notes) - SHOWN_NOTES:,} more; --json lists all of them")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+# Items -----------------------------------------------------------------------------------------
+
+
+def print_items(items: Sequence[Item]) -> None:
+    """The items as a table, one a line."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name, justify in (("id", "right"), ("status", "left"), ("chunks", "right")):
+        table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]  # literals
+    table.add_column("title", overflow="fold")
+    table.add_column("category and tags", overflow="fold")
+    table.add_column("uri", overflow="fold")
+    for item in items:
+        labels = " ".join([item.category or "", *(f"#{tag}" for tag in item.tags)]).strip()
+        cells = (str(item.id), item.status, f"{item.chunk_count:,}", item.title, labels, item.uri)
+        table.add_row(*(Text(line(cell)) for cell in cells))
+    results().print(table)
+
+
+def print_item(item: Item) -> None:
+    """One item, a field a line."""
+    values = {**item.model_dump(mode="json"), "tags": ", ".join(item.tags)}
+    _print_fields({name: value for name, value in values.items() if value not in (None, "")})
+
+
+def print_stats(stats: CollectionStats) -> None:
+    """The counts, one a line."""
+    _print_fields(stats.model_dump())
+
+
+def _print_fields(fields: dict[str, object]) -> None:
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(style="bold")
+    grid.add_column(overflow="fold")
+    for name, value in fields.items():
+        shown = f"{value:,}" if isinstance(value, int) and name != "id" else line(str(value))
+        grid.add_row(name.replace("_", " "), Text(shown))
+    results().print(grid)
+
+
+def print_verified(report: VerifyReport) -> None:
+    """What was compared and found."""
+    console = results()
+    for problem in report.problems:
+        console.print(line(problem), soft_wrap=True)
+    unlisted = report.problem_count - len(report.problems)
+    if unlisted:
+        console.print(f"… and {unlisted:,} more problems")
+    verdict = "Clean" if report.clean else _count(report.problem_count, "problem")
+    console.print(
+        f"{verdict}: compared {_count(report.documents, 'document')}, "
+        f"{_count(report.chunks, 'chunk')}, {_count(report.index_records, 'index record')} and "
+        f"{_count(report.sampled_vectors, 'vector')}.",
+        soft_wrap=True,
+    )

@@ -1,0 +1,133 @@
+"""Runs the HTTP server: from an address that is free to a stop in order."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from contextlib import closing
+from types import FrameType
+
+import anyio.to_thread
+import uvicorn
+
+from app.command.display import say
+from app.container import Container
+from app.errors import StartupError
+from app.main import create_app
+from app.rag.service import set_rag_service
+from app.settings import Settings
+
+GRACE_SECONDS = 10
+"""How long a stop waits for requests under way."""
+
+QUIET_LOGGERS = ("uvicorn", "httpx", "httpcore", "chromadb", "alembic")
+"""They tell of every start, address and statement; what they warn of is still shown."""
+
+
+class _Server(uvicorn.Server):
+    """Closes the container as part of its stop, and ends at once at the second Ctrl-C."""
+
+    def __init__(self, config: uvicorn.Config, container: Container, addresses: str) -> None:
+        super().__init__(config)
+        self._container = container
+        self._addresses = addresses
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to answer, and say so."""
+        await super().startup(sockets)
+        say(self._addresses)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let requests finish, for GRACE_SECONDS, then close everything.
+
+        The container closes before the event loop does, which would wait for worker threads that
+        still index: closing is what makes them stop.
+        """
+        say("Stopping …")
+        await super().shutdown(sockets)
+        await anyio.to_thread.run_sync(self._container.close)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop in order at the first signal; the second Ctrl-C is as good as a kill."""
+        if self.should_exit and sig == signal.SIGINT:
+            os._exit(128 + sig)
+        super().handle_exit(sig, frame)
+
+
+def serve(settings: Settings) -> None:
+    """Serve until SIGINT or SIGTERM; raises StartupError when that cannot begin."""
+    _configure_logging(settings.log_level)
+    with (
+        closing(listening_socket(settings.host, settings.port)) as listener,
+        closing(Container.open(settings)) as container,
+    ):
+        config = uvicorn.Config(
+            create_app(settings, container),
+            log_config=None,
+            access_log=False,  # a query is private; RequestMeasures logs without it
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
+        # uvicorn raises the signal again after its stop; by then there is nothing left to do.
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _ignore)
+        set_rag_service(container.rag)
+        try:
+            _Server(config, container, _announcement(listener)).run([listener])
+        finally:
+            set_rag_service(None)
+
+
+def _ignore(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing: the signal has been heeded."""
+
+
+def _configure_logging(level: str) -> None:
+    logging.basicConfig(
+        level=level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s", force=True
+    )
+    logging.getLogger("uvicorn.error").addFilter(_is_no_cancelled_request)
+    if level != "DEBUG":
+        for name in QUIET_LOGGERS:
+            logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _is_no_cancelled_request(record: logging.LogRecord) -> bool:
+    """Leave out the traceback of a request that outlasted GRACE_SECONDS; uvicorn counts them."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """A socket bound to the address; of several addresses of a name, IPv4 goes first."""
+    try:
+        found = socket.getaddrinfo(
+            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        family, kind, protocol, _, address = min(found, key=lambda entry: entry[0])
+        listener = socket.socket(family, kind, protocol)
+    except OSError as error:
+        raise _cannot_listen(host, port, error) from error
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        raise _cannot_listen(host, port, error) from error
+    return listener
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> StartupError:
+    return StartupError(
+        f"Cannot listen on {host}, port {port}: {error.strerror or error}. "
+        "Choose another HOST or PORT, or stop what uses it."
+    )
+
+
+def _announcement(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    everywhere = host in {"0.0.0.0", "::"}  # noqa: S104, compared, not bound
+    name = "127.0.0.1" if everywhere else f"[{host}]" if ":" in host else host
+    address = f"http://{name}:{port}"
+    places = ", on all addresses of this machine" if everywhere else ""
+    return f"Groundwork listens on {address}{places}; try it at {address}/docs. Ctrl-C stops it."

@@ -1,0 +1,172 @@
+"""The whole service on real documentation trees: throughput, latency, start, memory, answers."""
+
+import json
+import statistics
+import tarfile
+import tempfile
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from benchmarks.questions import QUESTIONS, Question
+from benchmarks.server import Client, Server, serving
+
+PORT = 8765
+IDLE_SEARCHES = 400
+PAUSE_SECONDS = 0.05
+"""Between two calls of a client that watches the service while it is busy."""
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value below which this share lies."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Median and tail of latencies, in milliseconds."""
+    return {
+        "count": len(values),
+        "p50_ms": round(statistics.median(values), 2),
+        "p95_ms": round(quantile(values, 0.95), 2),
+        "p99_ms": round(quantile(values, 0.99), 2),
+        "max_ms": round(max(values), 2),
+    }
+
+
+def unpack(data: Path, target: Path) -> dict[str, Path]:
+    """The two trees, unpacked."""
+    trees = {}
+    for name in ("docs_fastapi", "docs_peps"):
+        with tarfile.open(data / f"{name}.tar.gz") as archive:
+            archive.extractall(target, filter="data")
+        trees[name] = target / name
+    return trees
+
+
+class Watch(threading.Thread):
+    """Calls one address again and again while something else goes on."""
+
+    def __init__(self, client: Client, paths: Sequence[str]) -> None:
+        super().__init__(daemon=True)
+        self.milliseconds: list[float] = []
+        self._client = client
+        self._paths = paths
+        self._done = threading.Event()
+
+    def run(self) -> None:
+        """Call until told to stop."""
+        while not self._done.is_set():
+            path = self._paths[len(self.milliseconds) % len(self._paths)]
+            self.milliseconds.append(self._client.timed_ms("GET", path))
+            time.sleep(PAUSE_SECONDS)
+
+    def finish(self) -> dict[str, float]:
+        """Stop and sum up."""
+        self._done.set()
+        self.join()
+        return spread(self.milliseconds)
+
+
+def search_paths() -> list[str]:
+    """Addresses of searches, one per question."""
+    return [f"/api/v1/rag/search?q={quote(question.text)}" for question in QUESTIONS]
+
+
+def index_watched(server: Server, item: int) -> dict[str, Any]:
+    """Index an item while one client searches and another asks for the health."""
+    searches = Watch(server.client(), search_paths())
+    health = Watch(server.client(), ["/health/live"])
+    searches.start()
+    health.start()
+    result = server.client().call("POST", f"/api/v1/rag/index/{item}")
+    seconds = result["duration_ms"] / 1000
+    return {
+        "documents": result["documents"],
+        "chunks": result["chunks_indexed"],
+        "embedded": result["chunks_embedded"],
+        "seconds": round(seconds, 1),
+        "chunks_per_second": round(result["chunks_embedded"] / seconds, 1),
+        "skipped": result["skipped"],
+        "search_meanwhile": searches.finish(),
+        "health_meanwhile": health.finish(),
+    }
+
+
+def answer_check(client: Client, question: Question) -> dict[str, Any]:
+    """Whether a page that answers is among the first five, with the right lines."""
+    for rank, hit in enumerate(client.search(question.text)["results"], start=1):
+        if hit["document_uri"].endswith(question.pages) and question.words in hit["content"]:
+            text = Path(hit["document_uri"]).read_text(encoding="utf-8")
+            lines = text.splitlines(keepends=True)[hit["start_line"] - 1 : hit["end_line"]]
+            right = hit["content"].strip() in "".join(lines)
+            return {"question": question.text, "rank": rank, "lines_right": right,
+                    "citation": hit["citation"]}  # fmt: skip
+    return {"question": question.text, "rank": None, "lines_right": False, "citation": None}
+
+
+def measure_changes(client: Client, item: int, tree: Path) -> dict[str, Any]:
+    """Index an unchanged tree, one changed file, one deleted file."""
+    path = f"/api/v1/rag/index/{item}"
+    unchanged = [client.call("POST", path) for _ in range(5)]
+    page = next(iter(sorted(tree.rglob("pep-0008.rst"))))
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("79 characters", "79 glyphs", 1), encoding="utf-8")
+    changed = client.call("POST", path)
+    page.unlink()
+    deleted = client.call("POST", path)
+    still_there = any(
+        hit["document_uri"] == str(page)
+        for hit in client.search("maximum line length", 100)["results"]
+    )
+    page.write_text(text, encoding="utf-8")
+    client.call("POST", path)
+    return {
+        "unchanged_seconds": [round(r["duration_ms"] / 1000, 3) for r in unchanged],
+        "unchanged_embedded": sum(r["chunks_embedded"] for r in unchanged),
+        "one_file_changed": {
+            "embedded": changed["chunks_embedded"],
+            "added": changed["chunks_added"],
+            "removed": changed["chunks_removed"],
+        },
+        "one_file_deleted": {"removed": deleted["chunks_removed"], "still_found": still_there},
+    }
+
+
+def measure(data: Path) -> dict[str, Any]:
+    """All figures."""
+    report: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory(prefix="groundwork-bench-") as folder:
+        trees = unpack(data, Path(folder) / "trees")
+        data_dir = Path(folder) / "data"
+        with serving(data_dir, Path(folder), PORT) as server:
+            report["first_start_seconds"] = round(server.seconds_to_ready, 1)
+            client = server.client()
+            items = {}
+            for name, tree in trees.items():
+                body = {"title": name, "uri": str(tree), "document_type": "folder"}
+                items[name] = client.call("POST", "/api/v1/knowledge", body)["id"]
+            for name, item in items.items():
+                report[name] = index_watched(server, item)
+            report["answers"] = [answer_check(client, question) for question in QUESTIONS]
+            paths = search_paths()
+            idle = [client.timed_ms("GET", paths[n % len(paths)]) for n in range(IDLE_SEARCHES)]
+            report["search_idle"] = spread(idle)
+            report["changes"] = measure_changes(client, items["docs_peps"], trees["docs_peps"])
+            report["peak_rss_mb"] = round(server.peak_rss_mb())
+        starts = []
+        for _ in range(3):
+            with serving(data_dir, Path(folder), PORT) as server:
+                starts.append(round(server.seconds_to_ready, 2))
+                server.client().search("warm")
+                report["peak_rss_mb_restarted"] = round(server.peak_rss_mb())
+        report["second_start_seconds"] = starts
+    return report
+
+
+def main(data: Path) -> None:
+    """Measure and print."""
+    print(json.dumps(measure(data), indent=2))

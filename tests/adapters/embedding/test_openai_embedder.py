@@ -1,0 +1,286 @@
+"""The OpenAI-compatible embedder against a real HTTP server that embeds with the fake."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import numpy as np
+import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from app.adapters.embedding.openai_embedder import ATTEMPTS, BATCH_TEXTS, OpenAIEmbedder
+from app.errors import EmbeddingError, StartupError
+from app.protocols import Embedder
+from tests.contracts.embedder_contract import EmbedderContract
+from tests.fakes import FakeEmbedder
+
+KEY = "sk-a-secret-key"
+
+
+class Endpoint:
+    """Answers like an embedding endpoint, after the answers that a test wants first."""
+
+    def __init__(self, server: HTTPServer) -> None:
+        self.base_url = server.url_for("/v1")
+        self.first_answers: list[Response] = []
+        self.requests: list[tuple[Request, Any]] = []
+        self.fake = FakeEmbedder()
+        server.expect_request("/v1/embeddings", method="POST").respond_with_handler(self._answer)
+
+    def _answer(self, request: Request) -> Response:
+        body = request.get_json()
+        self.requests.append((request, body))
+        if self.first_answers:
+            return self.first_answers.pop(0)
+        vectors = self.fake.embed_documents(body["input"])
+        entries = [
+            {"object": "embedding", "index": index, "embedding": (vector * 3).tolist()}
+            for index, vector in enumerate(vectors)
+        ]
+        return Response(json.dumps({"data": entries[::-1]}), content_type="application/json")
+
+
+Opener = Callable[..., OpenAIEmbedder]
+
+
+@pytest.fixture
+def endpoint(httpserver: HTTPServer) -> Endpoint:
+    return Endpoint(httpserver)
+
+
+@pytest.fixture
+def waits() -> list[float]:
+    """The pauses that the embedder took, in seconds."""
+    return []
+
+
+@pytest.fixture
+def opened(endpoint: Endpoint, waits: list[float]) -> Iterator[Opener]:
+    embedders = []
+
+    def open_embedder(**options: Any) -> OpenAIEmbedder:
+        def wait(seconds: float) -> bool:
+            waits.append(seconds)
+            return False
+
+        settings = {"base_url": endpoint.base_url, "api_key": KEY, "wait": wait, **options}
+        embedders.append(OpenAIEmbedder("fake", **settings))
+        return embedders[-1]
+
+    yield open_embedder
+    for embedder in embedders:
+        embedder.close()
+
+
+class TestOpenAIEmbedder(EmbedderContract):
+    @pytest.fixture
+    def embedder(self, opened: Opener) -> Embedder:
+        return opened()
+
+    @pytest.fixture
+    def closable(self, opened: Opener) -> Embedder:
+        return opened()
+
+
+def test_opening_it_calls_nobody(endpoint: Endpoint, opened: Opener) -> None:
+    opened()
+    opened(dimension=64).embed_documents([])
+    assert endpoint.requests == []
+
+
+def test_the_dimension_is_asked_for_once(endpoint: Endpoint, opened: Opener) -> None:
+    embedder = opened()
+    assert (embedder.dimension, embedder.dimension) == (64, 64)
+    assert len(embedder.fingerprint) == 16
+    assert len(endpoint.requests) == 1
+
+
+def test_it_says_who_and_what(endpoint: Endpoint, opened: Opener) -> None:
+    opened(dimension=64).embed_query("a text")
+    ((request, body),) = endpoint.requests
+    assert request.headers["Authorization"] == f"Bearer {KEY}"
+    assert (body["model"], body["input"]) == ("fake", ["a text"])
+
+
+def test_many_texts_go_in_bounded_requests(endpoint: Endpoint, opened: Opener) -> None:
+    texts = [f"text number {number}" for number in range(BATCH_TEXTS * 2 + 1)]
+    vectors = opened(dimension=64).embed_documents(texts)
+    assert [len(body["input"]) for _, body in endpoint.requests] == [BATCH_TEXTS, BATCH_TEXTS, 1]
+    np.testing.assert_allclose(vectors, FakeEmbedder().embed_documents(texts), atol=1e-5)
+
+
+def test_few_huge_texts_go_in_bounded_requests(endpoint: Endpoint, opened: Opener) -> None:
+    opened(dimension=64).embed_documents(["word " * 30_000] * 3)
+    assert [len(body["input"]) for _, body in endpoint.requests] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_what_may_pass_is_tried_again(
+    endpoint: Endpoint, opened: Opener, waits: list[float], status: int
+) -> None:
+    endpoint.first_answers = [Response(status=status), Response(status=status)]
+    assert opened(dimension=64).embed_query("a text").shape == (64,)
+    assert len(waits) == 2
+    assert waits[0] < waits[1]
+
+
+def test_it_gives_up_after_a_few_attempts(endpoint: Endpoint, opened: Opener) -> None:
+    endpoint.first_answers = [Response(status=503) for _ in range(ATTEMPTS)]
+    with pytest.raises(EmbeddingError, match=r"failed 4 times: HTTP 503.*OPENAI_BASE_URL"):
+        opened(dimension=64).embed_query("a text")
+    assert len(endpoint.requests) == ATTEMPTS
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 413, 422])
+def test_what_will_not_pass_is_not_tried_again(
+    endpoint: Endpoint, opened: Opener, status: int
+) -> None:
+    body = json.dumps({"error": {"message": f"wrong key {KEY}"}})
+    endpoint.first_answers = [Response(body, status=status)]
+    with pytest.raises(EmbeddingError, match=f"HTTP {status}") as caught:
+        opened(dimension=64).embed_query("a text")
+    assert len(endpoint.requests) == 1
+    assert KEY not in caught.value.detail
+
+
+@pytest.mark.parametrize(
+    ("header", "lowest", "highest"),
+    [
+        ("3", 3, 3),
+        ("100000", 20, 20),
+        (format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True), 20, 20),
+        (format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True), 0, 0),
+        ("soon", 0.1, 1),
+        ("-5", 0.1, 1),
+    ],
+)
+def test_retry_after_is_kept_within_reason(
+    endpoint: Endpoint,
+    opened: Opener,
+    waits: list[float],
+    header: str,
+    lowest: float,
+    highest: float,
+) -> None:
+    endpoint.first_answers = [Response(status=429, headers={"Retry-After": header})]
+    opened(dimension=64).embed_query("a text")
+    assert lowest <= waits[0] <= highest
+
+
+def data(*embeddings: object, indices: list[object] | None = None) -> str:
+    places = indices or list(range(len(embeddings)))
+    entries = [{"index": i, "embedding": e} for i, e in zip(places, embeddings, strict=True)]
+    return json.dumps({"data": entries})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "",
+        "<html>a login page</html>",
+        "null",
+        "[]",
+        "{}",
+        '{"data": null}',
+        '{"data": []}',
+        "[" * 100_000,
+        data([1.0]),
+        data([1.0], [2.0], [3.0]),
+        data([1.0], [2.0], indices=[0, 0]),
+        data([1.0], [2.0], indices=[1, 2]),
+        data([1.0], [2.0], indices=["x", 0]),
+        data([1.0, 2.0], [1.0]),
+        data([], []),
+        data(1.0, 2.0),
+        data([[1.0]], [[2.0]]),
+        data(["a"], ["b"]),
+        data([None], [1.0]),
+        data([float("nan")], [1.0]),
+        data([float("inf")], [1.0]),
+        data([0.0], [1.0]),
+    ],
+    ids=lambda answer: answer[:40],
+)
+def test_an_answer_that_is_no_list_of_vectors_is_an_error(
+    endpoint: Endpoint, opened: Opener, answer: str
+) -> None:
+    endpoint.first_answers = [Response(answer, content_type="application/json")]
+    with pytest.raises(EmbeddingError):
+        opened(dimension=1).embed_documents(["one", "two"])
+
+
+def test_vectors_of_another_length_are_an_error(opened: Opener) -> None:
+    with pytest.raises(EmbeddingError, match="64 numbers, not 384"):
+        opened(dimension=384).embed_query("a text")
+
+
+def test_a_redirect_is_not_followed(endpoint: Endpoint, opened: Opener) -> None:
+    elsewhere = {"Location": "/v1/embeddings"}
+    endpoint.first_answers = [Response(status=307, headers=elsewhere)]
+    with pytest.raises(EmbeddingError, match="redirect"):
+        opened(dimension=64).embed_query("a text")
+    assert len(endpoint.requests) == 1
+
+
+def test_nobody_there_is_an_error_that_names_the_setting(opened: Opener) -> None:
+    embedder = opened(base_url="http://127.0.0.1:9/v1", dimension=64)
+    with pytest.raises(EmbeddingError, match="OPENAI_BASE_URL"):
+        embedder.embed_query("a text")
+
+
+def test_closing_ends_the_pause_between_attempts(endpoint: Endpoint, opened: Opener) -> None:
+    endpoint.first_answers = [Response(status=503)]
+
+    def closed_meanwhile(_: float) -> bool:
+        embedder.close()
+        return True
+
+    embedder = opened(dimension=64, wait=closed_meanwhile)
+    with pytest.raises(EmbeddingError, match="closed"):
+        embedder.embed_query("a text")
+
+
+def test_the_key_is_never_logged(
+    endpoint: Endpoint, opened: Opener, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    endpoint.first_answers = [Response(status=503)]
+    embedder = opened()
+    embedder.embed_query("a text")
+    assert caplog.text
+    assert KEY not in caplog.text + repr(embedder)
+
+
+def test_only_openai_itself_needs_a_key(opened: Opener, endpoint: Endpoint) -> None:
+    opened(api_key="", dimension=64).embed_query("a text")
+    assert "Authorization" not in endpoint.requests[0][0].headers
+    with pytest.raises(StartupError, match="OPENAI_API_KEY"):
+        opened(api_key="", base_url="https://api.openai.com/v1")
+
+
+@pytest.mark.parametrize(
+    "base_url", ["", "localhost:11434", "ftp://host/v1", "http://", "http://[", "http://a:b/", "\0"]
+)
+def test_an_address_that_is_none_is_refused(opened: Opener, base_url: str) -> None:
+    with pytest.raises(StartupError, match="OPENAI_BASE_URL"):
+        opened(base_url=base_url)
+
+
+def test_a_key_that_cannot_be_sent_is_refused(opened: Opener) -> None:
+    with pytest.raises(StartupError, match="OPENAI_API_KEY") as caught:
+        opened(api_key="sk-\nsecret")
+    assert "secret" not in caught.value.detail
+
+
+def test_the_fingerprint_follows_host_model_and_dimension(opened: Opener) -> None:
+    fingerprints = {
+        opened(dimension=64).fingerprint,
+        opened(dimension=65).fingerprint,
+        opened(dimension=64, base_url="http://other.example/v1").fingerprint,
+    }
+    assert len(fingerprints) == 3
+    assert opened(dimension=64, api_key="other").fingerprint in fingerprints

@@ -1,0 +1,226 @@
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from app.adapters.loading import folder_scan
+from app.adapters.loading.folder_scan import stamp_of
+from app.adapters.loading.local_sources import FileSource, FolderSource
+from app.adapters.loading.path_guard import PathGuard
+from app.errors import (
+    SourceNotFoundError,
+    SourceRefusedError,
+    SourceUnavailableError,
+    SourceUnreadableError,
+)
+from app.protocols import SourceEntry
+
+
+@pytest.fixture
+def root(tmp_path):
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def source(root):
+    guard = PathGuard([root.parent])
+    return FolderSource(guard, guard.locate(str(root)), max_bytes=1000)
+
+
+def write(root, *names, text="# Text"):
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+
+
+def keys(source):
+    return [entry.key for entry in source.scan().entries]
+
+
+def reasons(source, root):
+    return {os.path.relpath(skip.uri, root): skip.reason for skip in source.scan().skipped}
+
+
+def test_text_documents_are_listed_in_order_at_any_depth(source, root):
+    write(root, "b.md", "a/z.RST", "a/b/c.markdown", "a.txt", "a/x.mdx")
+    listing = source.scan()
+    assert [e.key for e in listing.entries] == [
+        "a.txt",
+        "a/b/c.markdown",
+        "a/x.mdx",
+        "a/z.RST",
+        "b.md",
+    ]
+    assert listing.entries[0].uri == f"{root}/a.txt"
+    assert listing.skipped == listing.incomplete == ()
+
+
+def test_everything_left_out_is_reported_with_its_reason(source, root, tmp_path):
+    write(root, "ok.md", "data.json", "Makefile", ".hidden.md", ".git/x.md", "node_modules/p/r.md")
+    write(root, "big.md", text="x" * 1001)
+    write(root, "skipped/deep/x.md", "skipped/y.md")
+    write(root, ".gitignore", text="skipped/\n")
+    os.mkfifo(root / "pipe.md")
+    (root / "link.md").symlink_to("ok.md")
+    (root / "loop").symlink_to(root)
+    (root / "out.md").symlink_to(tmp_path)
+    told = reasons(source, root)
+    assert keys(source) == ["ok.md"]
+    assert told.keys() == {
+        *("data.json", "Makefile", ".hidden.md", ".git", "node_modules", "big.md", "skipped"),
+        *("pipe.md", "link.md", "loop", "out.md"),
+    }
+    assert told["data.json"] == "not a text document (.json)"
+    assert told["big.md"].startswith("too large: 1,001 bytes")
+    assert told["skipped"] == "excluded by .gitignore"
+    assert "symbolic link" in told["loop"]
+
+
+def test_a_name_that_is_no_utf8_is_reported_and_its_report_can_be_sent(source, root):
+    (root / os.fsdecode(b"caf\xe9.md")).write_text("x")
+    (skip,) = source.scan().skipped
+    assert skip.uri.encode().endswith("caf\ufffd.md".encode())
+    assert "UTF-8" in skip.reason
+
+
+def test_reports_are_cut_and_the_rest_is_counted(source, root):
+    write(root, *(f"{n}.json" for n in range(folder_scan.MAX_SKIPPED + 5)))
+    skipped = source.scan().skipped
+    assert len(skipped) == folder_scan.MAX_SKIPPED + 1
+    assert skipped[-1].reason == "and 5 more"
+
+
+def test_nested_ignore_files_hold_below_their_folder(source, root):
+    write(root, "x.md", "a/x.md", "a/b/x.md", "a/keep.md", "a/b/keep.md")
+    write(root, ".gitignore", text="keep.md\n")
+    write(root, "a/.gitignore", text="/x.md\n!keep.md\n")
+    assert keys(source) == ["a/b/keep.md", "a/b/x.md", "a/keep.md", "x.md"]
+
+
+def test_the_own_ignore_file_has_the_last_word(source, root):
+    write(root, "a/gen.md", "a/out.md", "b.md", "build/doc.md", "dist/doc.md")
+    write(root, "a/.gitignore", text="gen.md\n")
+    write(root, ".ragignore", text="!gen.md\nout.md\n!build/\n")
+    assert keys(source) == ["a/gen.md", "b.md", "build/doc.md"]
+
+
+def test_in_a_work_tree_the_rules_above_the_folder_hold_too(tmp_path, root, source):
+    write(root, "x.md", "gen/y.md", "sub/z.md")
+    write(tmp_path, ".gitignore", text="docs/gen/\nz.md\n")
+    assert keys(source) == ["gen/y.md", "sub/z.md", "x.md"]
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert keys(source) == ["x.md"]
+
+
+def test_the_stamp_changes_with_the_file_and_only_then(root):
+    write(root, "a.md", "b.md")
+    an_hour_on = time.time_ns() + 3_600_000_000_000
+    status, other = (root / "a.md").stat(), (root / "b.md").stat()
+    before = stamp_of(status, an_hour_on)
+    write(root, "a.md", text="# Tent")
+    os.utime(root / "a.md", ns=(status.st_atime_ns, status.st_mtime_ns))
+    # Same size and the same mtime: the inode's own time still tells.
+    assert before != stamp_of((root / "a.md").stat(), an_hour_on)
+    assert stamp_of(other, an_hour_on) == stamp_of((root / "b.md").stat(), an_hour_on)
+
+
+def test_a_file_that_changed_just_now_has_no_stamp_yet(source, root):
+    write(root, "a.md")
+    assert [entry.stamp for entry in source.scan().entries] == [None]
+
+
+def test_an_empty_folder_is_an_empty_listing(source):
+    assert source.scan().entries == ()
+
+
+def test_a_missing_folder_is_not_found(source, root):
+    root.rmdir()
+    with pytest.raises(SourceNotFoundError) as missing:
+        source.scan()
+    assert missing.value.detail == f"Folder not found: {root}"
+
+
+def test_a_file_in_place_of_the_folder_is_an_error_that_names_the_type(source, root):
+    root.rmdir()
+    root.write_text("x")
+    with pytest.raises(SourceUnreadableError, match="document_type 'markdown'"):
+        source.scan()
+
+
+def test_a_document_that_is_gone_is_not_found(source, root):
+    write(root, "a.md", "b.md")
+    entries = source.scan().entries
+    (root / "a.md").unlink()
+    with pytest.raises(SourceNotFoundError):
+        source.read(entries[0])
+    assert source.read(entries[1]).document_id == "b.md"
+
+
+def test_a_folder_that_went_away_says_nothing_about_its_documents(source, root):
+    write(root, "sub/a.md")
+    entries = source.scan().entries
+    shutil.rmtree(root)
+    with pytest.raises(SourceUnavailableError, match="went away"):
+        source.read(entries[0])
+
+
+def test_what_lies_too_deep_is_incomplete_and_not_gone(source, root):
+    deep = root / "/".join(["d"] * (folder_scan.MAX_DEPTH + 1))
+    write(deep, "x.md")
+    write(root, "y.md")
+    listing = source.scan()
+    assert [entry.key for entry in listing.entries] == ["y.md"]
+    assert listing.incomplete == ("d/" * (folder_scan.MAX_DEPTH + 1),)
+    assert "deep" in listing.skipped[0].reason
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may list every folder")
+def test_a_folder_without_permission_is_incomplete_and_not_gone(source, root):
+    write(root, "sub/x.md", "y.md")
+    (root / "sub").chmod(0)
+    listing = source.scan()
+    assert listing.incomplete == ("sub/",)
+    assert "Permission denied" in listing.skipped[0].reason
+
+
+def test_keys_that_leave_the_folder_are_not_read(source, root, tmp_path):
+    write(tmp_path, "secret.md")
+    with pytest.raises(SourceRefusedError, match="SOURCE_ROOTS"):
+        source.read(SourceEntry("../secret.md", "x"))
+
+
+def test_binary_and_empty_documents_are_unreadable(source, root):
+    write(root, "a.md", text="")
+    (root / "b.md").write_bytes(b"\x89PNG\0\0")
+    for entry, message in zip(
+        source.scan().entries, ["No content to index", "binary"], strict=True
+    ):
+        with pytest.raises(SourceUnreadableError, match=message):
+            source.read(entry)
+
+
+def test_ten_thousand_files_are_listed_in_under_a_second(source, root):
+    for folder in range(100):
+        write(root, *(f"{folder}/{n}.md" for n in range(100)), text="")
+    write(root, ".gitignore", text="".join(f"*.tmp{n}\nout{n}/\n" for n in range(10)))
+    started = time.process_time()
+    assert len(source.scan().entries) == 10_000
+    assert time.process_time() - started < 1
+
+
+def test_a_single_file_is_one_entry(root):
+    write(root, "guide.md", text="# Guide\n")
+    guard = PathGuard([root])
+    source = FileSource(guard, guard.locate(f"file://{root}/guide.md"), 1000)
+    (entry,) = source.scan().entries
+    assert (entry.key, entry.uri) == ("guide.md", f"{root}/guide.md")
+    loaded = source.read(entry)
+    assert (loaded.title, loaded.document_id) == ("Guide", "guide.md")
+    assert loaded.source_uri == f"{root}/guide.md"
+    (root / "guide.md").unlink()
+    with pytest.raises(SourceNotFoundError, match=r"^File not found: "):
+        source.scan()

@@ -1,0 +1,139 @@
+import anyio
+import pytest
+
+from app.adapters.loading.document_loader import DocumentLoader
+from app.adapters.loading.guarded_fetch import GuardedFetcher
+from app.adapters.loading.path_guard import PathGuard
+from app.adapters.loading.sources import Sources
+from app.errors import SourceError, SourceNotFoundError, SourceRefusedError, SourceUnreadableError
+from app.settings import Settings
+
+
+@pytest.fixture
+def sources(tmp_path, httpserver):
+    fetcher = GuardedFetcher([f"{httpserver.host}:{httpserver.port}"], timeout_seconds=5)
+    return Sources(PathGuard([tmp_path]), fetcher, file_max_bytes=10_000)
+
+
+def read_all(source):
+    return [source.read(entry) for entry in source.scan().entries]
+
+
+def test_a_folder_and_a_file_are_opened_by_their_type(sources, tmp_path):
+    (tmp_path / "a.md").write_text("# A")
+    assert [d.title for d in read_all(sources.open(f"{tmp_path}/", "folder"))] == ["A"]
+    assert [d.title for d in read_all(sources.open(f" file://{tmp_path}/a.md ", "markdown"))] == [
+        "A"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("uri", "document_type", "message"),
+    [
+        ("/x", "pdf", "markdown, folder, website"),
+        ("/x.html", "website", "document_type 'markdown'"),
+        ("file:///x.html", "website", "document_type 'markdown'"),
+        ("https://example.com/", "folder", "document_type 'website'"),
+        ("ftp://example.com/x.md", "markdown", "ftp"),
+        ("gopher://x", "website", "gopher"),
+        ("https://u:p@example.com/", "website", "password"),
+        ("/etc/passwd", "markdown", "SOURCE_ROOTS"),
+        ("/etc", "folder", "SOURCE_ROOTS"),
+    ],
+)
+def test_what_cannot_be_opened_is_refused_with_what_to_do(sources, uri, document_type, message):
+    with pytest.raises(SourceRefusedError, match=message):
+        sources.open(uri, document_type)
+
+
+def test_a_web_page_becomes_one_document(sources, httpserver):
+    page = (
+        '<html lang=en><title>T</title><link rel=canonical href="/c"><main><h1>H</h1>Größe</main>'
+    )
+    httpserver.expect_request("/p").respond_with_data(
+        page.encode("cp1252"), content_type="text/html; charset=iso-8859-1"
+    )
+    source = sources.open(httpserver.url_for("/p"), "website")
+    (entry,) = source.scan().entries
+    loaded = source.read(entry)
+    assert (entry.key, entry.stamp) == (httpserver.url_for("/p"), None)
+    assert (loaded.content, loaded.title, loaded.language) == ("# H\n\nGröße", "T", "en")
+    assert (loaded.source_uri, loaded.document_id) == (httpserver.url_for("/c"), entry.key)
+
+
+@pytest.mark.parametrize("document_type", ["website", "markdown"])
+@pytest.mark.parametrize(
+    ("path", "content_type", "body", "title"),
+    [
+        ("/guide.md", "text/plain", "---\ntitle: Front\n---\ntext", "Front"),
+        ("/guide", "text/markdown; charset=utf-8", "# Head", "Head"),
+        ("/p", "text/html", "<h1>Page</h1>", "Page"),
+        ("/p", "application/xhtml+xml", "<html><h1>Page</h1></html>", "Page"),
+        ("/notes.rst", "text/plain", "Notes\n=====\n", "Notes"),
+        ("/", "text/plain", "text", None),
+    ],
+)
+def test_a_page_is_read_as_what_the_server_says_it_is(
+    sources, httpserver, document_type, path, content_type, body, title
+):
+    httpserver.expect_request(path).respond_with_data(body, content_type=content_type)
+    (loaded,) = read_all(sources.open(httpserver.url_for(path), document_type))
+    assert loaded.title == title or (title is None and loaded.title)
+
+
+def test_the_charset_of_the_meta_element_counts_when_the_header_names_none(sources, httpserver):
+    body = '<meta charset="koi8-r"><p>Съешь</p>'.encode("koi8-r")
+    httpserver.expect_request("/").respond_with_data(body, headers={"Content-Type": "text/html"})
+    (loaded,) = read_all(sources.open(httpserver.url_for("/"), "website"))
+    assert loaded.content == "Съешь"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("", "^No content to index$"),
+        ("<script>x</script>", "^No content to index$"),
+        ("\0\0", "binary"),
+    ],
+)
+def test_a_page_without_text_is_unreadable(sources, httpserver, body, message):
+    httpserver.expect_request("/").respond_with_data(body, content_type="text/html")
+    with pytest.raises(SourceUnreadableError, match=message):
+        read_all(sources.open(httpserver.url_for("/"), "website"))
+
+
+def test_the_settings_name_roots_and_limits(tmp_path):
+    (tmp_path / "a.md").write_text("x" * 100)
+    settings = Settings(_env_file=None, source_roots=[tmp_path], file_max_bytes=99)
+    sources = Sources.from_settings(settings)
+    assert "too large" in sources.open(str(tmp_path), "folder").scan().skipped[0].reason
+    assert set(sources.document_types) == {"markdown", "folder", "website"}
+
+
+def load(loader, uri, document_type):
+    return anyio.run(loader.load, uri, document_type)
+
+
+def test_the_loader_leaves_out_the_unreadable_files_of_a_folder(sources, tmp_path, caplog):
+    (tmp_path / "a.md").write_text("# A")
+    (tmp_path / "b.md").write_bytes(b"\0\1\2")
+    (tmp_path / "c.md").write_text("")
+    loaded = load(DocumentLoader(sources=sources), str(tmp_path), "folder")
+    assert [document.document_id for document in loaded] == ["a.md"]
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+    assert "b.md" in caplog.text
+
+
+def test_the_loader_raises_what_stops_a_single_document(sources, tmp_path):
+    (tmp_path / "empty.md").write_text(" ")
+    loader = DocumentLoader(sources=sources)
+    with pytest.raises(SourceUnreadableError, match="No content to index"):
+        load(loader, f"{tmp_path}/empty.md", "markdown")
+    with pytest.raises(SourceNotFoundError, match="File not found"):
+        load(loader, f"{tmp_path}/none.md", "markdown")
+
+
+def test_the_loader_works_alone():
+    loader = DocumentLoader(timeout=30.0)
+    with pytest.raises(SourceError, match="File not found: /nonexistent/path/file"):
+        load(loader, "/nonexistent/path/file.md", "markdown")

@@ -1,0 +1,181 @@
+import hashlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.adapters.loading.frontmatter import read_frontmatter
+from app.adapters.loading.text_document import document_from_bytes
+from app.adapters.loading.titles import find_title
+from app.errors import SourceUnreadableError
+
+
+def document(text, name="guide.md"):
+    return document_from_bytes(text.encode(), name=name, document_id=name, source_uri=f"/d/{name}")
+
+
+FULL = """---
+title: Configuration Guide
+document_id: config-guide-v1
+source_url: https://docs.example.com/config
+category: Engineering/Security
+tags: [auth, " oauth ", auth]
+license: MIT
+---
+
+# Other heading
+
+Content here...
+"""
+
+
+def test_frontmatter_is_read_and_is_not_text():
+    loaded = document(FULL)
+    assert loaded.title == "Configuration Guide"
+    assert loaded.document_id == "config-guide-v1"
+    assert loaded.source_uri == "https://docs.example.com/config"
+    assert loaded.category == "Engineering/Security"
+    assert loaded.tags == ("auth", "oauth")
+    assert loaded.licence == "MIT"
+    assert loaded.content == "\n# Other heading\n\nContent here...\n"
+    assert loaded.warnings == ()
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_content_is_the_file_from_its_first_line_on(ending):
+    text = FULL.replace("\n", ending)
+    loaded = document(text)
+    lines = text.split("\n")
+    assert loaded.content == "\n".join(lines[loaded.first_line - 1 :])
+
+
+@given(st.text(alphabet="-a:. \n\t'\"[]{}&*!", max_size=60))
+def test_whatever_the_frontmatter_no_line_of_text_moves(text):
+    told = read_frontmatter(f"---\n{text}")
+    lines = f"---\n{text}".split("\n")
+    assert not told.text or told.text == "\n".join(lines[told.first_line - 1 :])
+
+
+def test_the_hash_is_sha256_of_the_content():
+    loaded = document("---\ntitle: x\n---\nGröße")
+    assert loaded.content_hash == hashlib.sha256("Größe".encode()).hexdigest()
+
+
+def test_values_are_taken_as_they_are_written():
+    loaded = document("---\ntitle: 2024-01-01\ndocument_id: 007\ntags: a, yes,, 1.0\n---\ntext")
+    assert (loaded.title, loaded.document_id) == ("2024-01-01", "007")
+    assert loaded.tags == ("a", "yes", "1.0")
+
+
+@pytest.mark.parametrize("empty", ["", "~", "null", "''", "[]", "{}", "[[a]]"])
+def test_values_that_say_nothing_leave_the_defaults(empty):
+    field = f"title: {empty}\ndocument_id: {empty}\ntags: {empty}\nsource_url: {empty}"
+    loaded = document(f"---\n{field}\n---\n# Heading")
+    assert (loaded.title, loaded.document_id, loaded.tags) == ("Heading", "guide.md", ())
+    assert loaded.source_uri == "/d/guide.md"
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "title: [unclosed",
+        "title: a: b: c",
+        "\ttabs: 1",
+        "just words",
+        "- a\n- list",
+        "a: *unknown",
+        "a: " + "[" * 1000,
+        "a: " + "{a: " * 500,
+        "!!python/object/apply:os.system [echo]\nx",
+    ],
+)
+def test_broken_frontmatter_costs_a_warning_and_stays_in_the_text(block):
+    text = f"---\n{block}\n---\n# Heading\n"
+    loaded = document(text)
+    assert len(loaded.warnings) == 1
+    assert "frontmatter" in loaded.warnings[0]
+    assert (loaded.content, loaded.first_line) == (text, 1)
+
+
+def test_python_tags_build_nothing():
+    loaded = document("---\ntitle: !!python/name:os.system x\nn: !!int abc\n---\ntext")
+    assert (loaded.title, loaded.warnings) == ("x", ())
+
+
+def test_an_alias_bomb_stays_small():
+    levels = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)]
+    block = "\n".join(["a0: &a0 [x]", *levels, "title: *a11", "tags: *a11"])
+    loaded = document(f"---\n{block}\n---\n# Heading")
+    assert (loaded.title, loaded.tags) == ("Heading", ())
+
+
+def test_escapes_cannot_bring_in_what_bytes_could_not():
+    loaded = document('---\ntitle: "a\\0b\\ud800c"\ncategory: "x\\ny"\n---\ntext')
+    assert loaded.title == "a b?c"
+    assert loaded.category == "x y"
+
+
+def test_a_source_url_that_is_no_web_address_is_not_used():
+    loaded = document("---\nsource_url: javascript:alert(1)\n---\ntext")
+    assert loaded.source_uri == "/d/guide.md"
+    assert len(loaded.warnings) == 1
+
+
+@pytest.mark.parametrize("text", ["---\nno end\n", "text\n---\na: b\n---\n", "----\na: b\n----\nx"])
+def test_dashes_that_frame_no_frontmatter_are_text(text):
+    assert document(text).content == text
+
+
+def test_only_markdown_has_frontmatter():
+    text = "---\ntitle: x\n---\ntext"
+    assert document(text, "notes.txt").content == text
+
+
+@pytest.mark.parametrize("text", ["", " \n\t\n", "\ufeff", "---\ntitle: x\n---\n\n"])
+def test_a_document_without_text_is_refused(text):
+    with pytest.raises(SourceUnreadableError) as refused:
+        document(text)
+    assert refused.value.detail == "No content to index"
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix", "title"),
+    [
+        ("intro\n\n## Second level ##\n# First", ".md", "Second level"),
+        ("```\n# code\n```\n# Real { #anchor .x }", ".md", "Real"),
+        ("~~~~\n# code\n~~~\n# code\n~~~~~\n# Real", ".md", "Real"),
+        ("````\n# never closed", ".md", None),
+        ("Title\r\n=====\r\n", ".md", "Title"),
+        ("Title\n---", ".md", "Title"),
+        ("- item\n---\n\n# Real", ".md", "Real"),
+        ("# **Bold** `code` and [link](x)", ".md", "Bold code and link"),
+        ("#hashtag\n    # indented\n", ".md", None),
+        ("#\n# Real", ".md", "Real"),
+        ("# " + "x" * 1000, ".md", "x" * 300),
+        (
+            "PEP: 8\nTitle: Style Guide\n for Code\nAuthor: x\n\nIntro\n=====",
+            ".rst",
+            "Style Guide for Code",
+        ),
+        ("=====\nTitle\n=====\n", ".rst", "Title"),
+        (".. _anchor:\n\nTitle\n-----\n", ".rst", "Title"),
+        ("==== ====\na    b\n==== ====\n\nTitle\n~~~~~", ".rst", "Title"),
+        ("Title\n==", ".rst", None),
+        ("# no heading in reST", ".rst", None),
+        ("My notes\n========\n", ".txt", "My notes"),
+        ("# a comment\nrequirement", ".txt", None),
+        ("", ".md", None),
+    ],
+)
+def test_the_title_is_the_first_heading(text, suffix, title):
+    assert find_title(text, suffix) == title
+
+
+def test_without_a_heading_the_title_is_the_name_of_the_file():
+    assert document("text", "read.me.md").title == "read.me"
+
+
+@given(st.text(), st.sampled_from([".md", ".rst", ".txt"]))
+def test_any_text_has_a_title_of_one_short_line_or_none(text, suffix):
+    title = find_title(text, suffix)
+    assert title is None or (title == title.strip() and "\n" not in title and 0 < len(title) <= 300)

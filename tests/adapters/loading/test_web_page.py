@@ -1,0 +1,223 @@
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.adapters.loading.html_tidy import MAX_DEPTH, MAX_TAGS, tidy
+from app.adapters.loading.web_page import MAX_ELEMENTS, declared_charset, read_page
+from app.errors import SourceUnreadableError
+
+ADDRESS = "https://docs.example.com/guide/"
+
+
+def markdown(page):
+    return read_page(page, ADDRESS).markdown
+
+
+def test_the_main_content_is_kept_and_what_stands_around_it_is_not():
+    page = """<html><head><title>T</title><style>css</style></head><body>
+    <header><h1>Site</h1></header><nav>menu</nav><div role=search>find</div>
+    <main><header><h1>Head</h1></header><p>Text.</p><aside>aside</aside><script>js()</script>
+    <p hidden>hidden</p><p style="display: none">invisible</p><p aria-hidden=true>icon</p>
+    <p hidden=until-found>found</p><template>tpl</template><noscript>ns</noscript>
+    <svg><title>drawing</title></svg><button>Copy</button></main><footer>foot</footer>"""
+    assert markdown(page) == "# Head\n\nText.\n\nfound"
+
+
+@pytest.mark.parametrize("element", ["main", "article", "div role=main"])
+def test_each_way_to_mark_the_content_is_understood(element):
+    end = element.split(maxsplit=1)[0]
+    assert markdown(f"<body>around<{element}>inside</{end}>around</body>") == "inside"
+
+
+def test_several_articles_are_all_read():
+    assert markdown("<article>one</article><article>two</article>").split() == ["one", "two"]
+
+
+def test_a_page_that_is_all_form_is_read_all_the_same():
+    assert markdown("<body><form><p>Everything is in here.</p></form>") == "Everything is in here."
+
+
+def test_structure_becomes_markdown():
+    page = """<h2>Two<a class=headerlink href="#two">¶</a></h2>
+    <ul><li>a<li>b<ol start=3><li>c</ol></ul>
+    <table><thead><tr><th>A<th>B<tbody><tr><td>1<td>2</table>
+    <p>snake_case_name <b>bold</b> <a href=/x>link</a> <img src=x alt=picture>
+    <div class="highlight-python"><pre>def f():
+    return 1</pre></div>"""
+    assert markdown(page).split("\n\n") == [
+        "## Two",
+        "- a\n- b\n  3. c",
+        "| A | B |\n| --- | --- |\n| 1 | 2 |",
+        "snake_case_name **bold** link picture",
+        "```python\ndef f():\n    return 1\n```",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("head", "title"),
+    [
+        ("<title> A &amp;\n B </title>", "A & B"),
+        ('<meta property="og:title" content="Social">', "Social"),
+        ("<h1>Heading</h1>", "Heading"),
+        ("<nav><h1>Menu</h1></nav>", None),
+        ("<title>" + "x" * 1000 + "</title>", "x" * 300),
+    ],
+)
+def test_the_title_comes_from_the_head_or_the_first_heading(head, title):
+    assert read_page(f"<html>{head}<p>text", ADDRESS).title == title
+
+
+@pytest.mark.parametrize(
+    ("link", "canonical"),
+    [
+        ("/guide", "https://docs.example.com/guide"),
+        ("http://docs.example.com/x", "http://docs.example.com/x"),
+        ("https://evil.example/", None),
+        ("javascript:alert(1)", None),
+        ("http://[", None),
+        ("", None),
+    ],
+)
+def test_the_canonical_address_is_believed_on_its_own_host_only(link, canonical):
+    page = f'<link rel="canonical" href="{link}"><p>text'
+    assert read_page(page, ADDRESS).canonical == canonical
+
+
+@pytest.mark.parametrize(("lang", "language"), [("de-CH", "de-CH"), ("", None), ("<x>", None)])
+def test_the_language_is_that_of_the_html_element(lang, language):
+    assert read_page(f'<html lang="{lang}"><p>text', ADDRESS).language == language
+
+
+@pytest.mark.parametrize(
+    ("head", "charset"),
+    [
+        (b'<meta charset="Shift_JIS">', "Shift_JIS"),
+        (b"<META http-equiv=x content='text/html; charset=koi8-r'>", "koi8-r"),
+        (b"<meta charset=utf-16>", "utf-8"),
+        (b"<p>charset=no", None),
+    ],
+)
+def test_the_charset_is_read_from_the_meta_element(head, charset):
+    assert declared_charset(b"<html>" + head) == charset
+
+
+def repeated(text, size=5_000_000):
+    return text * (size // len(text))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        repeated("<div>"),
+        repeated("<div>text", 900_000),
+        repeated("<p>unclosed ", 900_000),
+        repeated("<ul><li>x", 900_000),
+        repeated("<blockquote><b>x", 900_000),
+        "<!--" * 100_000,
+        "<a " * 100_000,
+        "<a b='" * 100_000,
+        "<a " + repeated("b=c ", 1_000_000),
+        "</" * 100_000,
+        "<![CDATA[" * 100_000,
+        "<script>" + "</" * 100_000,
+        "<ol>" + "<li>x" * 20_000 + "</ol>",
+        "<table><thead>" + "<tr><td>x" * 10_000 + "</table>",
+        repeated("word "),
+    ],
+    ids=lambda page: page[:14],
+)
+def test_hostile_pages_end_in_seconds_with_a_text_or_a_clear_error(page):
+    started = time.process_time()
+    try:
+        read_page(page, ADDRESS)
+    except SourceUnreadableError as error:
+        assert str(MAX_TAGS // 1000) in error.detail  # noqa: PT017  either ending is right
+    assert time.process_time() - started < 10
+
+
+def test_text_below_any_depth_is_kept():
+    assert "needle" in markdown("<div>" * 10_000 + "needle" + "</div>" * 10_000)
+    # What comes after is as shallow as it was written.
+    assert markdown("<b>" * 500 + "x" + "</b>" * 500 + "<h2>After</h2>").endswith("## After")
+
+
+def test_the_text_of_blocks_is_not_glued_together():
+    page = "<details><summary>a</summary>b</details><address>c</address>d<figure>e</figure>f"
+    assert markdown(page).split() == ["a", "b", "c", "d", "e", "f"]
+    assert markdown("<ul><li>a<ul><li>b</ul>c</ul>d").split() == ["-", "a", "-", "b", "c", "d"]
+
+
+def test_a_page_of_very_many_elements_becomes_plain_text():
+    page = "<h1>Head</h1>" + "<p>a <b>b</b> &lt;c&gt;</p>" * MAX_ELEMENTS
+    lines = [line for line in markdown(page).splitlines() if line]
+    assert lines[:2] == ["Head", "a b <c>"]
+    assert len(lines) == MAX_ELEMENTS + 1
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<soup>x</soup>",
+        "<h99999999999>x</h99999999999>",
+        "<ol start='²'><li>x</ol>",
+        "<ol start=-1><li>x</ol>",
+        "<table><tr><td colspan='²'>x</table>",
+        "<td>x",
+        "<li>x",
+        "<tr><th>x",
+        "<thead><tr><td>x",
+        "x<![if gt IE 9]>y<![endif]>",
+        "&#0;&#xD800;x",
+        "<title>",
+        "x<!DOCTYPE [",
+        "x<?php",
+    ],
+)
+def test_odd_markup_costs_no_text_and_no_error(page):
+    if page == "<title>":
+        assert markdown(page) == ""
+    else:
+        assert "x" in markdown(page)
+
+
+TAGS = [
+    *("html", "body", "main", "p", "div", "span", "ul", "ol", "li", "table", "tr", "td", "th"),
+    *("h1", "h2", "pre", "code", "b", "a", "nav", "title", "br", "img"),
+]
+markup = st.lists(
+    st.one_of(
+        st.sampled_from([f"<{tag}>" for tag in TAGS] + [f"</{tag}>" for tag in TAGS]),
+        st.sampled_from(["word", " ", "\n", "<", "&lt;", "<!--", "-->", "&", "'", '"', ">"]),
+    ),
+    max_size=40,
+).map("".join)
+
+
+@settings(deadline=None)
+@given(markup)
+def test_any_markup_becomes_clean_text(page):
+    read = read_page(page, ADDRESS)
+    read.markdown.encode()
+    assert "\0" not in read.markdown
+    assert "\n\n\n" not in read.markdown
+
+
+@given(markup)
+def test_tidied_html_is_balanced_and_shallow(page):
+    depth = deepest = 0
+    for piece in tidy(page * 20).html.split("<")[1:]:
+        if not piece.startswith(("br", "img")):
+            depth += -1 if piece.startswith("/") else 1
+        deepest = max(deepest, depth)
+    assert depth == 0
+    assert deepest <= MAX_DEPTH
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(["<ul><li>", "<li>", "</ul>", "<p>", "</p>", "<ol><li>", "</ol>"])))
+def test_no_word_of_a_nested_list_is_lost_or_moved(tags):
+    page = "".join(f"{tag} word{n} " for n, tag in enumerate(tags))
+    found = [word for word in markdown(page).split() if word.startswith("word")]
+    assert found == [f"word{n}" for n in range(len(tags))]

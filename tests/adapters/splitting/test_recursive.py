@@ -1,0 +1,264 @@
+"""The splitter's choices: natural cuts, overlaps, lines, headings, blocks, limits."""
+
+import time
+from itertools import pairwise
+
+import pytest
+from token_meters import BytesMeter, PatternMeter, word_piece_meter
+
+from app.adapters.splitting.recursive import RecursiveTextSplitter
+from app.protocols import TextSplitter
+
+
+def contents(text: str, size: int, overlap: int = 0) -> list[str]:
+    return [chunk.content for chunk in RecursiveTextSplitter(size, overlap).split_text(text)]
+
+
+def test_a_text_that_fits_is_one_chunk():
+    chunk = RecursiveTextSplitter().split_text("One.\n\nTwo.\n")[0]
+    assert (chunk.content, chunk.start_index, chunk.end_index) == ("One.\n\nTwo.\n", 0, 11)
+    assert (chunk.start_line, chunk.end_line, chunk.chunk_index) == (1, 3, 0)
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n\r\n \t\u3000", "\n" * 5000])
+def test_empty_text_and_white_space_give_no_chunks(text):
+    assert RecursiveTextSplitter(10, 2).split_text(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "expected"),
+    [
+        ("aa bb cc\n\ndd ee ff\ngg", 11, ["aa bb cc\n\n", "dd ee ff\ngg"]),
+        ("aa. bb cc\ndd. ee fff", 11, ["aa. bb cc\n", "dd. ee fff"]),
+        ("aa bb cc. dd ee ff gg", 13, ["aa bb cc. ", "dd ee ff gg"]),
+        ("aa bb cc) dd ee ff gg", 13, ["aa bb cc) dd ", "ee ff gg"]),
+        ("aabbccddeeffgghhii", 13, ["aabbccddeeffg", "ghhii"]),
+        ("文字。文字です。文字文字文字文字", 13, ["文字。文字です。", "文字文字文字文字"]),
+        ("Er sagt: «Ja.» Und geht weg", 18, ["Er sagt: «Ja.» ", "Und geht weg"]),
+    ],
+    ids=["paragraph", "line", "sentence", "word", "character", "full-width", "quoted"],
+)
+def test_the_best_boundary_that_fills_the_chunk_is_taken(text, size, expected):
+    assert contents(text, size) == expected
+
+
+def test_a_better_boundary_that_leaves_the_chunk_nearly_empty_is_passed_over():
+    assert contents("Hi\n\n" + "word " * 12, 30)[0] == "Hi\n\nword word word word word "
+
+
+def test_neighbours_share_whole_sentences_up_to_the_overlap():
+    text = "".join(f"Sentence number {number:02}. " for number in range(30))
+    chunks = RecursiveTextSplitter(110, 50).split_text(text)
+    for before, after in pairwise(chunks):
+        shared = before.end_index - after.start_index
+        assert shared == 40
+        assert after.content.startswith("Sentence")
+
+
+def test_no_chunk_begins_with_a_blank_line_where_words_follow():
+    text = "\n\n\n".join(f"Paragraph {number} of some words" for number in range(50))
+    chunks = RecursiveTextSplitter(100, 60).split_text(text)
+    assert len(chunks) > 10
+    assert all(chunk.content.startswith("Paragraph") for chunk in chunks)
+
+
+def test_nothing_is_shared_without_overlap_or_across_the_start_of_a_section():
+    prose = "Some words in a row. " * 4
+    plain = RecursiveTextSplitter(100, 0).split_text(prose * 5)
+    assert all(a.end_index == b.start_index for a, b in pairwise(plain))
+    chunks = RecursiveTextSplitter(110, 50).split_text(f"{prose}\n\n# Next\n\n{prose}")
+    assert chunks[1].content.startswith("# Next")
+
+
+def test_overlap_takes_no_more_than_half_of_a_chunk_that_tokens_keep_short():
+    chunks = RecursiveTextSplitter(1000, 200, PatternMeter(r"\S+", 20)).split_text("ab " * 1000)
+    shares = [a.end_index - b.start_index for a, b in pairwise(chunks)]
+    assert max(shares) == 30
+
+
+def test_a_heading_does_not_end_a_chunk():
+    text = "Words in a row here. " * 4 + "\n\n## A heading\n\nText below it. " + "More words. " * 9
+    chunks = RecursiveTextSplitter(110, 0).split_text(text)
+    assert chunks[1].content.startswith("## A heading\n\nText below it.")
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "```python\ndef f():\n\n    return 1\n```",
+        "    ~~~~\n    ```\n\n    text\n    ~~~~",
+        "| a | b |\n|---|:-:|\n| 1 | 2 |\n| 3 | 4 |",
+        "a | b\n--|--\n1 | 2\n3 | 4",
+        "+---+---+\n| a | b |\n+===+===+\n| 1 | 2 |\n+---+---+",
+        "===  ===\na    b\n===  ===\n1    2\n\n3    4\n===  ===",
+    ],
+    ids=["fence", "indented tildes", "pipes", "bare pipes", "grid", "columns"],
+)
+def test_a_block_that_fits_is_not_cut(block):
+    for filler in range(0, 80, 7):
+        text = "word " * (filler // 5) + "x" * (filler % 5) + f"\n\n{block}\n\n" + "word " * 20
+        assert any(block in content for content in contents(text, len(block) + 5, 20)), filler
+
+
+def test_literal_code_of_restructuredtext_that_fits_is_not_cut():
+    block = "    if a:\n\n        b()\n    c()"
+    for filler in range(10):
+        text = "word " * filler + f"\n\nSo::\n\n{block}\n\n" + "word " * 20
+        assert any(block in content for content in contents(text, 50, 10)), filler
+
+
+def test_a_block_that_does_not_fit_is_cut_at_lines():
+    text = "```\n" + "".join(f"line = {number}\n" for number in range(100)) + "```\n"
+    chunks = contents(text, 100, 30)
+    assert len(chunks) > 10
+    assert all(chunk.endswith("\n") for chunk in chunks)
+    assert all(chunk.startswith(("line", "```")) for chunk in chunks)
+
+
+def path_at(text: str, word: str) -> tuple[str, ...]:
+    """The heading path of a text that begins with this word, far from what stands before it."""
+    spread = text.replace(word, word + " filler" * 400)
+    chunks = RecursiveTextSplitter(300, 0).split_text(spread)
+    return chunks[-1].heading_path
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# A\n## B ##\n### C\n## D #\nHERE", ("A", "D")),
+        ("# C#\nHERE", ("C#",)),
+        ("# A { #anchor .class }\n## {x}\nHERE", ("A", "{x}")),
+        ("A\n===\nB\n---\nHERE", ("A", "B")),
+        ("# Top\n\nLonger than its underline\n---\nHERE", ("Top", "Longer than its underline")),
+        ("====\nDoc\n====\n\nOne\n====\n\nTwo\n----\n\nThree\n====\n\nHERE", ("Doc", "Three")),
+        ("One\n~~~~\n\nTwo\n```\n# no\n```\n\nHERE", ("One",)),
+        ("One\n~~~~~\n\nTwo\n^^^^^\n\nHERE", ("One", "Two")),
+        ("# A\n```\n# no\n```\nHERE", ("A",)),
+        ("# A\n~~~~\n# no\n~~~\n# no\n~~~~\nHERE", ("A",)),
+        ("# A\n\n```\n# in a fence that nothing closes\nHERE", ("A",)),
+        ("# A\n\nwords\n\n---\n\nHERE", ("A",)),
+        ("# A\n\n- item\n---\nHERE", ("A",)),
+        ("---\ntitle: no\n---\nHERE", ()),
+        ("| a |\n|---|\n| b |\n\nHERE", ()),
+        ("===  ===\na    b\n===  ===\n1    2\n===  ===\n\nHERE", ()),
+        ("a paragraph\nof two lines\n------------\nHERE", ()),
+        ("So::\n\n  # comment\n\nHERE", ()),
+        ("#no\n#\n####### seven\n    # code\nHERE", ()),
+        ("Title\r\n=====\r\n\r\nSub\r\n---\r\n\r\nHERE", ("Title", "Sub")),
+        ("Title\r=====\rHERE", ("Title",)),
+        ("Abstract\n========\n\nHERE", ("Abstract",)),
+    ],
+)
+def test_the_heading_path_is_the_one_in_force(text, expected):
+    assert path_at(text, "HERE") == expected
+
+
+def test_a_chunk_that_starts_with_a_heading_stands_under_it():
+    chunk = RecursiveTextSplitter().split_text("\n\n  # First\n\ntext\n\n# Second\n")[0]
+    assert chunk.heading_path == ("First",)
+
+
+def test_text_before_the_first_heading_has_no_path():
+    assert RecursiveTextSplitter().split_text("text\n\n# First\n")[0].heading_path == ()
+
+
+def test_long_titles_are_shortened_in_paths():
+    path = RecursiveTextSplitter().split_text("# " + "long " * 100_000)[5].heading_path
+    assert len(path[0]) == 200
+    assert path[0].endswith("…")
+
+
+def test_lines_end_with_any_line_break_and_with_nothing_else():
+    text = "one\ntwo\r\nthree\rfour\x0bfour\u2028four\x85four"
+    chunks = RecursiveTextSplitter(6, 0).split_text(text)
+    found = {chunk.content.strip(): (chunk.start_line, chunk.end_line) for chunk in chunks}
+    assert found["one"] == (1, 1)
+    assert found["two"] == (2, 2)
+    assert found["three"] == (3, 3)
+    assert chunks[-1].start_line == 4
+
+
+def test_metadata_is_handed_on_and_detached_from_the_caller():
+    metadata = {"source": "a.md"}
+    chunks = RecursiveTextSplitter(10, 0).split_text("some words " * 5, metadata)
+    metadata["source"] = "changed"
+    assert all(chunk.metadata == {"source": "a.md"} for chunk in chunks)
+
+
+def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
+    meter = PatternMeter(r"\S+", 254)
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-1:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-1:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-1:80:0:-"
+
+
+def test_it_is_a_text_splitter():
+    splitter: TextSplitter = RecursiveTextSplitter()
+    assert splitter.split_text("text")[0].content == "text"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"chunk_size": 0}, "at least 1 character, not 0"),
+        ({"chunk_size": 100, "chunk_overlap": 100}, "smaller than the chunk size"),
+        ({"chunk_overlap": -1}, "at least 0"),
+        ({"max_tokens": 10}, "needs a token meter"),
+        ({"token_meter": BytesMeter(10), "max_tokens": 0}, "no more than the 10 tokens"),
+        ({"token_meter": BytesMeter(10), "max_tokens": 11}, "no more than the 10 tokens"),
+    ],
+)
+def test_sizes_that_cannot_be_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        RecursiveTextSplitter(**arguments)
+
+
+def test_a_character_with_more_tokens_than_the_window_is_a_chunk_of_its_own():
+    chunks = RecursiveTextSplitter(10, 0, BytesMeter(2)).split_text("a€b")
+    assert [chunk.content for chunk in chunks] == ["a", "€", "b"]
+
+
+def test_a_grapheme_cluster_longer_than_a_chunk_is_cut():
+    chunks = RecursiveTextSplitter(10, 3).split_text("ab" + "\u0301" * 25 + "c")
+    assert [len(chunk.content) for chunk in chunks] == [1, 10, 10, 7]
+
+
+def test_prose_is_measured_about_once():
+    """In pieces, because a tokenizer takes 170 bytes of memory for every character."""
+    meter = PatternMeter(r"\S+", 254)
+    text = "Some words in a row, and then a full stop. " * 10_000
+    RecursiveTextSplitter(token_meter=meter).split_text(text)
+    assert max(meter.measured) <= 65_536
+    assert sum(meter.measured) <= 1.05 * len(text)
+
+
+def test_tokens_keep_dense_text_short_and_prose_as_long_as_it_is():
+    meter = word_piece_meter()
+    digits = RecursiveTextSplitter(1000, 200, meter).split_text("1a2b3c 4d5e6f " * 500)
+    prose = RecursiveTextSplitter(1000, 200, meter).split_text("The brown fox jumps. " * 500)
+    assert max(meter.count(chunk.content) for chunk in digits) in range(230, 255)
+    assert max(len(chunk.content) for chunk in prose) > 950
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "x", "\n", "# h\n", "```\n", "a\r\n", "== ==\nx\n", "|a|\n|-|\n", "+-+\n\n", "a::\n\n b\n",
+        "漢", "e\u0301", "👩‍👩‍👧‍👦", ". ", "T\n===\n\n", "a: b\n", "~", "\u0301", "# ",
+    ],
+    ids=ascii,
+)  # fmt: skip
+def test_time_grows_no_faster_than_the_text(unit):
+    """Eight times the text takes nowhere near the sixty-four times of quadratic work."""
+    splitter = RecursiveTextSplitter()
+
+    def seconds(characters: int) -> float:
+        text = "---\n" + unit * (characters // len(unit)) + "end"
+        best = float("inf")
+        for _ in range(3):
+            started = time.process_time()
+            splitter.split_text(text)
+            best = min(best, time.process_time() - started)
+        return best
+
+    assert seconds(160_000) < 32 * max(seconds(20_000), 0.005)

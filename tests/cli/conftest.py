@@ -1,0 +1,113 @@
+"""What the tests of the command share: a service reached both ways, and processes of its own."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+import uvicorn
+from typer.testing import CliRunner, Result
+
+from app.cli import app
+from app.command.backend import Backends
+from app.command.local import ContainerBackend
+from app.command.remote import open_remote
+from app.command.serving import listening_socket
+from app.container import Container
+from app.main import create_app
+
+Run = Callable[..., Result]
+
+
+@contextmanager
+def serving(container: Container) -> Iterator[str]:
+    """A real server in a thread; gives its address."""
+    started = threading.Event()
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list | None = None) -> None:
+            await super().startup(sockets)
+            started.set()
+
+    server = Server(uvicorn.Config(create_app(container=container), log_config=None))
+    with closing(listening_socket("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        assert started.wait(30)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture
+def server_url(container: Container) -> Iterator[str]:
+    with serving(container) as url:
+        yield url
+
+
+def runner(container: Container, *extra: str) -> Run:
+    @contextmanager
+    def local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
+        yield ContainerBackend(container)
+
+    backends = Backends(local=local, remote=open_remote)
+
+    def run(*arguments: object) -> Result:
+        words = [str(argument) for argument in arguments]
+        return CliRunner().invoke(app, [*words, *extra], obj=backends, catch_exceptions=False)
+
+    return run
+
+
+@pytest.fixture
+def run_local(container: Container) -> Run:
+    """Runs a command on the test's container."""
+    return runner(container)
+
+
+@pytest.fixture(params=["local", "remote"])
+def run(request: pytest.FixtureRequest, container: Container) -> Run:
+    """Runs a command on the test's container: directly, and through a real server."""
+    if request.param == "local":
+        return runner(container)
+    return runner(container, "--url", request.getfixturevalue("server_url"))
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """The environment of a process: a data directory of its own, nothing of the developer's."""
+    inherited = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    (tmp_path / "sources").mkdir(exist_ok=True)
+    return inherited | {
+        "DATA_DIR": str(tmp_path / "process-data"),
+        "SOURCE_ROOTS": str(tmp_path / "sources"),
+        "HOST": "127.0.0.1",
+        "PORT": "0",
+    }
+
+
+@pytest.fixture
+def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen]]:
+    """Starts `groundwork …` as a process, in an empty working directory."""
+    processes = []
+
+    def start_one(*arguments: object) -> subprocess.Popen:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "app.cli", *map(str, arguments)],
+            cwd=tmp_path,
+            env=environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        processes.append(process)
+        return process
+
+    yield start_one
+    for process in processes:
+        with process:
+            process.kill()

@@ -1,0 +1,203 @@
+"""The command as a process: how it starts, is refused, is interrupted and stops."""
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from pytest_httpserver import HTTPServer
+from werkzeug import Request, Response
+
+from app.adapters.data_directory import DataDirectory
+
+Start = Callable[..., "subprocess.Popen[str]"]
+WAIT_SECONDS = 60
+
+
+def finish(process: "subprocess.Popen[str]") -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=WAIT_SECONDS)
+    return process.returncode, out, err
+
+
+@pytest.fixture
+def model(environment: dict[str, str], httpserver: HTTPServer) -> dict[str, Any]:
+    """An embedding endpoint for the processes; clear `goes_on` to make it wait."""
+    state = {"goes_on": threading.Event(), "asked": threading.Event()}
+    state["goes_on"].set()
+
+    def embed(request: Request) -> Response:
+        texts = request.get_json()["input"]
+        if texts != ["dimension"]:
+            state["asked"].set()
+            state["goes_on"].wait(WAIT_SECONDS)
+        data = [
+            {"index": index, "embedding": [1.0, len(text), 3.0]} for index, text in enumerate(texts)
+        ]
+        return Response(json.dumps({"data": data}), content_type="application/json")
+
+    httpserver.expect_request("/v1/embeddings").respond_with_handler(embed)
+    environment["EMBEDDING_PROVIDER"] = "openai"
+    environment["OPENAI_BASE_URL"] = httpserver.url_for("/v1")
+    return state
+
+
+def address_of(server: "subprocess.Popen[str]") -> str:
+    """Waits until the server says where it listens."""
+    assert server.stderr is not None
+    seen = []
+    for text in server.stderr:
+        seen.append(text)
+        if found := re.search(r"listens on (http://\S+?:\d+)", text):
+            return found[1]
+    raise AssertionError("".join(seen))
+
+
+def test_what_talks_to_a_server_loads_neither_chroma_nor_a_model() -> None:
+    check = "import app.cli, sys; print(sorted({'chromadb', 'openvino', 'torch'} & {*sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_version_and_help_need_nothing(start: Start, environment: dict[str, str]) -> None:
+    code, out, _ = finish(start("--version"))
+    assert code == 0
+    assert re.fullmatch(r"groundwork \d+\.\d+\.\d+\n", out)
+    code, out, _ = finish(start("--help"))
+    assert code == 0
+    assert "Exit codes" in out
+    assert not Path(environment["DATA_DIR"]).exists()
+
+
+def test_openapi_is_sorted_json_and_opens_no_data_directory(
+    start: Start, environment: dict[str, str]
+) -> None:
+    code, out, _ = finish(start("openapi"))
+    assert code == 0
+    document = json.loads(out)
+    assert list(document) == sorted(document)
+    assert "/api/v1/rag/search" in document["paths"]
+    assert not Path(environment["DATA_DIR"]).exists()
+
+
+def test_a_wrong_setting_is_named(start: Start, environment: dict[str, str]) -> None:
+    environment["CHUNK_SIZE"] = "many"
+    code, out, err = finish(start("stats"))
+    assert (code, out) == (2, "")
+    assert err.startswith("Error: CHUNK_SIZE: ")
+    assert err.count("\n") == 1
+
+
+def test_a_directory_in_use_is_refused_with_3_and_the_way_out(
+    start: Start, environment: dict[str, str]
+) -> None:
+    directory = DataDirectory(Path(environment["DATA_DIR"]))
+    directory.acquire()
+    code, out, err = finish(start("list", "--json"))
+    assert (code, out) == (3, "")
+    assert "is in use by process" in err
+    assert "--url" in err
+    code, _, err = finish(start("serve"))
+    assert code == 1
+    assert err.count("\n") == 1
+    directory.release()
+
+
+def test_an_address_in_use_is_one_sentence(start: Start, environment: dict[str, str]) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        code, _, err = finish(start("serve", "--port", taken.getsockname()[1]))
+    assert code == 1
+    assert "Address already in use" in err
+    assert err.count("\n") == 1
+    assert not Path(environment["DATA_DIR"]).exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_server_prints_its_port_and_stops_in_order(
+    start: Start, environment: dict[str, str], model: dict[str, Any], number: signal.Signals
+) -> None:
+    server = start("serve")
+    address = address_of(server)
+    assert httpx.get(f"{address}/health/live").json() == {"status": "alive"}
+    server.send_signal(number)
+    code, _, err = finish(server)
+    assert code == 0
+    assert "Traceback" not in err
+    assert (Path(environment["DATA_DIR"]) / "stopped-cleanly").exists()
+
+
+def test_a_query_stays_out_of_the_servers_log(start: Start, model: dict[str, Any]) -> None:
+    server = start("serve")
+    httpx.get(f"{address_of(server)}/api/v1/rag/search", params={"q": "secretword"})
+    server.terminate()
+    _, out, err = finish(server)
+    assert "/api/v1/rag/search" in err
+    assert "secretword" not in out + err
+
+
+def test_the_second_ctrl_c_ends_the_server_at_once(
+    start: Start, environment: dict[str, str], model: dict[str, Any]
+) -> None:
+    source = Path(environment["SOURCE_ROOTS"]) / "a.md"
+    source.write_text("# A\n\ntext\n")
+    server = start("serve")
+    address = address_of(server)
+    model["goes_on"].clear()
+    item = {"title": "a", "uri": str(source), "document_type": "markdown"}
+    httpx.post(f"{address}/api/v1/knowledge", json=item)
+    held = threading.Thread(target=_ignore_the_end, args=(f"{address}/api/v1/rag/index/1",))
+    held.start()
+    assert model["asked"].wait(WAIT_SECONDS)
+    server.send_signal(signal.SIGINT)
+    assert server.stderr is not None
+    while "Stopping" not in server.stderr.readline():
+        pass
+    server.send_signal(signal.SIGINT)
+    assert server.wait(WAIT_SECONDS) == 130
+    model["goes_on"].set()
+    held.join()
+
+
+def _ignore_the_end(address: str) -> None:
+    with pytest.raises(httpx.HTTPError):
+        httpx.post(address, timeout=WAIT_SECONDS)
+
+
+def test_ctrl_c_during_index_exits_130_and_leaves_the_data_consistent(
+    start: Start, environment: dict[str, str], model: dict[str, Any]
+) -> None:
+    folder = Path(environment["SOURCE_ROOTS"])
+    for number in range(3):
+        (folder / f"{number}.md").write_text(f"# Document {number}\n\ntext {number}\n")
+    model["goes_on"].clear()
+    process = start("index", folder)
+    assert model["asked"].wait(WAIT_SECONDS)
+    process.send_signal(signal.SIGINT)
+    model["goes_on"].set()
+    code, out, err = finish(process)
+    assert (code, out) == (130, "")
+    assert "Stopped." in err
+    assert "Traceback" not in err
+
+    assert finish(start("verify"))[0] == 0
+    code, out, _ = finish(start("index", folder, "--json"))
+    assert code == 0
+    assert json.loads(out)["documents"] == 3
+
+
+def test_a_reader_that_leaves_is_no_error(start: Start) -> None:
+    process = start("openapi")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.wait(WAIT_SECONDS)

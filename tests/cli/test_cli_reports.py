@@ -1,0 +1,61 @@
+"""What is printed for a person."""
+
+import unicodedata
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.command.display import line, printable
+from app.command.reports import SNIPPET_COLUMNS, SNIPPET_LINES, place, snippet
+from app.rag.schemas import SearchResult
+
+
+def result(document_uri: str) -> SearchResult:
+    return SearchResult(
+        content="text",
+        knowledge_id=1,
+        title="Guide",
+        uri="/srv",
+        score=0.5,
+        chunk_index=0,
+        chunk_id="c",
+        document_title=None,
+        document_uri=document_uri,
+        start_index=0,
+        end_index=4,
+        start_line=120,
+        end_line=135,
+        heading_path=[],
+        category=None,
+        tags=[],
+        licence=None,
+        language=None,
+        citation="guide.md#L120-L135",
+    )
+
+
+@given(st.text())
+def test_nothing_printable_controls_a_terminal(text: str) -> None:
+    shown = printable(text)
+    assert not [c for c in shown if unicodedata.category(c) in {"Cc", "Cs"} and c not in "\n\t"]
+    assert "\n" not in line(text)
+
+
+def test_a_file_is_cited_so_that_an_editor_can_open_it() -> None:
+    assert place(result("/srv/guide.md")) == "/srv/guide.md:120  lines 120-135"
+
+
+def test_a_page_is_cited_by_its_address() -> None:
+    assert place(result("https://example.com/a")) == "https://example.com/a  lines 120-135"
+
+
+def test_a_snippet_shows_the_lines_that_hold_the_words_of_the_query() -> None:
+    content = "\n".join(f"filler {number}" for number in range(20)) + "\nthe token expires\nend"
+    assert "the token expires" in snippet(content, "When does a TOKEN expire?")
+
+
+@given(st.text(), st.text())
+def test_a_snippet_is_short_whatever_the_text(content: str, query: str) -> None:
+    lines = snippet(content, query)
+    assert len(lines) <= SNIPPET_LINES
+    assert all(len(text) <= SNIPPET_COLUMNS for text in lines)

@@ -1,0 +1,73 @@
+"""What a person names on the command line, as an item."""
+
+from pathlib import Path
+
+import pytest
+
+from app.command.sources import absolute_uri, default_title, guess_document_type
+from app.errors import SourceRefusedError
+
+
+@pytest.mark.parametrize(
+    ("uri", "document_type"),
+    [
+        ("https://example.com/guide", "website"),
+        ("HTTP://example.com/guide.html", "website"),
+        ("https://example.com/README.md", "markdown"),
+        ("https://example.com/a.Markdown?raw=1", "markdown"),
+        ("https://example.com/?file=a.md", "website"),
+        ("/nowhere/guide.md", "markdown"),
+        ("/nowhere/notes.txt", "markdown"),
+    ],
+)
+def test_the_type_follows_from_the_address(uri: str, document_type: str) -> None:
+    assert guess_document_type(uri) == document_type
+
+
+def test_a_folder_that_exists_is_a_folder(tmp_path: Path) -> None:
+    assert guess_document_type(str(tmp_path)) == "folder"
+
+
+@pytest.mark.parametrize(
+    ("uri", "document_type", "title"),
+    [
+        ("/srv/docs", "folder", "docs"),
+        ("/srv/docs/guide.en.md", "markdown", "guide.en"),
+        ("https://example.com/a/", "website", "example.com/a"),
+        ("/", "folder", "/"),
+    ],
+)
+def test_the_title_is_the_name(uri: str, document_type: str, title: str) -> None:
+    assert default_title(uri, document_type) == title
+
+
+def test_every_spelling_of_a_path_is_one_address(tmp_path: Path) -> None:
+    (tmp_path / "a b").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "a b")
+    spellings = [
+        f"{tmp_path}/a b",
+        f"{tmp_path}/a b/",
+        f"{tmp_path}/x/../a b",
+        f"{tmp_path}/link",
+        f"file://{tmp_path}/a%20b",
+        f"file://localhost{tmp_path}/a%20b",
+    ]
+    assert {absolute_uri(spelling) for spelling in spellings} == {f"{tmp_path}/a b"}
+
+
+def test_a_relative_path_starts_at_the_working_directory() -> None:
+    assert absolute_uri("docs/../guide.md") == str(Path.cwd().resolve() / "guide.md")
+
+
+def test_the_home_folder_may_be_written_as_a_tilde() -> None:
+    assert absolute_uri("~/guide.md") == str(Path.home().resolve() / "guide.md")
+
+
+@pytest.mark.parametrize("address", ["https://example.com/../a", "ftp://example.com/a"])
+def test_an_address_is_left_as_it_is(address: str) -> None:
+    assert absolute_uri(address) == address
+
+
+def test_a_file_of_another_machine_is_refused() -> None:
+    with pytest.raises(SourceRefusedError, match="this machine"):
+        absolute_uri("file://server/share/guide.md")

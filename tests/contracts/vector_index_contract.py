@@ -1,0 +1,196 @@
+"""What every VectorIndex must do: subclass VectorIndexContract and give it an `index` fixture."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from app.errors import VectorIndexError
+from app.protocols import Vector, VectorIndex, VectorRecord, Vectors
+
+DIMENSION = 16
+
+
+def unit_vectors(count: int, seed: int = 0, dimension: int = DIMENSION) -> Vectors:
+    """Random unit vectors that differ from each other."""
+    drawn = np.random.default_rng(seed).normal(size=(count, dimension))
+    return (drawn / np.linalg.norm(drawn, axis=1, keepdims=True)).astype(np.float32)
+
+
+def records_of(
+    vectors: Vectors, items: int = 5, prefix: str = "chunk", first: int = 0
+) -> list[VectorRecord]:
+    """One record per vector, spread over items 1 … `items`, with the metadata that chunks have."""
+    return [
+        VectorRecord(
+            f"{prefix}-{first + number:05d}",
+            (first + number) % items + 1,
+            vector,
+            {
+                "title": "Guide",
+                "document_type": "markdown",
+                "tags": ["a", "b"],
+                "chunk_index": number,
+            },
+        )
+        for number, vector in enumerate(vectors)
+    ]
+
+
+def expected_order(
+    records: Sequence[VectorRecord], query: Vector, limit: int, items: Sequence[int] | None = None
+) -> list[str]:
+    """The ids that a plain numpy scan finds, best first."""
+    allowed = [record for record in records if items is None or record.item_id in items]
+    ranked = sorted(allowed, key=lambda record: -float(record.vector @ query))
+    return [record.chunk_id for record in ranked[:limit]]
+
+
+class VectorIndexContract:
+    """The laws of the protocol, against numpy as the oracle."""
+
+    @pytest.fixture
+    def index(self) -> VectorIndex:
+        raise NotImplementedError
+
+    def test_an_empty_index_finds_nothing(self, index: VectorIndex):
+        assert index.search(unit_vectors(1)[0], 10) == []
+        assert index.search(unit_vectors(1)[0], 10, [1, 2]) == []
+        assert index.count() == 0
+        assert index.chunk_ids() == set()
+        assert index.vectors(["nothing"]) == {}
+
+    def test_a_search_gives_the_order_and_the_scores_of_numpy(self, index: VectorIndex):
+        records = records_of(unit_vectors(300))
+        index.upsert(records)
+        by_id = {record.chunk_id: record.vector for record in records}
+        for query in unit_vectors(20, seed=1):
+            hits = index.search(query, 10)
+            assert [hit.chunk_id for hit in hits] == expected_order(records, query, 10)
+            for hit in hits:
+                assert isinstance(hit.score, float)
+                assert hit.score == pytest.approx(float(by_id[hit.chunk_id] @ query), abs=1e-4)
+
+    def test_scores_reach_from_one_to_minus_one(self, index: VectorIndex):
+        vector = unit_vectors(1)[0]
+        index.upsert([VectorRecord("same", 1, vector), VectorRecord("opposite", 1, -vector)])
+        hits = index.search(vector, 5)
+        assert [hit.chunk_id for hit in hits] == ["same", "opposite"]
+        assert [hit.score for hit in hits] == pytest.approx([1.0, -1.0], abs=1e-5)
+        assert all(-1.0 <= hit.score <= 1.0 for hit in hits)
+
+    def test_a_limit_beyond_the_count_gives_everything(self, index: VectorIndex):
+        index.upsert(records_of(unit_vectors(7)))
+        assert len(index.search(unit_vectors(1)[0], 1000)) == 7
+        assert index.search(unit_vectors(1)[0], 0) == []
+
+    def test_an_upsert_with_a_known_id_replaces_the_record(self, index: VectorIndex):
+        old, new = unit_vectors(2)
+        index.upsert([VectorRecord("one", 1, old)])
+        index.upsert([VectorRecord("one", 2, new)])
+        assert index.count() == 1
+        assert index.search(new, 5)[0].score == pytest.approx(1.0, abs=1e-5)
+        assert index.search(new, 5, [1]) == []
+        assert [hit.chunk_id for hit in index.search(new, 5, [2])] == ["one"]
+        np.testing.assert_allclose(index.vectors(["one"])["one"], new, atol=1e-5)
+
+    def test_of_equal_ids_in_one_upsert_the_last_is_kept(self, index: VectorIndex):
+        old, new = unit_vectors(2)
+        index.upsert([VectorRecord("one", 1, old), VectorRecord("one", 1, new)])
+        assert index.count() == 1
+        np.testing.assert_allclose(index.vectors(["one"])["one"], new, atol=1e-5)
+
+    def test_what_is_removed_is_found_no_more(self, index: VectorIndex):
+        records = records_of(unit_vectors(50))
+        index.upsert(records)
+        gone = [record.chunk_id for record in records[:20]]
+        index.remove([*gone, gone[0], "never there"])
+        assert index.count() == 30
+        assert index.chunk_ids() == {record.chunk_id for record in records[20:]}
+        assert index.vectors(gone) == {}
+        found = {hit.chunk_id for hit in index.search(unit_vectors(1)[0], 100)}
+        assert found == {record.chunk_id for record in records[20:]}
+
+    def test_writing_nothing_changes_nothing(self, index: VectorIndex):
+        index.upsert(records_of(unit_vectors(3)))
+        index.upsert([])
+        index.remove([])
+        index.remove(["never there"])
+        assert index.count() == 3
+
+    def test_a_filter_gives_what_a_scan_of_the_allowed_gives(self, index: VectorIndex):
+        records = records_of(unit_vectors(300), items=30)
+        index.upsert(records)
+        for number, query in enumerate(unit_vectors(10, seed=2)):
+            items = list(range(1, 1 + 3 * number)) or [7]
+            hits = [hit.chunk_id for hit in index.search(query, 10, items)]
+            assert hits == expected_order(records, query, 10, items)
+
+    def test_a_filter_may_name_no_item_unknown_items_and_very_many(self, index: VectorIndex):
+        index.upsert(records_of(unit_vectors(20)))
+        query = unit_vectors(1)[0]
+        assert index.search(query, 5, []) == []
+        assert index.search(query, 5, [999, -1, 2**63, -(2**70)]) == []
+        assert len(index.search(query, 50, list(range(50_000)))) == 20
+
+    def test_metadata_without_values_is_accepted(self, index: VectorIndex):
+        index.upsert([VectorRecord("one", 1, unit_vectors(1)[0], {"tags": [], "title": ""})])
+        assert index.count() == 1
+
+    def test_vectors_of_another_length_and_no_numbers_are_refused(self, index: VectorIndex):
+        index.upsert(records_of(unit_vectors(3)))
+        foreign = unit_vectors(1, dimension=DIMENSION + 1)[0]
+        with pytest.raises(VectorIndexError, match="dimensions"):
+            index.search(foreign, 5)
+        with pytest.raises(VectorIndexError, match="dimensions"):
+            index.upsert([VectorRecord("foreign", 1, foreign)])
+        with pytest.raises(VectorIndexError, match="finite"):
+            index.upsert([VectorRecord("nan", 1, np.full(DIMENSION, np.nan, np.float32))])
+        assert index.count() == 3
+        assert len(index.search(unit_vectors(1)[0], 5)) == 3
+
+    def test_after_clear_it_is_empty_and_usable(self, index: VectorIndex):
+        index.upsert(records_of(unit_vectors(20)))
+        index.clear()
+        assert index.count() == 0
+        assert index.search(unit_vectors(1)[0], 5) == []
+        index.upsert(records_of(unit_vectors(2)))
+        assert len(index.search(unit_vectors(1)[0], 5)) == 2
+
+    def test_a_closed_index_can_be_closed_again(self, index: VectorIndex):
+        index.close()
+        index.close()
+
+    def test_readers_beside_a_writer_see_only_what_is_true(self, index: VectorIndex):
+        """Some records stay; others come and go. Readers always find the first kind, unharmed."""
+        lasting = records_of(unit_vectors(60), prefix="lasting")
+        passing = records_of(unit_vectors(40, seed=5), prefix="passing")
+        index.upsert(lasting)
+        vector_of = {record.chunk_id: record.vector for record in (*lasting, *passing)}
+        stop = threading.Event()
+
+        def read(seed: int) -> int:
+            searches = 0
+            while not stop.is_set():
+                query = unit_vectors(1, seed=seed + 10 * searches)[0]
+                hits = index.search(query, 200, [1, 2, 3, 4, 5] if searches % 2 else None)
+                found = {hit.chunk_id: hit.score for hit in hits}
+                assert found.keys() >= {record.chunk_id for record in lasting}
+                for chunk_id, score in found.items():
+                    assert score == pytest.approx(float(vector_of[chunk_id] @ query), abs=1e-4)
+                searches += 1
+            return searches
+
+        with ThreadPoolExecutor(3) as pool:
+            readers = [pool.submit(read, seed) for seed in (100, 101, 102)]
+            try:
+                for _ in range(6):
+                    index.upsert(passing)
+                    index.upsert(lasting[:8])
+                    index.remove([record.chunk_id for record in passing])
+            finally:
+                stop.set()
+            assert all(reader.result() > 0 for reader in readers)
+        assert index.chunk_ids() == {record.chunk_id for record in lasting}

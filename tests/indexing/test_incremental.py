@@ -1,0 +1,143 @@
+"""Indexing again does no more than what changed asks for."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from app.container import Container
+from app.knowledge.items import ItemDraft
+from app.search.requests import SearchRequest
+from tests.fakes import FakeEmbedder
+
+PARAGRAPHS = [
+    " ".join(f"Sentence {n} of paragraph {number} speaks of topic{number}." for n in range(6))
+    for number in range(8)
+]
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file as if it had been there for a while: fresh files are read again anyway."""
+    path.write_text(text)
+    os.utime(path, (1_700_000_000 + len(text), 1_700_000_000))
+
+
+@pytest.fixture
+def docs(source_root: Path) -> Path:
+    write(source_root / "first.md", "# First\n\n" + "\n\n".join(PARAGRAPHS))
+    write(source_root / "second.md", "# Second\n\nA text about elephants.")
+    return source_root
+
+
+def test_every_character_is_stored_in_some_chunk_and_index_equals_sql(
+    container: Container, docs, add_item, index
+):
+    result = index(add_item(docs))
+    report = container.maintenance.verify()
+    assert result.success
+    assert result.documents == 2
+    assert result.chunks_indexed == result.chunks_added == report.chunks == report.index_records
+    assert report.problems == ()
+
+
+def test_unchanged_sources_are_neither_embedded_nor_changed(
+    docs, add_item, index, embedder: FakeEmbedder
+):
+    item = add_item(docs)
+    first = index(item)
+    embedder.embedded_texts.clear()
+    again, forced = index(item), index(item, force=True)
+    assert embedder.embedded_texts == []
+    for result in (again, forced):
+        assert (result.chunks_added, result.chunks_removed) == (0, 0)
+        assert result.chunks_unchanged == result.chunks_indexed == first.chunks_indexed
+        assert result.content_hash == first.content_hash
+
+
+def test_only_the_changed_chunks_of_a_changed_file_are_embedded(
+    docs, add_item, index, found, embedder: FakeEmbedder
+):
+    item = add_item(docs)
+    before = index(item)
+    embedder.embedded_texts.clear()
+    changed = [*PARAGRAPHS]
+    changed[4] = changed[4].replace("speaks", "no longer speaks but tells of giraffes instead")
+    write(docs / "first.md", "# First\n\n" + "\n\n".join(changed))
+    result = index(item)
+    assert embedder.embedded_texts
+    far_away = ("topic0", "topic1", "topic2", "topic7")
+    assert not [text for text in embedder.embedded_texts if any(word in text for word in far_away)]
+    assert result.chunks_added == len(set(embedder.embedded_texts))
+    assert result.chunks_unchanged > 0
+    assert result.content_hash != before.content_hash
+    assert "giraffes" in found("giraffes")[0]
+    assert not any("speaks of topic4" in text for text in found("topic4"))
+
+
+def test_chunks_that_merely_move_keep_their_id_and_get_new_lines(
+    container: Container, docs, add_item, index, embedder: FakeEmbedder
+):
+    item = add_item(docs)
+    index(item)
+    request = SearchRequest("elephants", n_results=1)
+    (before,) = container.searcher.search(request).results
+    write(docs / "second.md", "\n\n\n# Second\n\nA text about elephants.")
+    embedder.embedded_texts.clear()
+    index(item)
+    (after,) = container.searcher.search(request).results
+    assert after.content.strip() == before.content.strip()
+    assert after.end_line == before.end_line + 3
+    assert container.maintenance.verify().problems == ()
+
+
+def test_a_deleted_file_is_gone_from_search(docs, add_item, index, found):
+    item = add_item(docs)
+    index(item)
+    assert "elephants" in found("elephants")[0]
+    (docs / "second.md").unlink()
+    result = index(item)
+    assert result.chunks_removed == 1
+    assert not any("elephants" in text for text in found("elephants"))
+
+
+def test_an_emptied_file_of_a_folder_is_gone_from_search_and_reported(docs, add_item, index, found):
+    item = add_item(docs)
+    index(item)
+    write(docs / "second.md", "\n")
+    result = index(item)
+    assert result.success
+    assert [skipped.reason for skipped in result.skipped] == ["No content to index"]
+    assert not any("elephants" in text for text in found("elephants"))
+
+
+def test_equal_text_is_embedded_once_even_across_items_and_after_a_delete(
+    container: Container, docs, add_item, index, embedder: FakeEmbedder
+):
+    item = add_item(docs)
+    index(item)
+    twin = add_item(docs)
+    container.knowledge.delete(item.id)
+    embedder.embedded_texts.clear()
+    result = index(twin)
+    assert result.success
+    assert result.chunks_added > 0
+    assert embedder.embedded_texts == []
+
+
+def test_a_changed_splitter_splits_again_without_embedding_known_text(
+    settings, docs, embedder: FakeEmbedder
+):
+    small = Container.open(settings, embedder=embedder)
+    item = small.knowledge.create(ItemDraft("docs", str(docs), "folder"))
+    first = small.indexer.index(item)
+    small.close()
+    large = Container.open(settings.model_copy(update={"chunk_size": 400}), embedder=embedder)
+    second = large.indexer.index(item)
+    large.close()
+    back = Container.open(settings, embedder=embedder)
+    embedder.embedded_texts.clear()
+    third = back.indexer.index(item)
+    assert back.maintenance.verify().problems == ()
+    back.close()
+    assert second.chunks_indexed < first.chunks_indexed == third.chunks_indexed
+    assert embedder.embedded_texts == []

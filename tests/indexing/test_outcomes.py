@@ -1,0 +1,195 @@
+"""What an item says after indexing succeeded, failed or was interrupted."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from app.container import Container
+from app.errors import EmbeddingError, NotFoundError, WorkStoppedError
+from app.protocols import Progress, Vectors
+from tests.fakes import FakeEmbedder
+
+
+class BrokenEmbedder(FakeEmbedder):
+    """Fails from a given text on."""
+
+    broken = False
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        if self.broken:
+            raise EmbeddingError("The model is out of order.")
+        return super().embed_documents(texts)
+
+
+@pytest.fixture
+def embedder() -> BrokenEmbedder:
+    return BrokenEmbedder()
+
+
+@pytest.fixture
+def guide(source_root: Path) -> Path:
+    path = source_root / "guide.md"
+    path.write_text("# Guide\n\nHow to configure the lighthouse.")
+    return path
+
+
+def test_success_makes_a_pending_item_active(container: Container, guide, add_item, index):
+    item = add_item(guide, "markdown")
+    result = index(item)
+    after = container.knowledge.get(item.id)
+    assert (item.status, after.status) == ("pending", "active")
+    assert after.content_hash == result.content_hash
+    assert after.indexed_at is not None
+    assert after.last_fetched_at is not None
+    assert after.chunk_count == result.chunks_indexed == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "error"),
+    [(None, "File not found: "), (b"", "No content to index"), (b" \n\t\n", "No content to index")],
+)
+def test_failure_makes_a_pending_item_an_error_that_says_why(
+    container: Container, source_root, add_item, index, content, error
+):
+    path = source_root / "doc.md"
+    if content is not None:
+        path.write_bytes(content)
+    item = add_item(path, "markdown")
+    result = index(item)
+    after = container.knowledge.get(item.id)
+    assert (result.success, result.chunks_indexed, result.content_hash) == (False, 0, "")
+    assert result.error.startswith(error)
+    assert (after.status, after.error) == ("error", result.error)
+    path.write_text("Now there is something.")
+    assert index(item).success
+    after = container.knowledge.get(item.id)
+    assert (after.status, after.error) == ("active", None)
+
+
+def test_a_failing_reindex_keeps_an_active_item_searchable(
+    container: Container, guide, add_item, index, found
+):
+    item = add_item(guide, "markdown")
+    index(item)
+    guide.unlink()
+    result = index(item)
+    after = container.knowledge.get(item.id)
+    assert result.error == after.error == f"File not found: {guide}"
+    assert after.status == "active"
+    assert "lighthouse" in found("lighthouse")[0]
+
+
+def test_an_emptied_folder_is_a_failure_not_a_deletion(
+    container: Container, source_root, guide, add_item, index, found
+):
+    item = add_item(source_root)
+    index(item)
+    guide.unlink()
+    assert index(item).error == "No content to index"
+    assert "lighthouse" in found("lighthouse")[0]
+
+
+def test_a_failing_model_changes_nothing_and_the_next_run_succeeds(
+    container: Container, guide, add_item, index, found, embedder: BrokenEmbedder
+):
+    item = add_item(guide, "markdown")
+    index(item)
+    guide.write_text("# Guide\n\nHow to repaint the lighthouse.")
+    embedder.broken = True
+    result = index(item)
+    assert (result.success, result.error) == (False, "The model is out of order.")
+    assert "configure" in found("lighthouse")[0]
+    embedder.broken = False
+    assert index(item).success
+    assert "repaint" in found("lighthouse")[0]
+    assert container.maintenance.verify().problems == ()
+
+
+def test_an_archived_item_stays_archived_and_unsearchable(
+    container: Container, guide, add_item, index, found
+):
+    item = add_item(guide, "markdown")
+    index(item)
+    container.knowledge.update(item.id, {"status": "archived"})
+    assert found("lighthouse") == []
+    assert index(item).success
+    assert container.knowledge.get(item.id).status == "archived"
+    assert found("lighthouse") == []
+    container.knowledge.update(item.id, {"status": "active"})
+    assert "lighthouse" in found("lighthouse")[0]
+
+
+def test_removing_an_item_from_the_index_keeps_the_item(
+    container: Container, guide, add_item, index, found
+):
+    item = add_item(guide, "markdown")
+    index(item)
+    assert container.indexer.remove(item.id)
+    assert not container.indexer.remove(item.id)
+    assert found("lighthouse") == []
+    after = container.knowledge.get(item.id)
+    assert (after.status, after.chunk_count, after.content_hash) == ("pending", 0, None)
+    assert container.maintenance.verify().problems == ()
+    with pytest.raises(NotFoundError):
+        container.indexer.remove(item.id + 1)
+
+
+def test_deleting_an_item_while_it_is_indexed_leaves_nothing_of_it(
+    container: Container, source_root, add_item, found
+):
+    for number in range(200):
+        (source_root / f"{number}.md").write_text(
+            "\n".join(f"Lighthouse {number} blinks {n} times." for n in range(30))
+        )
+    item = add_item(source_root)
+
+    def delete_half_way(progress: Progress) -> None:
+        if progress.chunks_total > 200:
+            container.knowledge.delete(item.id)
+
+    with pytest.raises((WorkStoppedError, NotFoundError)):
+        container.indexer.index(item, progress=delete_half_way)
+    assert found("lighthouse") == []
+    report = container.maintenance.verify()
+    assert (report.chunks, report.index_records, report.problems) == (0, 0, ())
+
+
+def test_an_interrupted_run_embeds_nothing_twice(
+    container: Container, source_root, add_item, index, embedder: BrokenEmbedder
+):
+    for number in range(100):
+        (source_root / f"{number}.md").write_text(
+            "\n".join(f"Text {number} has a line {n}." for n in range(30))
+        )
+    item = add_item(source_root)
+
+    class Interrupted(Exception):  # noqa: N818
+        pass
+
+    def interrupt(progress: Progress) -> None:
+        if progress.chunks_embedded > 300:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        container.indexer.index(item, progress=interrupt)
+    result = index(item)
+    assert result.success
+    assert result.documents == 100
+    assert len(embedder.embedded_texts) == len(set(embedder.embedded_texts))
+    assert container.maintenance.verify().problems == ()
+
+
+def test_files_that_cannot_be_read_are_listed_with_their_reason(
+    source_root, guide, add_item, index
+):
+    (source_root / "picture.md").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" * 40)
+    (source_root / "empty.md").touch()
+    (source_root / "data.json").write_text("{}")
+    result = index(add_item(source_root))
+    reasons = {Path(skipped.uri).name: skipped.reason for skipped in result.skipped}
+    assert result.success
+    assert result.documents == 1
+    assert set(reasons) == {"picture.md", "empty.md", "data.json"}
+    assert "binary" in reasons["picture.md"]
+    assert reasons["empty.md"] == "No content to index"

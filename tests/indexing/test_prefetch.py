@@ -1,0 +1,41 @@
+"""Running ahead changes neither values nor errors, and leaves no thread behind."""
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.indexing.prefetch import prefetched
+
+
+@given(st.lists(st.integers()), st.integers(1, 5))
+def test_values_come_in_order_and_complete(values, depth):
+    with prefetched(values, depth) as ahead:
+        assert list(ahead) == values
+
+
+def test_an_error_comes_where_its_value_would_have():
+    def values():
+        yield 1
+        raise KeyError("two")
+
+    with prefetched(values(), 4) as ahead:
+        assert next(ahead) == 1
+        with pytest.raises(KeyError, match="two"):
+            next(ahead)
+
+
+def test_leaving_early_stops_the_thread():
+    made = []
+
+    def endless():
+        while True:
+            made.append(len(made))
+            yield made[-1]
+
+    before = threading.active_count()
+    with prefetched(endless(), 2) as ahead:
+        assert next(ahead) == 0
+    assert threading.active_count() == before
+    assert len(made) <= 5

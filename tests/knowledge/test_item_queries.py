@@ -1,0 +1,125 @@
+"""What deleting and changing an item does below the surface, in SQL."""
+
+import pytest
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from app.database import Database
+from app.knowledge import queries
+from app.knowledge.items import ItemDraft, ItemFilter
+from app.knowledge.service import KnowledgeService
+from app.models import ChunkRow, DocumentRow, IndexChangeRow, TagRow, now
+from tests.light_service import LightService
+
+DRAFT = ItemDraft("Guide", "/srv/docs", "markdown", tags=("a", "b"))
+
+
+@pytest.fixture
+def items(service: LightService, database: Database) -> KnowledgeService:
+    return service.knowledge
+
+
+def add_chunks(session: Session, item_id: int, count: int) -> set[str]:
+    """A document of the item with this many chunks."""
+    document = DocumentRow(
+        item_id=item_id,
+        key="a.md",
+        document_id="a.md",
+        uri="/srv/docs/a.md",
+        tags=[],
+        content_hash="",
+        splitter="",
+        first_line=1,
+        fetched_at=now(),
+        indexed_at=now(),
+        content="",
+    )
+    session.add(document)
+    session.flush()
+    place = {"start_index": 0, "end_index": 0, "start_line": 1, "end_line": 1, "heading_path": []}
+    chunks = [
+        ChunkRow(
+            id=f"{item_id:08x}{number:024x}",
+            item_id=item_id,
+            document_id=document.id,
+            chunk_index=number,
+            text_hash="",
+            content="text",
+            **place,
+        )
+        for number in range(count)
+    ]
+    session.add_all(chunks)
+    return {chunk.id for chunk in chunks}
+
+
+def outbox(database: Database) -> list[list[str]]:
+    with database.read() as session:
+        return list(session.scalars(select(IndexChangeRow.chunk_ids).order_by(IndexChangeRow.id)))
+
+
+def test_deleting_an_item_deletes_what_was_made_of_it_and_notes_its_chunks(
+    database: Database, items: KnowledgeService, service: LightService
+) -> None:
+    kept, gone = items.create(DRAFT), items.create(DRAFT)
+    with database.write() as session:
+        kept_chunks = add_chunks(session, kept.id, 2)
+        gone_chunks = add_chunks(session, gone.id, queries.CHANGE_BATCH + 1)
+    assert items.get(gone.id).chunk_count == queries.CHANGE_BATCH + 1
+    items.delete(gone.id)
+    with database.read() as session:
+        assert set(session.scalars(select(ChunkRow.id))) == kept_chunks
+        assert set(session.scalars(select(DocumentRow.item_id))) == {kept.id}
+        assert set(session.scalars(select(TagRow.item_id))) == {kept.id}
+    noted = outbox(database)
+    assert [len(ids) for ids in noted] == [queries.CHANGE_BATCH, 1]
+    assert {chunk for ids in noted for chunk in ids} == gone_chunks
+    assert service.told == [f"item {gone.id} deleted"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "noted"),
+    [
+        ({"title": "New"}, True),
+        ({"category": "A"}, True),
+        ({"tags": ("b", "a")}, True),
+        ({"licence": "MIT"}, False),
+        ({"status": "archived"}, False),
+        ({"title": "Guide", "tags": ("a", "b")}, False),
+    ],
+)
+def test_chunks_are_noted_when_something_changes_that_the_vector_index_copies(
+    database: Database, items: KnowledgeService, changes: dict[str, object], noted: bool
+) -> None:
+    item = items.create(DRAFT)
+    with database.write() as session:
+        chunks = add_chunks(session, item.id, 3)
+    items.update(item.id, changes)
+    assert [set(ids) for ids in outbox(database)] == ([chunks] if noted else [])
+
+
+def test_save_creates_an_item_under_its_number_and_replaces_it_the_next_time(
+    items: KnowledgeService,
+) -> None:
+    assert items.save(40, DRAFT).id == 40
+    assert items.save(40, ItemDraft("New", "/x", "folder")).title == "New"
+    assert items.create(DRAFT).id == 41
+    assert list(items.ids(ItemFilter())) == [40, 41]
+
+
+def test_filters_by_ids_and_by_unwanted_status(items: KnowledgeService) -> None:
+    ids = [items.create(DRAFT).id for _ in range(4)]
+    items.update(ids[1], {"status": "archived"})
+    assert list(items.ids(ItemFilter(ids=(ids[1], ids[3], 999)))) == [ids[1], ids[3]]
+    assert list(items.ids(ItemFilter(ids=()))) == []
+    assert list(items.ids(ItemFilter(statuses_not=("archived",)))) == [ids[0], ids[2], ids[3]]
+
+
+def test_all_tags_means_every_one_of_them(database: Database, items: KnowledgeService) -> None:
+    both = items.create(DRAFT).id
+    one = items.create(ItemDraft("T", "/x", "markdown", tags=("a", "c"))).id
+    assert list(items.ids(ItemFilter(tags=("a", "b"), tags_match="all"))) == [both]
+    assert list(items.ids(ItemFilter(tags=("a", "a"), tags_match="all"))) == [both, one]
+    with database.read() as session:
+        assert queries.count_items(session, ItemFilter(tags=("b", "c"))) == 2
+        assert session.scalar(select(func.count()).select_from(TagRow)) == 4

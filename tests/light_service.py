@@ -1,0 +1,68 @@
+"""A service without model and index: SQL, items and jobs are real, for tests of just these."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+from fastapi.testclient import TestClient
+
+from app.container import Container
+from app.database import Database
+from app.errors import AppError
+from app.jobs.service import JobService
+from app.knowledge.service import KnowledgeService
+from app.main import create_app
+from app.settings import Settings
+from app.web.health import PartHealth
+from app.web.metrics import Metrics
+
+
+class LightService:
+    """What routers find in a container, as far as items, jobs and health need it."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.database = Database(settings.resolved_database_url, lock_timeout_seconds=1)
+        self.knowledge = KnowledgeService(self.database, self, settings.chroma_collection_name)
+        self.jobs = JobService(self.database, on_queued=self.job_queued)
+        self.told: list[str] = []
+        self.parts = {"vector_index": PartHealth(status="ready", detail="exact: 0 records")}
+
+    def item_deleted(self, item_id: int) -> None:
+        self.told.append(f"item {item_id} deleted")
+
+    def index_changes_noted(self) -> None:
+        self.told.append("index changes noted")
+
+    def job_queued(self) -> None:
+        self.told.append("job queued")
+
+    def part_health(self) -> dict[str, PartHealth]:
+        try:
+            self.database.ping()
+            database = PartHealth(status="ready", detail="answers")
+        except AppError as error:
+            database = PartHealth(status="failed", detail=error.detail)
+        return {"database": database} | self.parts
+
+    def refresh_gauges(self) -> None:
+        self.metrics.jobs_waiting.set(self.jobs.count_waiting())
+
+
+def light_service(settings: Settings, database_template: Path) -> LightService:
+    """A service in a data directory of its own."""
+    settings.data_dir.mkdir(exist_ok=True)
+    shutil.copy(database_template, settings.data_dir / "groundwork.db")
+    return LightService(settings)
+
+
+@contextmanager
+def http_client(service: LightService, **options: bool) -> Iterator[TestClient]:
+    """An HTTP client of the service; `options` are TestClient's."""
+    app = create_app(container=cast(Container, service))
+    with TestClient(app, follow_redirects=False, **options) as client:
+        yield client
+    service.database.close()
