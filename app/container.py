@@ -206,7 +206,7 @@ class Container:
         return FailoverVectorIndex(store, ExactVectorIndex(dimension), source)
 
     def _mend_index(self) -> None:
-        """After an unclean stop, or without an index: make it sound, while the exact scan answers."""
+        """Make the vector index sound, while the exact scan answers."""
         try:
             if not self._was_clean:
                 self.vector_index.open(trusted=False)
@@ -240,7 +240,7 @@ def open_embedder(settings: Settings) -> Embedder:
         )
     return LocalEmbedder.open(
         settings.embedding_model,
-        settings.data_dir,
+        settings.models_dir or settings.data_dir / "models",
         threads=settings.embedding_threads,
         batch_tokens=settings.embedding_batch_tokens,
         allow_download=settings.embedding_allow_download,

@@ -80,6 +80,9 @@ class Settings(BaseSettings):
     embedding_model: str = Field(
         "all-MiniLM-L6-v2", min_length=1, description="Name or path of the embedding model."
     )
+    models_dir: Path | None = Field(
+        None, description="Folder of converted models; empty means {DATA_DIR}/models."
+    )
     embedding_allow_download: bool = Field(
         False, description="Allow fetching a missing model from the Hugging Face hub."
     )
@@ -125,7 +128,7 @@ class Settings(BaseSettings):
             return [part.strip() for part in value.split(",") if part.strip()]
         return value
 
-    @field_validator("chroma_persist_directory", mode="before")
+    @field_validator("chroma_persist_directory", "models_dir", mode="before")
     @classmethod
     def _empty_is_unset(cls, value: object) -> object:
         return None if value == "" else value

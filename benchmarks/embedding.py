@@ -1,6 +1,6 @@
 """Measures the local embedder against SentenceTransformer.encode, in turns, on the same real texts.
 
-`python benchmarks/embedding.py FOLDER [--chunks 256] [--rounds 3] [--data-dir DIR] [--json]`.
+`python benchmarks/embedding.py FOLDER [--chunks 256] [--rounds 3] [--models-dir DIR] [--json]`.
 Rounds alternate which side goes first, so that whatever else the machine does meets both.
 """
 
@@ -107,11 +107,11 @@ def query_latency_under_load(embedder: LocalEmbedder, texts: list[str]) -> Laten
         thread.join()
 
 
-def measure(folder: Path, data_dir: Path, count: int, rounds: int) -> Report:
+def measure(folder: Path, models_dir: Path, count: int, rounds: int) -> Report:
     """Run everything."""
-    LocalEmbedder.open(MODEL, data_dir).close()  # converts, if this directory is new
+    LocalEmbedder.open(MODEL, models_dir).close()  # converts, if this directory is new
     start = time.perf_counter()
-    embedder = LocalEmbedder.open(MODEL, data_dir)
+    embedder = LocalEmbedder.open(MODEL, models_dir)
     open_seconds = time.perf_counter() - start
     reference = SentenceTransformer(str(find_model(MODEL).folder), device="cpu")
     texts = read_chunks(folder, embedder.token_meter, count)
@@ -171,12 +171,12 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="a folder of text files, read recursively")
     parser.add_argument("--chunks", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--data-dir", type=Path, help="keeps the converted model between runs")
+    parser.add_argument("--models-dir", type=Path, help="keeps the converted model between runs")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        data_dir = options.data_dir or Path(temporary)
-        report = measure(options.folder, data_dir, options.chunks, options.rounds)
+        models_dir = options.models_dir or Path(temporary)
+        report = measure(options.folder, models_dir, options.chunks, options.rounds)
     if options.json:
         print(json.dumps(asdict(report)))
     else:

@@ -62,7 +62,7 @@ def light_service(settings: Settings, database_template: Path) -> LightService:
 @contextmanager
 def http_client(service: LightService, **options: bool) -> Iterator[TestClient]:
     """An HTTP client of the service; `options` are TestClient's."""
-    app = create_app(container=cast(Container, service))
+    app = create_app(container=cast("Container", service))
     with TestClient(app, follow_redirects=False, **options) as client:
         yield client
     service.database.close()

@@ -17,7 +17,7 @@ from app.errors import (
     SourceUnreadableError,
     WorkStoppedError,
 )
-from app.indexing import queries
+from app.indexing import queries, vector_queries
 from app.indexing.claims import ItemClaims, StopSignal
 from app.indexing.documents import PreparedDocument, embedded_text
 from app.indexing.prefetch import prefetched
@@ -192,7 +192,7 @@ class Indexer:
         }
         fingerprint = self._embedder.fingerprint
         with self._database.read() as session:
-            missing = queries.missing_embeddings(session, list(texts), fingerprint)
+            missing = vector_queries.missing_embeddings(session, list(texts), fingerprint)
         for hashes in queries.slices(missing, GROUP_CHUNKS):
             run.signal.check()
             started = time.perf_counter()
@@ -200,7 +200,9 @@ class Indexer:
             self._metrics.observe_embedding(len(hashes), time.perf_counter() - started)
             # Stored at once: whatever happens next, this text is never embedded again.
             with self._database.write() as session:
-                queries.add_embeddings(session, fingerprint, zip(hashes, vectors, strict=True))
+                vector_queries.add_embeddings(
+                    session, fingerprint, zip(hashes, vectors, strict=True)
+                )
             run.embedded += len(hashes)
             run.report()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from app.database import Database
 from app.errors import StartupError
-from app.indexing import maintenance_queries, queries
+from app.indexing import maintenance_queries, queries, vector_queries
 from app.indexing.documents import sha256_hex
 from app.indexing.publisher import Publisher
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow
@@ -177,7 +177,7 @@ class IndexMaintenance:
     def _check_vectors(self, chunk_ids: Sequence[str]) -> Iterator[str]:
         sample = random.sample(chunk_ids, min(SAMPLED_VECTORS, len(chunk_ids)))
         with self._database.read() as session:
-            records = queries.records_of(session, sample, self._embedder.fingerprint)
+            records = vector_queries.records_of(session, sample, self._embedder.fingerprint)
         held = self._index.vectors(sample)
         for record in records:
             vector = held.get(record.chunk_id)
@@ -197,7 +197,9 @@ class IndexMaintenance:
         for hashes in queries.slices(list(texts), EMBEDDED_AT_ONCE):
             vectors = self._embedder.embed_documents([texts[text_hash] for text_hash in hashes])
             with self._database.write() as session:
-                queries.add_embeddings(session, fingerprint, zip(hashes, vectors, strict=True))
+                vector_queries.add_embeddings(
+                    session, fingerprint, zip(hashes, vectors, strict=True)
+                )
         with self._database.write() as session:
             for collection in queries.collections(session):
                 collection.embedding_model = self._embedder.model_name
@@ -218,7 +220,7 @@ def read_records(
         last_id = ""
         while True:
             with database.read() as session:
-                page = queries.records_after(session, last_id, RECORDS_AT_ONCE, fingerprint)
+                page = vector_queries.records_after(session, last_id, RECORDS_AT_ONCE, fingerprint)
             if not page:
                 return
             yield page

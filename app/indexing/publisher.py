@@ -21,7 +21,7 @@ from typing import TypeVar
 
 from app.database import Database
 from app.errors import AppError, UnavailableError, WorkStoppedError
-from app.indexing import queries
+from app.indexing import queries, vector_queries
 from app.indexing.documents import KnownDocument, PreparedDocument
 from app.indexing.results import Changes
 from app.protocols import VectorIndex, VectorRecord
@@ -162,8 +162,8 @@ class Publisher:
         ]
         with self._database.read() as session:
             hashes = list({chunk.text_hash for _, chunk in wanted})
-            vectors = queries.read_embeddings(session, hashes, self._fingerprint)
-            item = queries.item_metadata(session, item_id)
+            vectors = vector_queries.read_embeddings(session, hashes, self._fingerprint)
+            item = vector_queries.item_metadata(session, item_id)
         if item is None:
             raise _item_deleted()
         return [
@@ -171,7 +171,7 @@ class Publisher:
                 chunk_id=chunk.id,
                 item_id=item_id,
                 vector=vectors[chunk.text_hash],
-                metadata=queries.record_metadata(
+                metadata=vector_queries.record_metadata(
                     **item,
                     uri=document.loaded.source_uri,
                     chunk_index=chunk.chunk.chunk_index,
@@ -201,7 +201,7 @@ class Publisher:
 
     def _settle(self, change_id: int, chunk_ids: Sequence[str]) -> None:
         with self._database.read() as session:
-            records = queries.records_of(session, chunk_ids, self._fingerprint)
+            records = vector_queries.records_of(session, chunk_ids, self._fingerprint)
         held = {record.chunk_id for record in records}
         self._index.upsert(records)
         self._index.remove([chunk_id for chunk_id in chunk_ids if chunk_id not in held])

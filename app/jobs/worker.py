@@ -57,10 +57,14 @@ class JobWorker:
             self._woken += 1
             self._wake.notify_all()
 
-    def close(self) -> None:
-        """Stop running jobs between two documents and wait for the threads."""
+    def stop(self) -> None:
+        """Take no new job and end running ones between two documents; waits for nothing."""
         self._stopping.set()
         self.wake()
+
+    def close(self) -> None:
+        """Stop, and wait for the threads."""
+        self.stop()
         for thread in self._threads:
             if thread.ident is not None:
                 thread.join()

@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, or_, select, tuple_
+from sqlalchemy import ColumnElement, delete, func, insert, or_, select, text, tuple_
 from sqlalchemy.orm import Session
 
 from app.knowledge.items import ItemDraft, ItemFilter, KnowledgeItem
@@ -18,6 +18,9 @@ SORT_COLUMNS: dict[str, Any] = {
     "created_at": ItemRow.created_at,
     "updated_at": ItemRow.updated_at,
 }
+COUNT_ON = text(
+    "SELECT setval('knowledge_items_id_seq', GREATEST(last_value, :id)) FROM knowledge_items_id_seq"
+)
 CHANGE_BATCH = 1000
 """Chunk ids in one row of the outbox."""
 
@@ -93,7 +96,7 @@ def list_items(
 
 def _sort_value(row: ItemRow, name: str) -> str | int:
     value = getattr(row, name)
-    return value if isinstance(value, str | int) else str(value.isoformat())
+    return value if isinstance(value, str | int) else str(value.astimezone(UTC).isoformat())
 
 
 def _bound_value(name: str, cursor: Cursor) -> str | int | datetime:
@@ -163,6 +166,9 @@ def add_item(
     )
     session.add(row)
     session.flush()
+    if item_id is not None and session.get_bind().dialect.name == "postgresql":
+        # SQLite counts on from the largest id by itself; PostgreSQL would give this one again.
+        session.execute(COUNT_ON, {"id": item_id})
     _set_tags(session, row.id, draft.tags)
     return row.id
 

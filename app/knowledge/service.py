@@ -5,9 +5,12 @@ from dataclasses import asdict
 from typing import Any, Protocol
 
 from app.database import Database
-from app.errors import ConflictError, NotFoundError
+from app.errors import ConflictError, InvalidRequestError, NotFoundError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter, ItemPage, KnowledgeItem, type_complaint
+
+LARGEST_GIVEN_ID = 2**53 - 1
+"""The largest whole number that every JSON reader reads exactly."""
 
 SOURCE_FIELDS = frozenset({"uri", "document_type"})
 """Fields that say where an item's text comes from."""
@@ -56,7 +59,14 @@ class KnowledgeService:
             return queries.list_item_ids(session, wanted)
 
     def save(self, item_id: int, draft: ItemDraft) -> KnowledgeItem:
-        """Create the item under this very id, or replace it: for programs that number items."""
+        """Create the item under this very id, or replace it: for programs that number items.
+
+        Raises InvalidRequestError for a number after which no item could be given another.
+        """
+        if not 0 < item_id <= LARGEST_GIVEN_ID:
+            raise InvalidRequestError(
+                f"An item's id is a number from 1 to {LARGEST_GIVEN_ID}.", pointer="#/knowledge_id"
+            )
         with self._database.write() as session:
             if queries.get_item(session, item_id) is None:
                 queries.add_item(session, draft, self._default_collection, item_id)

@@ -7,7 +7,7 @@ import pytest
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
-from app.indexing import queries
+from app.indexing import vector_queries
 from app.indexing.claims import StopSignal
 from app.indexing.maintenance import read_records
 from app.indexing.preparing import DocumentPreparer
@@ -100,4 +100,4 @@ def store_embeddings(container: Container, documents, embedder: FakeEmbedder) ->
     vectors = embedder.embed_documents([chunk.chunk.content for chunk in chunks])
     with container.database.write() as session:
         pairs = zip((chunk.text_hash for chunk in chunks), vectors, strict=True)
-        queries.add_embeddings(session, embedder.fingerprint, pairs)
+        vector_queries.add_embeddings(session, embedder.fingerprint, pairs)

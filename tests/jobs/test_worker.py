@@ -115,9 +115,7 @@ def test_an_unexpected_error_fails_the_job_without_its_text_and_the_next_one_run
     assert jobs.get(good).state == "succeeded"
 
 
-def test_a_job_of_a_kind_that_nobody_knows_fails(
-    jobs: JobService, open_worker: OpenWorker
-) -> None:
+def test_a_job_of_a_kind_that_nobody_knows_fails(jobs: JobService, open_worker: OpenWorker) -> None:
     job_id = jobs.add("mystery", {}).id
     open_worker(succeed).drain()
     assert jobs.get(job_id).state == "failed"
@@ -278,13 +276,9 @@ def test_a_stop_ends_a_job_at_its_next_sign_of_progress_and_leaves_it_to_be_resu
     worker = open_worker(work_for_ever)
     worker.start()
     assert started.wait(PATIENCE_SECONDS)
-    closing = threading.Thread(target=worker.close)
-    closing.start()
-    while not worker.stopping:
-        pass
+    worker.stop()
     go_on.set()
-    closing.join(PATIENCE_SECONDS)
-    assert not closing.is_alive()
+    worker.close()
     assert ended.is_set()
     assert (jobs.get(first).state, jobs.get(second).state) == ("running", "queued")
     again = open_worker(succeed)
@@ -308,12 +302,9 @@ def test_work_that_is_finished_while_the_service_stops_is_not_done_again(
     worker = open_worker(finish)
     worker.start()
     assert started.wait(PATIENCE_SECONDS)
-    closing = threading.Thread(target=worker.close)
-    closing.start()
-    while not worker.stopping:
-        pass
+    worker.stop()
     go_on.set()
-    closing.join(PATIENCE_SECONDS)
+    worker.close()
     assert jobs.get(job_id).result == {"done": True}
 
 

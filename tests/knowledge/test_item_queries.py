@@ -5,6 +5,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.database import Database
+from app.errors import InvalidRequestError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.knowledge.service import KnowledgeService
@@ -105,6 +106,15 @@ def test_save_creates_an_item_under_its_number_and_replaces_it_the_next_time(
     assert items.save(40, ItemDraft("New", "/x", "folder")).title == "New"
     assert items.create(DRAFT).id == 41
     assert list(items.ids(ItemFilter())) == [40, 41]
+
+
+@pytest.mark.parametrize("item_id", [0, -1, 2**53, 2**63 - 1, 2**70])
+def test_save_refuses_a_number_after_which_there_is_no_next(
+    items: KnowledgeService, item_id: int
+) -> None:
+    with pytest.raises(InvalidRequestError):
+        items.save(item_id, DRAFT)
+    assert items.create(DRAFT).id == 1
 
 
 def test_filters_by_ids_and_by_unwanted_status(items: KnowledgeService) -> None:

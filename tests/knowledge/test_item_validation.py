@@ -132,7 +132,9 @@ def test_document_type_and_uri_must_suit_each_other(
     assert_problem(client.post(ITEMS, json=body), 422, "invalid-request", "#")
 
 
-@pytest.mark.parametrize("knowledge_id", ["0", "-1", "x", "1.5", str(2**63), str(2**70), "9" * 5000])
+@pytest.mark.parametrize(
+    "knowledge_id", ["0", "-1", "x", "1.5", str(2**63), str(2**70), "9" * 5000]
+)
 @pytest.mark.parametrize("method", ["GET", "PATCH", "PUT", "DELETE"])
 def test_an_id_that_cannot_be_is_refused(
     client: TestClient, method: str, knowledge_id: str
@@ -178,7 +180,9 @@ def test_broken_json_is_explained(client: TestClient) -> None:
     assert "no JSON" in response.json()["detail"]
 
 
-@pytest.mark.parametrize("content_type", ["text/plain", "application/x-www-form-urlencoded", "", "/"])
+@pytest.mark.parametrize(
+    "content_type", ["text/plain", "application/x-www-form-urlencoded", "", "/"]
+)
 def test_another_content_type_is_the_clients_fault(client: TestClient, content_type: str) -> None:
     headers = {"content-type": content_type}
     response = client.post(ITEMS, content=json.dumps(GOOD), headers=headers)

@@ -50,7 +50,14 @@ def test_a_new_item_is_answered_whole_with_its_address(client: TestClient) -> No
     assert item["collection"] == "knowledge_base"
     assert item["tags"] == []
     assert item["chunk_count"] == 0
-    for unknown in ("category", "licence", "content_hash", "last_fetched_at", "indexed_at", "error"):
+    for unknown in (
+        "category",
+        "licence",
+        "content_hash",
+        "last_fetched_at",
+        "indexed_at",
+        "error",
+    ):
         assert item[unknown] is None
     assert datetime.fromisoformat(item["created_at"]).utcoffset() is not None
 
@@ -134,9 +141,7 @@ def test_patch_with_null_clears_what_may_be_empty(client: TestClient, make_item:
     assert (after["category"], after["licence"]) == (None, None)
 
 
-@pytest.mark.parametrize(
-    "field", ["title", "uri", "document_type", "tags", "collection", "status"]
-)
+@pytest.mark.parametrize("field", ["title", "uri", "document_type", "tags", "collection", "status"])
 def test_patch_refuses_null_where_a_value_is_needed(
     client: TestClient, make_item: MakeItem, field: str
 ) -> None:
@@ -154,9 +159,7 @@ def test_an_empty_patch_changes_nothing(client: TestClient, make_item: MakeItem)
 def test_put_gives_what_is_left_out_its_default_but_keeps_the_status(
     client: TestClient, make_item: MakeItem
 ) -> None:
-    item = make_item(
-        category="A", tags=["x"], licence="MIT", collection="other", status="archived"
-    )
+    item = make_item(category="A", tags=["x"], licence="MIT", collection="other", status="archived")
     body = {"title": "New", "uri": "/srv/docs", "document_type": "markdown"}
     after = client.put(f"{ITEMS}/{item['id']}", json=body).json()
     assert after["title"] == "New"
@@ -286,9 +289,7 @@ def test_delete_answers_204_and_the_item_is_gone(client: TestClient, make_item: 
     assert client.get(ITEMS).json() == {"items": [], "next_cursor": None, "total": 0}
 
 
-def test_the_id_of_a_deleted_item_never_comes_back(
-    client: TestClient, make_item: MakeItem
-) -> None:
+def test_the_id_of_a_deleted_item_never_comes_back(client: TestClient, make_item: MakeItem) -> None:
     seen: set[int] = set()
     for _ in range(4):
         item_id = make_item()["id"]

@@ -224,7 +224,13 @@ def test_a_damaged_cursor_is_refused(client: TestClient, make_item: MakeItem) ->
     for _ in range(2):
         make_item()
     cursor = client.get(ITEMS, params={"limit": 1}).json()["next_cursor"]
-    for damaged in (cursor[:-1], cursor + "A", cursor + "=", "!" + cursor, cursor[:4] + " " + cursor[4:]):
+    for damaged in (
+        cursor[:-1],
+        cursor + "A",
+        cursor + "=",
+        "!" + cursor,
+        cursor[:4] + " " + cursor[4:],
+    ):
         response = client.get(ITEMS, params={"cursor": damaged})
         assert_problem(response, 422, "invalid-request", "#/cursor")
 

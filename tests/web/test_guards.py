@@ -78,9 +78,7 @@ def test_names_that_no_stranger_can_point_here_are_answered(client: TestClient, 
     ],
 )
 @pytest.mark.parametrize("path", ["/health/live", "/nowhere"])
-def test_foreign_and_malformed_names_are_refused(
-    client: TestClient, host: str, path: str
-) -> None:
+def test_foreign_and_malformed_names_are_refused(client: TestClient, host: str, path: str) -> None:
     response = client.get(path, headers={"host": host.encode("latin-1")})
     assert_problem(response, 403, "forbidden")
     assert "ALLOWED_HOSTS" in response.json()["detail"]
@@ -93,7 +91,8 @@ def test_a_star_allows_every_name(settings: Settings, database_template: Path) -
 
 
 @pytest.mark.parametrize(
-    "origin", ["https://evil.example", "null", "http://localhost:9999", "http://[", "localhost", "x"]
+    "origin",
+    ["https://evil.example", "null", "http://localhost:9999", "http://[", "localhost", "x"],
 )
 def test_a_foreign_page_changes_nothing(client: TestClient, origin: str) -> None:
     headers = {"origin": origin, "host": "localhost:8000"}

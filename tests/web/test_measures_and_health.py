@@ -113,9 +113,7 @@ def test_alive_means_the_process_answers(client: TestClient, service: LightServi
     assert (response.status_code, response.json()) == (200, {"status": "alive"})
 
 
-@pytest.mark.parametrize(
-    ("part", "status"), [("ready", 200), ("degraded", 200), ("failed", 503)]
-)
+@pytest.mark.parametrize(("part", "status"), [("ready", 200), ("degraded", 200), ("failed", 503)])
 def test_readiness_is_that_of_the_worst_part(
     client: TestClient, service: LightService, part: str, status: int
 ) -> None:

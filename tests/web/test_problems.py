@@ -69,7 +69,8 @@ def test_every_error_of_ours_is_a_problem_and_what_passes_says_when_to_come_back
 
 
 @pytest.mark.parametrize(
-    "path", ["/nowhere", "/api", "/api/v1", "/api/v2/knowledge", "/api/v1/knowledge/1/2", "//", "/%00"]
+    "path",
+    ["/nowhere", "/api", "/api/v1", "/api/v2/knowledge", "/api/v1/knowledge/1/2", "//", "/%00"],
 )
 def test_an_unknown_path_is_a_problem_that_names_it(client: TestClient, path: str) -> None:
     response = client.get("http://localhost" + path)

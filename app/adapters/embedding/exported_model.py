@@ -68,12 +68,12 @@ class ExportedModel:
     manifest: ExportManifest
 
 
-def ensure_exported(model: ModelFiles, data_dir: Path) -> ExportedModel:
-    """The converted model in the data directory, made first where it is missing or damaged.
+def ensure_exported(model: ModelFiles, models_dir: Path) -> ExportedModel:
+    """The converted model in this folder of models, made first where it is missing or damaged.
 
     Raises StartupError.
     """
-    target = data_dir.absolute() / "models" / model.fingerprint
+    target = models_dir.absolute() / model.fingerprint
     found = load_export(target)
     if found is not None:
         return found
@@ -82,7 +82,7 @@ def ensure_exported(model: ModelFiles, data_dir: Path) -> ExportedModel:
         _remove_abandoned(target.parent)
         _run_export(model, target)
     except OSError as error:
-        raise StartupError(describe_storage_error(error, data_dir)) from error
+        raise StartupError(describe_storage_error(error, models_dir)) from error
     found = load_export(target)
     if found is None:
         raise StartupError(
@@ -145,13 +145,13 @@ def publish(work: Path, target: Path) -> None:
         shutil.rmtree(discarded)
 
 
-def describe_storage_error(error: OSError, data_dir: Path) -> str:
+def describe_storage_error(error: OSError, models_dir: Path) -> str:
     """What is wrong with the disk, and what to do."""
     reason = error.strerror or str(error)
-    advice = "Check that DATA_DIR is a folder that this user may write to."
+    advice = "Check that DATA_DIR (or MODELS_DIR) is a folder that this user may write to."
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        advice = "Free some space there, or set DATA_DIR to another disk."
-    return f"The embedding model cannot be prepared in {data_dir}: {reason}. {advice}"
+        advice = "Free some space there, or set DATA_DIR (or MODELS_DIR) to another disk."
+    return f"The embedding model cannot be prepared in {models_dir}: {reason}. {advice}"
 
 
 def _remove_abandoned(folder: Path) -> None:

@@ -67,13 +67,13 @@ class LocalEmbedder:
     def open(
         cls,
         model_name: str,
-        data_dir: Path,
+        models_dir: Path,
         *,
         threads: int = 0,
         batch_tokens: int = 2000,
         allow_download: bool = False,
     ) -> Self:
-        """Load the model, converting it first if this data directory has not seen it yet.
+        """Load the model, converting it first unless this folder of models has it.
 
         `threads`: for documents, 0 for one per core (a query has one more of its own).
         Raises StartupError.
@@ -81,7 +81,7 @@ class LocalEmbedder:
         with ThreadPoolExecutor(1) as pool:
             importing = pool.submit(import_openvino)  # while the weights are hashed
             model = find_model(model_name, allow_download=allow_download)
-            exported = ensure_exported(model, data_dir)
+            exported = ensure_exported(model, models_dir)
             importing.result()
         encoder = CompiledEncoder(
             exported.folder / MODEL,

@@ -41,7 +41,7 @@ print(json.dumps({"heavy": heavy}))
 class FirstStart:
     """A start on an empty data directory, in a process that may open no connection."""
 
-    data_dir: Path
+    models_dir: Path
     home: Path
     finished: subprocess.CompletedProcess[str]
 
@@ -60,20 +60,20 @@ def run_without_network(folder: Path, code: str, *arguments: str) -> FirstStart:
         timeout=180,
         check=False,
     )
-    return FirstStart(folder / "data", home, finished)
+    return FirstStart(folder / "models", home, finished)
 
 
 @pytest.fixture(scope="session")
 def first_start(tmp_path_factory: pytest.TempPathFactory) -> FirstStart:
     folder = tmp_path_factory.mktemp("first-start")
-    return run_without_network(folder, EXPORT_AND_EMBED, str(folder / "data"))
+    return run_without_network(folder, EXPORT_AND_EMBED, str(folder / "models"))
 
 
 @pytest.fixture(scope="session")
 def model_directory(first_start: FirstStart) -> Path:
-    """A data directory that holds the converted default model."""
+    """A folder of models that holds the converted default one."""
     assert first_start.finished.returncode == 0, first_start.finished.stderr
-    return first_start.data_dir
+    return first_start.models_dir
 
 
 @pytest.fixture(scope="session")

@@ -34,8 +34,8 @@ def model() -> ModelFiles:
 @pytest.fixture
 def exported_copy(model_directory: Path, tmp_path: Path, model: ModelFiles) -> Path:
     """A data directory of one's own with the converted model; returns the model's folder."""
-    shutil.copytree(model_directory / "models", tmp_path / "models")
-    return tmp_path / "models" / model.fingerprint
+    shutil.copytree(model_directory, tmp_path, dirs_exist_ok=True)
+    return tmp_path / model.fingerprint
 
 
 def test_a_second_start_finds_the_export_and_leaves_it_alone(
@@ -92,7 +92,7 @@ def test_publishing_at_once_from_many_leaves_one_sound_export(exported_copy: Pat
 
 
 def test_what_a_killed_export_left_is_removed(model: ModelFiles, tmp_path: Path) -> None:
-    abandoned = tmp_path / "models" / f"{WORK_PREFIX}abandoned"
+    abandoned = tmp_path / f"{WORK_PREFIX}abandoned"
     abandoned.mkdir(parents=True)
     os.utime(abandoned, (0, 0))
     with pytest.raises(StartupError):  # a quick way to start an export
@@ -108,10 +108,10 @@ def test_a_failed_export_says_why_where_to_look_and_what_to_do(
     assert "there is no such folder" in caught.value.detail
     assert f"export-{model.fingerprint}.log" in caught.value.detail
     assert "EMBEDDING_PROVIDER=sentence-transformers" in caught.value.detail
-    assert [path.suffix for path in (tmp_path / "models").iterdir()] == [".log"]
+    assert [path.suffix for path in tmp_path.iterdir()] == [".log"]
 
 
-def test_a_data_directory_that_cannot_be_written_is_named(
+def test_a_models_directory_that_cannot_be_written_is_named(
     model: ModelFiles, tmp_path: Path
 ) -> None:
     (tmp_path / "data").write_text("a file where a folder should be")
@@ -143,4 +143,4 @@ def test_a_full_disk_fails_the_start_and_leaves_nothing_half_done(tmp_path: Path
         check=True,
     )
     assert "free some space" in done.stdout.lower(), done.stdout
-    assert [path.suffix for path in (tmp_path / "models").iterdir()] == [".log"]
+    assert [path.suffix for path in tmp_path.iterdir()] == [".log"]

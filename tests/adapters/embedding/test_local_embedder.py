@@ -57,7 +57,7 @@ def test_neither_export_nor_embedding_opens_a_connection_or_imports_torch(
 ) -> None:
     assert first_start.finished.returncode == 0, first_start.finished.stderr
     assert json.loads(first_start.finished.stdout) == {"heavy": []}
-    (log,) = (first_start.data_dir / "models").glob("export-*.log")
+    (log,) = first_start.models_dir.glob("export-*.log")
     assert "NETWORK" not in first_start.finished.stderr + log.read_text()
     assert not (first_start.home / "intel").exists(), "telemetry keeps its files there"
 

@@ -1,0 +1,158 @@
+"""SQL about vectors: what is embedded, and what the vector index should hold."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Select, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Session
+
+from app.indexing.queries import slices
+from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow, now
+from app.protocols import Vector, VectorRecord
+
+VECTOR_TYPE = np.dtype("<f4")
+"""How a vector is stored: little-endian float32."""
+
+# Embeddings --------------------------------------------------------------------------------
+
+
+def missing_embeddings(session: Session, text_hashes: Sequence[str], fingerprint: str) -> list[str]:
+    """Those of the hashes for which no vector is stored under the model, in order."""
+    stored: set[str] = set()
+    for some in slices(text_hashes):
+        found = select(EmbeddingRow.text_hash).where(
+            EmbeddingRow.text_hash.in_(some), EmbeddingRow.fingerprint == fingerprint
+        )
+        stored.update(session.scalars(found))
+    return [text_hash for text_hash in text_hashes if text_hash not in stored]
+
+
+def add_embeddings(
+    session: Session, fingerprint: str, vectors: Iterable[tuple[str, Vector]]
+) -> None:
+    """Store vectors by the hash of their text; those already there stay."""
+    rows = [
+        {
+            "text_hash": text_hash,
+            "fingerprint": fingerprint,
+            "vector": vector.astype(VECTOR_TYPE).tobytes(),
+        }
+        for text_hash, vector in vectors
+    ]
+    dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
+    session.execute(dialect.insert(EmbeddingRow).on_conflict_do_nothing(), rows)
+
+
+def read_embeddings(
+    session: Session, text_hashes: Sequence[str], fingerprint: str
+) -> dict[str, Vector]:
+    """The stored vectors by hash; unknown hashes are left out."""
+    vectors: dict[str, Vector] = {}
+    for some in slices(text_hashes):
+        found = select(EmbeddingRow.text_hash, EmbeddingRow.vector).where(
+            EmbeddingRow.text_hash.in_(some), EmbeddingRow.fingerprint == fingerprint
+        )
+        for text_hash, vector in session.execute(found):
+            vectors[text_hash] = np.frombuffer(vector, VECTOR_TYPE).astype(np.float32)
+    return vectors
+
+
+# Records of the vector index -----------------------------------------------------------------
+
+
+RECORD_COLUMNS: tuple[Any, ...] = (
+    ChunkRow.id,
+    ChunkRow.item_id,
+    EmbeddingRow.vector,
+    ItemRow.title,
+    DocumentRow.uri,
+    ItemRow.document_type,
+    ItemRow.category,
+    ChunkRow.chunk_index,
+    ChunkRow.start_index,
+    DocumentRow.indexed_at,
+    DocumentRow.fetched_at,
+)
+
+
+def _records(fingerprint: str) -> Select[Any]:
+    on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
+        EmbeddingRow.fingerprint == fingerprint
+    )
+    return (
+        select(*RECORD_COLUMNS)
+        .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+        .join(ItemRow, ItemRow.id == ChunkRow.item_id)
+        .join(EmbeddingRow, on_embedding)
+    )
+
+
+def records_of(session: Session, chunk_ids: Sequence[str], fingerprint: str) -> list[VectorRecord]:
+    """What the vector index should hold for these chunks; those SQL lacks are left out."""
+    records: list[VectorRecord] = []
+    for some in slices(chunk_ids):
+        rows = session.execute(_records(fingerprint).where(ChunkRow.id.in_(some))).all()
+        records += _to_records(session, rows)
+    return records
+
+
+def records_after(
+    session: Session, last_id: str, limit: int, fingerprint: str
+) -> list[VectorRecord]:
+    """What the vector index should hold, by chunk id: the next `limit` after the last."""
+    page = _records(fingerprint).where(ChunkRow.id > last_id).order_by(ChunkRow.id).limit(limit)
+    return _to_records(session, session.execute(page).all())
+
+
+def _to_records(session: Session, rows: Sequence[Any]) -> list[VectorRecord]:
+    tags = item_tags(session, {row.item_id for row in rows})
+    return [
+        VectorRecord(
+            chunk_id=row.id,
+            item_id=row.item_id,
+            vector=np.frombuffer(row.vector, VECTOR_TYPE).astype(np.float32),
+            metadata=record_metadata(
+                title=row.title,
+                uri=row.uri,
+                document_type=row.document_type,
+                category=row.category,
+                tags=tags.get(row.item_id, []),
+                chunk_index=row.chunk_index,
+                start_index=row.start_index,
+                indexed_at=row.indexed_at.isoformat(),
+                fetched_at=row.fetched_at.isoformat(),
+            ),
+        )
+        for row in rows
+    ]
+
+
+def record_metadata(**fields: str | int | list[str] | None) -> dict[str, Any]:
+    """A record's metadata, without what is not known."""
+    return {name: value for name, value in fields.items() if value not in (None, [])}
+
+
+def item_metadata(session: Session, item_id: int) -> dict[str, Any] | None:
+    """The metadata that all records of an item share, fresh ones included; None: no such item."""
+    item, moment = session.get(ItemRow, item_id), now().isoformat()
+    if item is None:
+        return None
+    return {
+        "title": item.title,
+        "document_type": item.document_type,
+        "category": item.category,
+        "tags": item_tags(session, [item_id]).get(item_id, []),
+        "indexed_at": moment,
+        "fetched_at": moment,
+    }
+
+
+def item_tags(session: Session, item_ids: Iterable[int]) -> dict[int, list[str]]:
+    """The tags of items, in their order."""
+    tags: dict[int, list[str]] = {}
+    rows = select(TagRow.item_id, TagRow.tag).where(TagRow.item_id.in_(set(item_ids)))
+    for item_id, tag in session.execute(rows.order_by(TagRow.position)):
+        tags.setdefault(item_id, []).append(tag)
+    return tags

@@ -1,0 +1,330 @@
+"""The database: migrations that agree with the models, transactions, and storage that fails."""
+
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine, func, inspect, select, text
+from sqlalchemy.exc import IntegrityError
+
+from app.database import Database
+from app.errors import StorageError
+from app.knowledge import queries
+from app.knowledge.items import ItemDraft, ItemFilter
+from app.models import Base, ItemRow, TagRow
+
+DRAFT = ItemDraft("Guide", "/srv/docs", "markdown")
+PATIENCE_SECONDS = 20
+
+
+@pytest.fixture
+def path(tmp_path: Path, database_template: Path) -> Path:
+    path = tmp_path / "groundwork.db"
+    shutil.copy(database_template, path)
+    return path
+
+
+@pytest.fixture
+def database(path: Path) -> Iterator[Database]:
+    database = Database(f"sqlite:///{path}", lock_timeout_seconds=0.1)
+    yield database
+    database.close()
+
+
+def add(database: Database, draft: ItemDraft = DRAFT) -> int:
+    with database.write() as session:
+        return queries.add_item(session, draft, "knowledge_base")
+
+
+def count(database: Database) -> int:
+    with database.read() as session:
+        return queries.count_items(session, ItemFilter())
+
+
+def differences(path: Path) -> list[object]:
+    """What would have to change for the tables to be as the models say."""
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
+        found: list[object] = compare_metadata(context, Base.metadata)
+    engine.dispose()
+    return found
+
+
+def table_names(path: Path) -> set[str]:
+    engine = create_engine(f"sqlite:///{path}")
+    names = set(inspect(engine).get_table_names())
+    engine.dispose()
+    return names
+
+
+# Migrations ------------------------------------------------------------------------------------
+
+
+def test_migrations_lead_to_the_models_and_back_to_nothing_and_up_again(tmp_path: Path) -> None:
+    path = tmp_path / "new.db"
+    database = Database(f"sqlite:///{path}")
+    for _ in range(2):
+        database.migrate()
+        assert differences(path) == []
+        database.migrate("base")
+        assert table_names(path) <= {"alembic_version", "sqlite_sequence"}
+    database.close()
+
+
+def test_migrating_again_changes_nothing(database: Database) -> None:
+    add(database)
+    database.migrate()
+    assert count(database) == 1
+
+
+def test_migrated_and_model_made_tables_have_the_same_constraints(
+    path: Path, tmp_path: Path
+) -> None:
+    # Alembic compares neither CHECK nor ON DELETE nor AUTOINCREMENT.
+    modelled = create_engine(f"sqlite:///{tmp_path / 'modelled.db'}")
+    Base.metadata.create_all(modelled)
+    migrated = create_engine(f"sqlite:///{path}")
+    for table in Base.metadata.tables:
+        sides = []
+        for engine in (migrated, modelled):
+            inspector = inspect(engine)
+            checks = sorted(c["sqltext"] for c in inspector.get_check_constraints(table))
+            keys = sorted(
+                (k["constrained_columns"], k["referred_table"], str(k["options"]))
+                for k in inspector.get_foreign_keys(table)
+            )
+            with engine.connect() as connection:
+                statement = text("SELECT sql FROM sqlite_master WHERE name = :name")
+                sql = connection.scalar(statement, {"name": table})
+            sides.append((checks, keys, "AUTOINCREMENT" in sql))
+        assert sides[0] == sides[1], table
+    modelled.dispose()
+    migrated.dispose()
+
+
+def test_tables_of_a_newer_version_are_left_alone_with_advice(database: Database) -> None:
+    with database.write() as session:
+        session.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    add(database)
+    with pytest.raises(StorageError, match="version"):
+        database.migrate()
+    assert count(database) == 1
+
+
+# Transactions ----------------------------------------------------------------------------------
+
+
+def test_a_write_that_ends_is_kept_and_one_that_raises_changes_nothing(
+    database: Database,
+) -> None:
+    add(database)
+
+    def add_and_fail() -> None:
+        with database.write() as session:
+            queries.add_item(session, DRAFT, "knowledge_base")
+            assert session.scalar(select(func.count()).select_from(ItemRow)) == 2
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        add_and_fail()
+    assert count(database) == 1
+
+
+def test_what_was_read_can_be_used_after_its_session(database: Database) -> None:
+    item_id = add(database)
+    with database.read() as session:
+        row = session.get_one(ItemRow, item_id)
+    assert row.title == "Guide"
+    assert row.created_at.utcoffset() is not None
+
+
+def test_a_reference_to_nothing_is_refused(database: Database) -> None:
+    with pytest.raises(IntegrityError), database.write() as session:
+        session.add(TagRow(item_id=999, tag="a", position=0))
+
+
+def test_a_status_that_is_none_is_refused(database: Database) -> None:
+    with pytest.raises(IntegrityError), database.write() as session:
+        session.add(ItemRow(title="", uri="", document_type="", collection="", status="lost"))
+
+
+def test_a_reader_sees_one_state_while_a_writer_commits_another(database: Database) -> None:
+    add(database)
+    with database.read() as session:
+        before = queries.count_items(session, ItemFilter())
+        add(database)
+        assert queries.count_items(session, ItemFilter()) == before == 1
+    assert count(database) == 2
+
+
+def test_a_writer_keeps_what_it_read_true_until_it_ends(database: Database, path: Path) -> None:
+    patient = Database(f"sqlite:///{path}", lock_timeout_seconds=PATIENCE_SECONDS)
+    inside = threading.Barrier(2)
+
+    def add_one_more() -> None:
+        inside.wait(PATIENCE_SECONDS)
+        add(patient)
+
+    other = threading.Thread(target=add_one_more)
+    other.start()
+    with patient.write() as session:
+        before = queries.count_items(session, ItemFilter())
+        inside.wait(PATIENCE_SECONDS)
+        queries.add_item(session, DRAFT, "knowledge_base")
+        assert queries.count_items(session, ItemFilter()) == before + 1
+    other.join(PATIENCE_SECONDS)
+    patient.close()
+    assert count(database) == 2
+
+
+def test_closing_folds_everything_into_one_file(path: Path) -> None:
+    database = Database(f"sqlite:///{path}")
+    add(database)
+    database.close()
+    assert [file.name for file in path.parent.glob("groundwork.db*")] == ["groundwork.db"]
+
+
+def test_every_connection_is_durable_and_checks_references(database: Database) -> None:
+    with database.read() as session:
+        pragmas = {
+            name: session.scalar(text(f"PRAGMA {name}"))
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout")
+        }
+    assert pragmas == {
+        "journal_mode": "wal",
+        "synchronous": 2,
+        "foreign_keys": 1,
+        "busy_timeout": 100,
+    }
+
+
+# Storage that fails ----------------------------------------------------------------------------
+
+
+def test_a_database_that_another_process_writes_to_is_locked_with_advice(
+    database: Database, path: Path
+) -> None:
+    program = (
+        "import sqlite3, sys\n"
+        "connection = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "connection.execute('BEGIN IMMEDIATE')\n"
+        "print('locked', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "locked\n"
+        with pytest.raises(StorageError, match="locked by another process"):
+            add(database)
+        assert count(database) == 0
+        assert child.stdin is not None
+        child.stdin.close()
+    add(database)
+    assert count(database) == 1
+
+
+def test_a_read_only_database_is_refused_with_advice(path: Path, database: Database) -> None:
+    add(database)
+    read_only = Database(f"sqlite:///file:{path}?mode=ro&uri=true")
+    assert count(read_only) == 1
+    with pytest.raises(StorageError, match="read-only"):
+        add(read_only)
+    read_only.close()
+    assert count(database) == 1
+
+
+FILL_THE_DISK = """
+import resource, sys
+from pathlib import Path
+from app.database import Database
+from app.errors import StorageError
+from app.knowledge import queries
+from app.knowledge.items import ItemDraft
+
+path = Path(sys.argv[1])
+database = Database(f"sqlite:///{path}")
+limit = path.stat().st_size + 200_000
+resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+stored = 0
+try:
+    while stored < 10_000:
+        with database.write() as session:
+            for _ in range(20):
+                draft = ItemDraft("T", "/" + "x" * 4000, "markdown")
+                queries.add_item(session, draft, "knowledge_base")
+        stored += 20
+        print(stored, flush=True)
+except StorageError as error:
+    print(error.detail, flush=True)
+"""
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged_and_keeps_nothing_else(
+    path: Path, database: Database
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FILL_THE_DISK, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        cwd=Path(__file__).parents[1],
+    )
+    *acknowledged, advice = done.stdout.splitlines()
+    assert "Nothing was changed" in advice
+    assert "space" in advice
+    assert acknowledged, "some writes fitted"
+    assert count(database) == int(acknowledged[-1])
+
+
+@pytest.mark.parametrize(
+    ("content", "advice"), [(b"no database at all" * 1000, "backup"), (b"", "version|answer")]
+)
+def test_a_damaged_file_is_a_storage_error(tmp_path: Path, content: bytes, advice: str) -> None:
+    path = tmp_path / "damaged.db"
+    path.write_bytes(content)
+    database = Database(f"sqlite:///{path}")
+    with pytest.raises(StorageError, match=advice):
+        database.ping()
+    database.close()
+
+
+def test_a_folder_that_is_missing_is_a_storage_error(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'missing' / 'groundwork.db'}")
+    with pytest.raises(StorageError, match="permissions"):
+        add(database)
+    with pytest.raises(StorageError, match="gone"):
+        database.ping()
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite://",
+        "sqlite:///:memory:",
+        "postgres://someone:hunter2@host/name",
+        "nonsense hunter2",
+        "",
+        "mysql+hunter://host/name",
+    ],
+)
+def test_an_address_that_is_no_use_is_refused_with_advice_and_without_its_password(
+    url: str,
+) -> None:
+    with pytest.raises(StorageError, match="DATABASE_URL") as caught:
+        Database(url)
+    assert "someone" not in caught.value.detail

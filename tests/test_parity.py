@@ -1,0 +1,165 @@
+"""What is written down twice is equal, and what was agreed holds: read from the code itself."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.main import create_app
+from app.settings import Settings, env_example
+
+ROOT = Path(__file__).parents[1]
+MODULES = sorted((ROOT / "app").rglob("*.py"))
+MAY_CATCH_EXCEPTION = {"app/jobs/worker.py": 1}
+"""The other place is the handler of problems, which is registered and catches nothing itself."""
+
+MAY_HAND_OVER_BASE_EXCEPTION = {"app/indexing/prefetch.py": 1, "app/indexing/publisher.py": 1}
+"""Threads that pass an error on to the thread that waits for their work."""
+
+SNAPSHOT = ROOT / "tests" / "openapi.json"
+METHODS = {"get", "post", "put", "patch", "delete"}
+
+
+def as_text(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def openapi() -> dict[str, Any]:
+    return create_app(Settings(_env_file=None)).openapi()
+
+
+def operations() -> dict[str, dict[str, Any]]:
+    """Operations by what they are called, such as `get /health/live`."""
+    return {
+        f"{method} {path}": operation
+        for path, item in openapi()["paths"].items()
+        for method, operation in item.items()
+        if method in METHODS
+    }
+
+
+def test_env_example_lists_every_setting() -> None:
+    assert (ROOT / ".env.example").read_text(encoding="utf-8") == env_example(), "make snapshots"
+
+
+def test_every_setting_says_what_it_is_for() -> None:
+    for name, field in Settings.model_fields.items():
+        assert field.description, name
+
+
+def test_the_openapi_snapshot_is_what_the_service_describes() -> None:
+    assert SNAPSHOT.read_text(encoding="utf-8") == as_text(openapi()), (
+        "If the change is meant, write it down: make snapshots"
+    )
+
+
+def test_the_description_does_not_depend_on_the_environment(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("PORT=9\nCHROMA_COLLECTION_NAME=other\n", encoding="utf-8")
+    changed = {
+        "HOST": "0.0.0.0",
+        "DATA_DIR": str(tmp_path / "data"),
+        "CORS_ALLOW_ORIGINS": "https://app.example.com",
+        "MAX_REQUEST_BYTES": "5000",
+        "EMBEDDING_PROVIDER": "openai",
+        "VECTOR_INDEX": "exact",
+        "PYTHONHASHSEED": "1",
+        "PYTHONPATH": str(ROOT),
+    }
+    program = (
+        "import json; from app.main import create_app; print(json.dumps(create_app().openapi()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=os.environ | changed,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert json.loads(done.stdout) == openapi()
+    assert not (tmp_path / "data").exists()
+
+
+def test_every_operation_has_a_name_of_its_own_and_says_what_it_does() -> None:
+    found = operations()
+    names = [operation["operationId"] for operation in found.values()]
+    assert len(names) == len(set(names))
+    for name, operation in found.items():
+        assert operation["summary"], name
+        assert operation["description"], name
+        assert operation["operationId"].isidentifier(), name
+
+
+def test_every_operation_of_the_api_declares_problems_and_nothing_of_fastapis_own() -> None:
+    for name, operation in operations().items():
+        errors = {
+            status: response
+            for status, response in operation["responses"].items()
+            if int(status) >= 400
+        }
+        if name.split()[1].startswith("/api/"):
+            assert errors, name
+            for status, response in errors.items():
+                assert list(response["content"]) == ["application/problem+json"], (name, status)
+        if "parameters" in operation or "requestBody" in operation:
+            assert "422" in errors, name
+        if "requestBody" in operation:
+            assert "413" in errors, name
+    assert "HTTPValidationError" not in SNAPSHOT.read_text(encoding="utf-8")
+
+
+def test_the_short_paths_are_not_in_the_description() -> None:
+    for path in openapi()["paths"]:
+        assert path.startswith(("/api/v1/", "/health/", "/metrics")), path
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_module_says_in_one_sentence_what_it_is_for(path: Path) -> None:
+    source = path.read_text(encoding="utf-8")
+    if path.name == "__init__.py" and not source:
+        return
+    docstring = ast.get_docstring(ast.parse(source))
+    assert docstring
+    assert docstring.splitlines()[0].rstrip().endswith((".", ":")), docstring.splitlines()[0]
+
+
+def test_application_code_never_commits() -> None:
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            called = isinstance(node, ast.Attribute) and node.attr == "commit"
+            assert not called, f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
+
+
+def caught_names(handler: ast.ExceptHandler) -> set[str]:
+    if handler.type is None:
+        return {"BaseException"}
+    return {node.id for node in ast.walk(handler.type) if isinstance(node, ast.Name)}
+
+
+def count_handlers(of: str, *, unless_raised_again: bool) -> dict[str, int]:
+    """How many handlers catch this class, by module."""
+    found: dict[str, int] = {}
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.ExceptHandler) or of not in caught_names(node):
+                continue
+            raised = any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
+            if not (unless_raised_again and raised):
+                name = path.relative_to(ROOT).as_posix()
+                found[name] = found.get(name, 0) + 1
+    return found
+
+
+def test_only_the_worker_catches_every_exception() -> None:
+    assert count_handlers("Exception", unless_raised_again=False) == MAY_CATCH_EXCEPTION
+
+
+def test_what_catches_even_more_raises_it_again_here_or_in_the_thread_that_waits() -> None:
+    found = count_handlers("BaseException", unless_raised_again=True)
+    assert found == MAY_HAND_OVER_BASE_EXCEPTION
