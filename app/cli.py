@@ -240,7 +240,9 @@ def rebuild(
     if as_json:
         display.print_json(counts)
     else:
-        display.say(f"The vector index holds {counts.vector_index_records:,} chunks again.")
+        display.say(
+            f"The vector index holds {reports.counted(counts.vector_index_records, 'chunk')} again."
+        )
 
 
 @app.command()

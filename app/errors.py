@@ -6,7 +6,8 @@ AppError
 ├── ForbiddenRequestError (403)      called under a foreign name, or from a foreign page
 ├── RequestTooLargeError (413)       the body is larger than is read
 ├── ConflictError (409)              it contradicts what is stored
-│   └── WorkStoppedError             the item was deleted, or the job cancelled, while it ran
+│   └── WorkStoppedError             the job was cancelled while it ran
+│       └── ItemStoppedError         the item was deleted, or taken out of the index, meanwhile
 ├── UnavailableError (503)           a part of the service cannot answer now
 │   ├── EmbeddingError               the model or its endpoint failed
 │   └── VectorIndexError             the vector index failed
@@ -19,7 +20,7 @@ AppError
 └── StartupError (500)               the service cannot start; for the command line
 """
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 
 class AppError(Exception):
@@ -49,9 +50,12 @@ class InvalidRequestError(AppError):
     slug = "invalid-request"
     title = "Invalid request"
 
-    def __init__(self, detail: str, pointer: str) -> None:
+    def __init__(
+        self, detail: str, pointer: str, location: Literal["body", "query", "path"] = "query"
+    ) -> None:
         super().__init__(detail)
         self.pointer = pointer
+        self.location: Literal["body", "query", "path"] = location
 
 
 class ForbiddenRequestError(AppError):
@@ -79,10 +83,14 @@ class ConflictError(AppError):
 
 
 class WorkStoppedError(ConflictError):
-    """Indexing stopped half-way because its item was deleted or somebody cancelled it."""
+    """Indexing stopped half-way because somebody cancelled it."""
 
     slug = "stopped"
     title = "Stopped"
+
+
+class ItemStoppedError(WorkStoppedError):
+    """Indexing an item stopped half-way because the item was deleted or taken out of the index."""
 
 
 class UnavailableError(AppError):

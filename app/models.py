@@ -35,8 +35,10 @@ class UTCDateTime(TypeDecorator[datetime]):
         return value.astimezone(UTC) if value else None
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002, the signature is SQLAlchemy's
-        """Give the zone back that SQLite forgot."""
-        return value.replace(tzinfo=UTC) if value and value.tzinfo is None else value
+        """UTC: SQLite forgot the zone, PostgreSQL answers in its session's."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 RowId = BigInteger().with_variant(Integer, "sqlite")

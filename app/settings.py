@@ -128,6 +128,11 @@ class Settings(BaseSettings):
             return [part.strip() for part in value.split(",") if part.strip()]
         return value
 
+    @field_validator("cors_allow_origins")
+    @classmethod
+    def _as_browsers_write_origins(cls, origins: list[str]) -> list[str]:
+        return [origin.lower().rstrip("/") for origin in origins]
+
     @field_validator("chroma_persist_directory", "models_dir", mode="before")
     @classmethod
     def _empty_is_unset(cls, value: object) -> object:

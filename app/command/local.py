@@ -12,14 +12,13 @@ import anyio
 from app.command.backend import VerifyReport
 from app.command.display import working
 from app.container import Container
-from app.knowledge.items import ItemFilter
+from app.knowledge.items import ItemFilter, normalise_category
 from app.knowledge.schemas import (
     Item,
     ItemCreate,
     ItemPage,
     ItemUpdate,
     Status,
-    normalise_category,
 )
 from app.protocols import ProgressListener
 from app.rag.schemas import (

@@ -77,7 +77,7 @@ def print_indexed(indexed: Indexed) -> None:
         console.print(summary, soft_wrap=True)
         seconds = result.duration_ms / 1000
         console.print(
-            f"  {_count(result.documents, 'document')}, {_count(result.chunks_indexed, 'chunk')}: "
+            f"  {counted(result.documents, 'document')}, {counted(result.chunks_indexed, 'chunk')}: "
             f"{result.chunks_added:,} added, {result.chunks_removed:,} removed, "
             f"{result.chunks_unchanged:,} unchanged; {result.chunks_embedded:,} embedded; "
             f"{seconds:.1f} s",
@@ -99,7 +99,8 @@ def _print_notes(what: str, notes: Sequence[SourceNote]) -> None:
         console.print(f"    … and {len(notes) - SHOWN_NOTES:,} more; --json lists all of them")
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """`1 chunk`, `1,234 chunks`."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
@@ -150,10 +151,10 @@ def print_verified(report: VerifyReport) -> None:
     unlisted = report.problem_count - len(report.problems)
     if unlisted:
         console.print(f"… and {unlisted:,} more problems")
-    verdict = "Clean" if report.clean else _count(report.problem_count, "problem")
+    verdict = "Clean" if report.clean else counted(report.problem_count, "problem")
     console.print(
-        f"{verdict}: compared {_count(report.documents, 'document')}, "
-        f"{_count(report.chunks, 'chunk')}, {_count(report.index_records, 'index record')} and "
-        f"{_count(report.sampled_vectors, 'vector')}.",
+        f"{verdict}: compared {counted(report.documents, 'document')}, "
+        f"{counted(report.chunks, 'chunk')}, {counted(report.index_records, 'index record')} and "
+        f"{counted(report.sampled_vectors, 'vector')}.",
         soft_wrap=True,
     )

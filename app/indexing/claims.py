@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from app.errors import WorkStoppedError
+from app.errors import ItemStoppedError
 
 
 class StopSignal:
@@ -19,9 +19,9 @@ class StopSignal:
         self._stopped.set()
 
     def check(self) -> None:
-        """Raise WorkStoppedError once somebody asked."""
+        """Raise ItemStoppedError once somebody asked."""
         if self._stopped.is_set():
-            raise WorkStoppedError(
+            raise ItemStoppedError(
                 "Indexing was stopped: the item was deleted or removed from the index meanwhile."
             )
 

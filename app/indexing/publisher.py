@@ -20,7 +20,7 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from app.database import Database
-from app.errors import AppError, UnavailableError, WorkStoppedError
+from app.errors import AppError, ItemStoppedError, UnavailableError
 from app.indexing import queries, vector_queries
 from app.indexing.documents import KnownDocument, PreparedDocument
 from app.indexing.results import Changes
@@ -209,5 +209,5 @@ class Publisher:
             queries.close_index_change(session, change_id)
 
 
-def _item_deleted() -> WorkStoppedError:
-    return WorkStoppedError("Indexing was stopped: the item was deleted meanwhile.")
+def _item_deleted() -> ItemStoppedError:
+    return ItemStoppedError("Indexing was stopped: the item was deleted meanwhile.")

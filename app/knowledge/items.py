@@ -1,5 +1,6 @@
 """What a knowledge item is, apart from HTTP and SQL."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -77,3 +78,15 @@ def type_complaint(document_type: str, uri: str) -> str | None:
     if document_type == "folder" and remote:
         return "a folder's uri is a path or a file:// address"
     return None
+
+
+def normalise_category(value: str | None) -> str | None:
+    """`/Engineering//Security/` is written `Engineering/Security`; nothing is None."""
+    parts = [part.strip() for part in (value or "").split("/")]
+    return "/".join(part for part in parts if part) or None
+
+
+def tidy_tags(tags: Iterable[str]) -> list[str]:
+    """Each tag once and trimmed; a comma separates tags within a list as well."""
+    parts = (part.strip() for tag in tags for part in tag.split(","))
+    return list(dict.fromkeys(part for part in parts if part))

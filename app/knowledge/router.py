@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from app.knowledge import schemas
-from app.knowledge.items import ItemFilter
+from app.knowledge.items import ItemFilter, normalise_category
 from app.knowledge.service import KnowledgeService
 from app.web.problems import located, problem_responses
 
@@ -66,7 +66,7 @@ def list_knowledge(
     """List knowledge items, a page at a time."""
     wanted = ItemFilter(
         status=status,
-        category=schemas.normalise_category(category),
+        category=normalise_category(category),
         tags=tuple(tag or ()),
         document_type=document_type,
         collection=collection,

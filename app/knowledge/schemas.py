@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from app.knowledge.items import ItemDraft, type_complaint
+from app.knowledge.items import ItemDraft, normalise_category, tidy_tags, type_complaint
 
 DocumentType = Literal["markdown", "website", "folder"]
 Status = Literal["pending", "active", "error", "archived"]
@@ -70,18 +70,8 @@ def _supported_uri(value: str) -> str:
     return value
 
 
-def normalise_category(value: str | None) -> str | None:
-    """`/Engineering//Security/` is written `Engineering/Security`; nothing is None."""
-    parts = [part.strip() for part in (value or "").split("/")]
-    return "/".join(part for part in parts if part) or None
-
-
 def _split_tags(value: Any) -> Any:
     return value.split(",") if isinstance(value, str) else value
-
-
-def _tidy_tags(tags: list[str]) -> list[str]:
-    return list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
 
 
 ONE_LINE_PATTERN = r"^[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f-\u00a0][^\u0000-\u001f\u007f]*$"
@@ -122,7 +112,7 @@ Tag = Annotated[str, Field(max_length=200), AfterValidator(_one_line)]
 Tags = Annotated[
     list[Tag],
     BeforeValidator(_split_tags, json_schema_input_type=list[Tag] | str),
-    AfterValidator(_tidy_tags),
+    AfterValidator(tidy_tags),
     Field(
         max_length=MOST_TAGS,
         description="A list, or one string with commas; answered as a list.",

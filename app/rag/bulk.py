@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Protocol
 
-from app.errors import NotFoundError
+from app.errors import ItemStoppedError, NotFoundError
 from app.indexing.results import BulkIndexingResult, IndexingResult
 from app.protocols import Progress, ProgressListener
 
@@ -14,7 +14,7 @@ class IndexOne(Protocol):
     """Indexes one item by its id."""
 
     def __call__(self, knowledge_id: int, *, progress: ProgressListener | None) -> IndexingResult:
-        """Index it; raises NotFoundError."""
+        """Index it; raises NotFoundError, ItemStoppedError, WorkStoppedError."""
         ...
 
 
@@ -50,8 +50,8 @@ def index_items(
     for item_id in item_ids:
         try:
             results.append(index_one(item_id, progress=total))
-        except NotFoundError:
-            continue  # deleted since the list was made
+        except (NotFoundError, ItemStoppedError):
+            continue  # deleted, or taken out of the index, since the list was made
         if total:
             total.next_item()
     succeeded = sum(result.success for result in results)

@@ -7,8 +7,9 @@ from fastapi.responses import JSONResponse
 
 from app.jobs.records import Job
 from app.jobs.schemas import Job as JobSchema
+from app.knowledge.items import normalise_category, tidy_tags
 from app.knowledge.router import ItemId
-from app.knowledge.schemas import Status, normalise_category
+from app.knowledge.schemas import FilterText, Status
 from app.rag import schemas
 from app.rag.service import RAGService
 from app.search.requests import SearchAnswer, SearchRequest
@@ -104,13 +105,13 @@ async def search_simple(
     rag: RAGDep,
     q: Annotated[schemas.Query, Query(description="The question.")],
     n: Annotated[int, Query(ge=1, le=100, description="How many results.")] = 5,
-    category: Annotated[str | None, Query(max_length=500)] = None,
+    category: FilterText | None = None,
     tags: Annotated[
-        list[str] | None, Query(max_length=100, description="Repeated, or with commas.")
+        list[FilterText] | None, Query(max_length=100, description="Repeated, or with commas.")
     ] = None,
     tags_match: Literal["any", "all"] = "any",
     knowledge_ids: Annotated[list[schemas.KnowledgeId] | None, Query(max_length=1000)] = None,
-    collection: Annotated[str | None, Query(max_length=500)] = None,
+    collection: FilterText | None = None,
     min_score: Annotated[float | None, Query(ge=0, le=1)] = None,
 ) -> schemas.SearchAnswer:
     """Search by address alone, for scripts and the browser."""
@@ -118,7 +119,7 @@ async def search_simple(
         query=q,
         n_results=n,
         category=normalise_category(category),
-        tags=tuple(tag.strip() for part in tags or () for tag in part.split(",") if tag.strip()),
+        tags=tuple(tidy_tags(tags or ())),
         tags_match=tags_match,
         knowledge_ids=None if knowledge_ids is None else tuple(knowledge_ids),
         collection=collection,

@@ -1,25 +1,31 @@
 """Indexing and searching as JSON."""
 
+import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from app.knowledge.schemas import Category, Tags
+from app.knowledge.schemas import Category, FilterText, Tags
 from app.search.requests import SearchRequest
 
 KnowledgeId = Annotated[int, Field(ge=1, le=2**63 - 1)]
 MOST_KNOWLEDGE_IDS = 10_000
 
 
-def _not_blank(value: str) -> str:
+HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
+
+
+def _searchable(value: str) -> str:
     if not value.strip():
         raise ValueError("must not be empty")
+    if HALF_CHARACTER.search(value):
+        raise ValueError("must not contain halves of characters")
     return value
 
 
 Query = Annotated[
     str,
-    AfterValidator(_not_blank),
+    AfterValidator(_searchable),
     Field(
         min_length=1,
         max_length=8000,
@@ -99,7 +105,7 @@ class SearchBody(BaseModel):
     tags: Tags | None = None
     tags_match: Literal["any", "all"] = "any"
     knowledge_ids: list[KnowledgeId] | None = Field(None, max_length=MOST_KNOWLEDGE_IDS)
-    collection: str | None = Field(None, max_length=500)
+    collection: FilterText | None = None
     min_score: Score | None = Field(None, description="Results under this cosine are left out.")
 
     def request(self) -> SearchRequest:

@@ -18,7 +18,7 @@ from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyRe
 from app.indexing.results import BulkIndexingResult, IndexingResult
 from app.jobs.records import Job, JobHandler
 from app.jobs.service import JobService
-from app.knowledge.items import ItemDraft, ItemFilter
+from app.knowledge.items import ItemDraft, ItemFilter, normalise_category, tidy_tags
 from app.knowledge.service import KnowledgeService
 from app.protocols import ProgressListener
 from app.rag.bulk import index_items
@@ -105,13 +105,12 @@ class RAGService:
 
         A source that cannot be read gives `success=False` and an `error`, no exception.
         """
-        tag_list = tags.split(",") if isinstance(tags, str) else tags or ()
         draft = ItemDraft(
             title=title,
             uri=uri,
             document_type=document_type,
-            category=category,
-            tags=tuple(dict.fromkeys(tag.strip() for tag in tag_list if tag.strip())),
+            category=normalise_category(category),
+            tags=tuple(tidy_tags([tags] if isinstance(tags, str) else tags or ())),
         )
         save = functools.partial(self._engine.knowledge.save, knowledge_id, draft)
         await self._run(self._removing, save)
@@ -171,7 +170,7 @@ class RAGService:
         request = SearchRequest(
             query=query,
             n_results=n_results,
-            category=category,
+            category=normalise_category(category),
             tags=tuple(tags or ()),
             tags_match=tags_match,
             knowledge_ids=None if knowledge_ids is None else tuple(knowledge_ids),

@@ -7,6 +7,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
 from app.web.metrics import Metrics
+from app.web.problems import problem_responses
 
 router = APIRouter(tags=["service"])
 
@@ -58,7 +59,7 @@ async def home() -> RedirectResponse:
     return RedirectResponse("/docs")
 
 
-@router.get("/health/live", operation_id="get_liveness")
+@router.get("/health/live", operation_id="get_liveness", responses=problem_responses())
 async def get_liveness() -> Liveness:
     """Answer as long as the process runs; waits for nothing."""
     return Liveness()
@@ -67,7 +68,7 @@ async def get_liveness() -> Liveness:
 @router.get(
     "/health/ready",
     operation_id="get_readiness",
-    responses={503: {"model": Readiness, "description": "A part has failed"}},
+    responses=problem_responses() | {503: {"model": Readiness, "description": "A part has failed"}},
 )
 def get_readiness(request: Request, reporter: ReporterDep, response: Response) -> Readiness:
     """Say what is ready, what is degraded and why; 503 when a part has failed."""
@@ -79,7 +80,12 @@ def get_readiness(request: Request, reporter: ReporterDep, response: Response) -
     return Readiness(status=worst, version=request.app.version, parts=parts)
 
 
-@router.get("/metrics", operation_id="get_metrics", response_class=PlainTextResponse)
+@router.get(
+    "/metrics",
+    operation_id="get_metrics",
+    response_class=PlainTextResponse,
+    responses=problem_responses(507),
+)
 def get_metrics(reporter: ReporterDep) -> Response:
     """Metrics in Prometheus' text format."""
     reporter.refresh_gauges()

@@ -47,14 +47,17 @@ class Problem(BaseModel):
 
 
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The `responses` of an operation for these error statuses, for the OpenAPI schema."""
+    """The `responses` of an operation for these error statuses, for the OpenAPI schema.
+
+    403 is always among them: the origin guard stands before every operation.
+    """
     schema = {"$ref": "#/components/schemas/Problem"}
     return {
         status: {
             "description": HTTPStatus(status).phrase,
             "content": {MEDIA_TYPE: {"schema": schema}},
         }
-        for status in statuses
+        for status in sorted({403, *statuses})
     }
 
 
@@ -108,7 +111,7 @@ def _answer_app_error(request: Request, error: Exception) -> JSONResponse:
     errors: list[InvalidValue] = []
     headers: dict[str, str] | None = None
     if isinstance(error, InvalidRequestError):
-        errors = [InvalidValue(detail=error.detail, location="query", pointer=error.pointer)]
+        errors = [InvalidValue(detail=error.detail, location=error.location, pointer=error.pointer)]
     if isinstance(error, UnavailableError | StorageError):
         logger.error("%s: %s", error.slug, error.detail)
         headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}

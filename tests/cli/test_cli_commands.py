@@ -1,15 +1,16 @@
 """The commands on a real service, reached directly and through a real server."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy import update
 
 from app.container import Container
 from app.knowledge.items import ItemDraft
-from tests.cli.conftest import Run, runner
+from app.models import DocumentRow
+from tests.cli.conftest import Run
 
 GUIDE = "# Guide\n\n## Tokens\n\nA token expires after ninety minutes.\n"
 
@@ -186,26 +187,27 @@ def test_stats_count(run: Run, guide: Path) -> None:
     assert "total chunks" in run("stats").stdout
 
 
-def test_verify_tells_clean_from_broken_and_rebuild_mends(
-    open_container: Callable[[], Container], guide: Path
-) -> None:
-    container = open_container()
-    run = runner(container)
-    run("index", guide)
-    clean = run("verify")
+def test_verify_tells_clean_from_broken(run_local: Run, guide: Path, container: Container) -> None:
+    run_local("index", guide)
+    clean = run_local("verify")
     assert clean.exit_code == 0
     assert "Clean: compared 1 document, 1 chunk" in clean.stdout
 
-    container.vector_index.remove(sorted(container.vector_index.chunk_ids()))
-    container.close()
-    run = runner(open_container())
-    broken = run("verify", "--json")
+    with container.database.write() as session:
+        session.execute(update(DocumentRow).values(content_hash="0" * 64))
+    broken = run_local("verify", "--json")
     assert broken.exit_code == 4
-    assert "is not in the vector index" in json.loads(broken.stdout)["problems"][0]
-    assert "is not in the vector index" in run("verify").stdout
+    report = json.loads(broken.stdout)
+    assert report["clean"] is False
+    assert "does not have the text of its hash" in report["problems"][0]
+    assert "1 problem: compared" in run_local("verify").stdout
 
-    assert run("rebuild").exit_code == 0
-    assert run("verify").exit_code == 0
+
+def test_rebuild_says_what_the_index_holds(run_local: Run, guide: Path) -> None:
+    run_local("index", guide)
+    assert "holds 1 chunk again" in run_local("rebuild").stderr
+    assert json.loads(run_local("rebuild", "--embed", "--json").stdout)["total_chunks"] == 1
+    assert run_local("verify").exit_code == 0
 
 
 @pytest.mark.parametrize("command", ["verify", "rebuild"])

@@ -1,9 +1,9 @@
 """Checks that an answer is a problem as RFC 9457 and the contract describe it."""
 
-from httpx import Response
+from typing import Any
 
 
-def assert_problem(response: Response, status: int, slug: str, pointer: str | None = None) -> None:
+def assert_problem(response: Any, status: int, slug: str, pointer: str | None = None) -> None:
     """The answer is a problem of this status and kind; with `pointer`, one that points there."""
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == "application/problem+json"

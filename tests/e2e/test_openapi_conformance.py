@@ -1,0 +1,63 @@
+"""The HTTP interface keeps what its OpenAPI description promises, whatever it is sent."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.container import Container
+from app.settings import Settings
+from tests.cli.conftest import serving
+
+SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Addresses that are made up are not waited for."""
+    return settings.model_copy(update={"fetch_timeout_seconds": 0.1})
+
+
+def run_schemathesis(
+    container: Container, folder: Path, *options: str, seconds: int
+) -> tuple[int, str]:
+    """Run all checks against a real server on a fake model; returns exit code and report."""
+    with serving(container) as address:
+        finished = subprocess.run(
+            [
+                SCHEMATHESIS,
+                *("run", f"{address}/openapi.json", "--checks", "all", "--no-color"),
+                *("--generation-database", "none", "--warnings", "off", "--seed", "1"),
+                *options,
+            ],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+    return finished.returncode, finished.stdout + finished.stderr
+
+
+def count_cases(report: str) -> int:
+    found = re.search(r"([\d,]+) generated", report)
+    assert found, report
+    return int(found[1].replace(",", ""))
+
+
+def test_no_answer_breaks_the_description(container: Container, tmp_path: Path) -> None:
+    code, report = run_schemathesis(
+        container, tmp_path, "--phases", "examples,fuzzing", "--max-examples", "8", seconds=120
+    )
+    assert code == 0, report
+
+
+@pytest.mark.slow
+def test_no_answer_of_two_thousand_breaks_the_description(
+    container: Container, tmp_path: Path
+) -> None:
+    code, report = run_schemathesis(container, tmp_path, "--max-examples", "150", seconds=1200)
+    assert code == 0, report
+    assert count_cases(report) >= 2000
