@@ -104,10 +104,12 @@ class Container:
         embedder: Embedder | None = None,
         metrics: Metrics | None = None,
         any_model: bool = False,
+        run_jobs: bool = True,
     ) -> Self:
         """Take the data directory and start everything.
 
         With `any_model`, also when what is stored belongs to another model: to embed it again.
+        Without `run_jobs`, what was promised waits for the next server.
 
         Raises StartupError: the directory is in use or not writable, the model is not to be had,
         or what is stored belongs to another model.
@@ -119,7 +121,7 @@ class Container:
                 settings, data_directory, embedder or open_embedder(settings), metrics or Metrics()
             )
             container.closes_embedder = embedder is None
-            container.start(any_model=any_model)
+            container.start(any_model=any_model, run_jobs=run_jobs)
         except AppError as error:
             data_directory.release()
             raise (
@@ -127,15 +129,18 @@ class Container:
             ) from error
         return container
 
-    def start(self, *, any_model: bool = False) -> None:
+    def start(self, *, any_model: bool, run_jobs: bool) -> None:
         """Bring tables and indexes up to date, then take work."""
         self.database.migrate()
         if not any_model:
             self.maintenance.require_same_model()
-        if self._was_clean or self.settings.vector_index == "exact":
+        if self.maintenance.is_empty():
+            self._mend_index()
+        elif self._was_clean or self.settings.vector_index == "exact":
             self.vector_index.open()  # else the exact scan answers until the index is mended
         self.publisher.start()
-        self._worker.start()
+        if run_jobs:
+            self._worker.start()
         if not self.vector_index.status.ready:
             self._mending.start()
         self.metrics.model.info(
@@ -147,6 +152,8 @@ class Container:
         if self._closed:
             return
         self._closed = True
+        self._worker.stop()
+        self.indexer.close()
         self._worker.close()
         self.publisher.close()
         self.vector_index.close()

@@ -106,7 +106,7 @@ def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
     settings = Settings()
     signal.signal(signal.SIGTERM, _terminate)
     with working("Opening the data directory"):
-        container = Container.open(settings, any_model=any_model)
+        container = Container.open(settings, any_model=any_model, run_jobs=False)
     try:
         yield ContainerBackend(container)
     finally:

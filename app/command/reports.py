@@ -77,7 +77,8 @@ def print_indexed(indexed: Indexed) -> None:
         console.print(summary, soft_wrap=True)
         seconds = result.duration_ms / 1000
         console.print(
-            f"  {counted(result.documents, 'document')}, {counted(result.chunks_indexed, 'chunk')}: "
+            f"  {counted(result.documents, 'document')}, "
+            f"{counted(result.chunks_indexed, 'chunk')}: "
             f"{result.chunks_added:,} added, {result.chunks_removed:,} removed, "
             f"{result.chunks_unchanged:,} unchanged; {result.chunks_embedded:,} embedded; "
             f"{seconds:.1f} s",

@@ -5,25 +5,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from app.errors import ItemStoppedError
+from app.errors import AppError, ItemStoppedError, UnavailableError
 
 
 class StopSignal:
     """Set by whoever wants work to stop; checked by the work between two steps."""
 
     def __init__(self) -> None:
-        self._stopped = threading.Event()
+        self._reason: AppError | None = None
 
-    def stop(self) -> None:
-        """Ask the work to stop."""
-        self._stopped.set()
+    def stop(self, reason: AppError) -> None:
+        """Ask the work to stop, for this reason."""
+        self._reason = reason
 
     def check(self) -> None:
-        """Raise ItemStoppedError once somebody asked."""
-        if self._stopped.is_set():
-            raise ItemStoppedError(
-                "Indexing was stopped: the item was deleted or removed from the index meanwhile."
-            )
+        """Raise the reason once somebody asked."""
+        if self._reason is not None:
+            raise self._reason
 
 
 @dataclass
@@ -37,8 +35,9 @@ class ItemClaims:
     """Who works on which item."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._claims: dict[int, _Claim] = {}
+        self._closed = False
 
     @contextmanager
     def claim(self, item_id: int) -> Iterator[StopSignal]:
@@ -48,8 +47,9 @@ class ItemClaims:
             claim.waiting += 1
         try:
             with claim.lock:
-                signal = StopSignal()
-                claim.signal = signal
+                signal = claim.signal = StopSignal()
+                if self._closed:
+                    raise _service_stopping()
                 try:
                     yield signal
                 finally:
@@ -59,6 +59,7 @@ class ItemClaims:
                 claim.waiting -= 1
                 if not claim.waiting:
                     del self._claims[item_id]
+                    self._lock.notify_all()
 
     def stop(self, item_id: int) -> None:
         """Ask whoever holds the item now to stop; nothing happens when nobody does."""
@@ -66,4 +67,21 @@ class ItemClaims:
             claim = self._claims.get(item_id)
         signal = claim.signal if claim else None
         if signal is not None:
-            signal.stop()
+            signal.stop(
+                ItemStoppedError(
+                    "Indexing was stopped: the item was deleted or removed from the index."
+                )
+            )
+
+    def close(self) -> None:
+        """Stop all work, let none begin, and wait until the last has ended."""
+        with self._lock:
+            self._closed = True
+            for claim in self._claims.values():
+                if claim.signal is not None:
+                    claim.signal.stop(_service_stopping())
+            self._lock.wait_for(lambda: not self._claims)
+
+
+def _service_stopping() -> UnavailableError:
+    return UnavailableError("The service is stopping; try again when it has restarted.")

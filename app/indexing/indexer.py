@@ -129,6 +129,10 @@ class Indexer:
         self._publisher.settle_soon()
         return had_chunks
 
+    def close(self) -> None:
+        """Stop all runs between two steps, and wait for them; what they stored stays."""
+        self._claims.close()
+
     def item_deleted(self, item_id: int) -> None:
         """The item has gone from SQL: stop working on it, clean the vector index."""
         self._claims.stop(item_id)

@@ -104,6 +104,11 @@ class IndexMaintenance:
                     "`groundwork rebuild --embed` to embed everything again."
                 )
 
+    def is_empty(self) -> bool:
+        """Whether SQL holds no chunk at all."""
+        with self._database.read() as session:
+            return maintenance_queries.count(session, ChunkRow) == 0
+
     def stats(self) -> CollectionStats:
         """Counts from one snapshot of SQL, and from the vector index."""
         with self._database.read() as session:

@@ -77,20 +77,19 @@ def _split_tags(value: Any) -> Any:
 ONE_LINE_PATTERN = r"^[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f-\u00a0][^\u0000-\u001f\u007f]*$"
 """The rule of `_one_line` and `_not_blank`, for clients that check before they send."""
 
-OneLine = Annotated[str, AfterValidator(_one_line), AfterValidator(_not_blank)]
-
 Title = Annotated[
-    OneLine,
+    str,
     Field(
         min_length=1,
         max_length=500,
         examples=["FastAPI documentation"],
         json_schema_extra={"pattern": ONE_LINE_PATTERN},
     ),
+    AfterValidator(_one_line),
+    AfterValidator(_not_blank),
 ]
 Uri = Annotated[
-    OneLine,
-    AfterValidator(_supported_uri),
+    str,
     Field(
         min_length=1,
         max_length=4096,
@@ -98,6 +97,9 @@ Uri = Annotated[
         examples=["/srv/docs"],
         json_schema_extra={"pattern": URI_PATTERN},
     ),
+    AfterValidator(_one_line),
+    AfterValidator(_not_blank),
+    AfterValidator(_supported_uri),
 ]
 Category = Annotated[
     Annotated[str, Field(max_length=500), AfterValidator(_one_line)] | None,

@@ -94,7 +94,7 @@ async def remove_from_index(knowledge_id: ItemId, rag: RAGDep) -> schemas.Remova
     return schemas.RemovalResult(knowledge_id=knowledge_id, removed=removed)
 
 
-@router.post("/search", operation_id="search", responses=problem_responses(413, 422, 503, 507))
+@router.post("/search", operation_id="search", responses=problem_responses(400, 413, 422, 503, 507))
 async def search(body: schemas.SearchBody, rag: RAGDep) -> schemas.SearchAnswer:
     """Find the chunks that answer a question, with the lines where they stand."""
     return _answer(await rag.answer(body.request()))

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from app.knowledge.schemas import Category, FilterText, Tags
 from app.search.requests import SearchRequest
@@ -33,8 +33,18 @@ Query = Annotated[
         json_schema_extra={"pattern": r"\S"},
     ),
 ]
-ResultCount = Annotated[int, Field(ge=1, le=100)]
-Score = Annotated[float, Field(ge=0, le=1)]
+
+
+def _is_number(value: object) -> object:
+    """Refuse what Pydantic would take for a number, against what the schema says."""
+    if isinstance(value, bool | str):
+        raise ValueError("must be a number")  # noqa: TRY004, Pydantic reports ValueError
+    return value
+
+
+JsonKnowledgeId = Annotated[KnowledgeId, BeforeValidator(_is_number)]
+ResultCount = Annotated[int, Field(ge=1, le=100), BeforeValidator(_is_number)]
+Score = Annotated[float, Field(ge=0, le=1), BeforeValidator(_is_number)]
 
 
 class SourceNote(BaseModel):
@@ -104,7 +114,7 @@ class SearchBody(BaseModel):
     category: Category = None
     tags: Tags | None = None
     tags_match: Literal["any", "all"] = "any"
-    knowledge_ids: list[KnowledgeId] | None = Field(None, max_length=MOST_KNOWLEDGE_IDS)
+    knowledge_ids: list[JsonKnowledgeId] | None = Field(None, max_length=MOST_KNOWLEDGE_IDS)
     collection: FilterText | None = None
     min_score: Score | None = Field(None, description="Results under this cosine are left out.")
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from app.errors import WorkStoppedError
+from app.errors import UnavailableError, WorkStoppedError
 from app.indexing.claims import ItemClaims
 
 
@@ -42,3 +42,26 @@ def test_stop_reaches_the_holder_and_nobody_after_it():
     claims.stop(1)
     with claims.claim(1) as next_signal:
         next_signal.check()
+
+
+def test_closing_stops_the_work_waits_for_it_and_lets_none_begin():
+    claims, begun, ended = ItemClaims(), threading.Event(), threading.Event()
+
+    def work() -> None:
+        with claims.claim(1) as signal:
+            begun.set()
+            while True:
+                try:
+                    signal.check()
+                except UnavailableError:
+                    ended.set()
+                    return
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    begun.wait()
+    claims.close()
+    assert ended.is_set()
+    with pytest.raises(UnavailableError), claims.claim(2):
+        pass
+    thread.join()
