@@ -23,7 +23,7 @@ run: $(INSTALLED) ## migrate and serve on http://127.0.0.1:8000 (HOST, PORT, DAT
 	@exec $(BIN)/groundwork serve
 
 test: $(INSTALLED) ## the whole test suite
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 test-slow: $(INSTALLED) ## what takes minutes: kills, fuzzing
 	$(BIN)/python -m pytest -m slow

@@ -11,6 +11,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -165,7 +166,7 @@ def print_report(report: Report) -> None:
         print(f"query, {name}: p50 {latency.p50_ms:.1f} ms, p95 {latency.p95_ms:.1f} ms")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Read the command line, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="a folder of text files, read recursively")
@@ -173,7 +174,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--models-dir", type=Path, help="keeps the converted model between runs")
     parser.add_argument("--json", action="store_true")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as temporary:
         models_dir = options.models_dir or Path(temporary)
         report = measure(options.folder, models_dir, options.chunks, options.rounds)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from app.database import Database
-from app.errors import AppError, StorageError, WorkStoppedError
+from app.errors import AppError, StorageError, UnavailableError, WorkStoppedError
 from app.jobs import queries
 from app.jobs.records import Job, JobHandler
 from app.protocols import Progress
@@ -113,6 +113,8 @@ class JobWorker:
         except WorkStoppedError as error:
             return "cancelled", None, _storable(error.detail)
         except AppError as error:
+            if self.stopping and isinstance(error, UnavailableError):
+                raise ServiceStopping from error
             return "failed", None, _storable(error.detail)
         except ServiceStopping:
             raise

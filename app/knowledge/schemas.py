@@ -41,11 +41,11 @@ CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 """Control characters, and halves of characters: JSON can write these, SQL cannot store them."""
 
 URI_PATTERN = (
-    r"^(([fF][iI][lL][eE]|[hH][tT][tT][pP][sS]?)://)?"
-    r"([^\u0000-\u0020\u007f-\u00a0:]|[^\u0000-\u0020\u007f-\u00a0:][^\u0000-\u001f\u007f:]*"
-    r"[^\u0000-\u0020\u007f-\u00a0:])$"
+    r"^(([fF][iI][lL][eE]|[hH][tT][tT][pP][sS]?)://[^\u0000-\u001f\u007f]*"
+    r"|[^\u0000-\u0020\u007f-\u00a0:][^\u0000-\u001f\u007f:]*"
+    r"(:/?([^\u0000-\u001f\u007f/][^\u0000-\u001f\u007f]*)?)?)$"
 )
-"""A subset of what is accepted, for clients that make addresses up: no second colon."""
+"""The rules for addresses, for clients that check before they send: another `x://` is refused."""
 
 URI_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(//)?")
 
@@ -77,6 +77,9 @@ def _split_tags(value: Any) -> Any:
 ONE_LINE_PATTERN = r"^[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f-\u00a0][^\u0000-\u001f\u007f]*$"
 """The rule of `_one_line` and `_not_blank`, for clients that check before they send."""
 
+NO_CONTROL_PATTERN = r"^[^\u0000-\u001f\u007f]*$"
+"""The rule of `_one_line`, for clients that check before they send."""
+
 Title = Annotated[
     str,
     Field(
@@ -102,7 +105,12 @@ Uri = Annotated[
     AfterValidator(_supported_uri),
 ]
 Category = Annotated[
-    Annotated[str, Field(max_length=500), AfterValidator(_one_line)] | None,
+    Annotated[
+        str,
+        Field(max_length=500, json_schema_extra={"pattern": NO_CONTROL_PATTERN}),
+        AfterValidator(_one_line),
+    ]
+    | None,
     AfterValidator(normalise_category),
     Field(
         description="`/` makes a hierarchy: a search for `Engineering` finds "
@@ -110,13 +118,21 @@ Category = Annotated[
         examples=["Engineering/Security"],
     ),
 ]
-Tag = Annotated[str, Field(max_length=200), AfterValidator(_one_line)]
+Tag = Annotated[
+    str,
+    Field(max_length=200, json_schema_extra={"pattern": NO_CONTROL_PATTERN}),
+    AfterValidator(_one_line),
+]
+TagsAsText = Annotated[str, Field(max_length=200, pattern=NO_CONTROL_PATTERN)]
 Tags = Annotated[
     list[Tag],
-    BeforeValidator(_split_tags, json_schema_input_type=list[Tag] | str),
+    Field(max_length=MOST_TAGS),  # as they are sent, before they are tidied
+    BeforeValidator(
+        _split_tags,
+        json_schema_input_type=Annotated[list[Tag], Field(max_length=MOST_TAGS)] | TagsAsText,
+    ),
     AfterValidator(tidy_tags),
     Field(
-        max_length=MOST_TAGS,
         description="A list, or one string with commas; answered as a list.",
         examples=[["docker", "production"]],
     ),

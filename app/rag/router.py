@@ -104,11 +104,12 @@ async def search(body: schemas.SearchBody, rag: RAGDep) -> schemas.SearchAnswer:
 async def search_simple(
     rag: RAGDep,
     q: Annotated[schemas.Query, Query(description="The question.")],
+    tags: Annotated[
+        list[FilterText],
+        Query(default_factory=list, max_length=100, description="Repeated, or with commas."),
+    ],
     n: Annotated[int, Query(ge=1, le=100, description="How many results.")] = 5,
     category: FilterText | None = None,
-    tags: Annotated[
-        list[FilterText] | None, Query(max_length=100, description="Repeated, or with commas.")
-    ] = None,
     tags_match: Literal["any", "all"] = "any",
     knowledge_ids: Annotated[list[schemas.KnowledgeId] | None, Query(max_length=1000)] = None,
     collection: FilterText | None = None,
@@ -119,7 +120,7 @@ async def search_simple(
         query=q,
         n_results=n,
         category=normalise_category(category),
-        tags=tuple(tidy_tags(tags or ())),
+        tags=tuple(tidy_tags(tags)),
         tags_match=tags_match,
         knowledge_ids=None if knowledge_ids is None else tuple(knowledge_ids),
         collection=collection,

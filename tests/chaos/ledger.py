@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 WORDS = (
-    "anchor basin cable delta ember fjord gravel harbor island jetty kelp lagoon marsh nautical "
-    "ocean pebble quay reef sand tide umber vessel wharf yacht zephyr beacon current drift estuary"
-).split()
+    *("anchor", "basin", "cable", "delta", "ember", "fjord", "gravel", "harbor", "island", "jetty"),
+    *("kelp", "lagoon", "marsh", "nautical", "ocean", "pebble", "quay", "reef", "sand", "tide"),
+    *("umber", "vessel", "wharf", "yacht", "zephyr", "beacon", "current", "drift", "estuary"),
+)
 
 
 @dataclass
@@ -56,7 +57,7 @@ class Tree:
 
 @dataclass
 class Ledger:
-    """What the service has answered. What was asked and not answered may or may not have happened."""
+    """What the service has answered; what was asked and not answered may have happened or not."""
 
     titles: dict[int, str] = field(default_factory=dict)
     """Items that were answered to be there, with their title."""

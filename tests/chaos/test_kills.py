@@ -1,5 +1,6 @@
 """`kill -9` of the real server at random and at chosen moments: nothing acknowledged is lost."""
 
+import logging
 import os
 import random
 import threading
@@ -17,6 +18,8 @@ import pytest
 from tests.chaos.ledger import Ledger, Tree
 from tests.e2e.conftest import StartServer
 from tests.e2e.server_process import ServerProcess, run_command, wait_until
+
+logger = logging.getLogger(__name__)
 
 pytestmark = pytest.mark.slow
 
@@ -185,7 +188,7 @@ def covers(text: str, chunks: list[dict[str, Any]]) -> bool:
 
 @pytest.fixture
 def chaos(own_server: StartServer, own_sources: Path) -> Iterator[Chaos]:
-    chance = random.Random(SEED)
+    chance = random.Random(SEED)  # noqa: S311, no secret
     made = Chaos(own_server(), Tree(own_sources, chance), chance)
     for number in range(FOLDERS):
         made.tree.add_folder(f"folder-{number}", FILES_PER_FOLDER)
@@ -206,7 +209,7 @@ def test_what_was_acknowledged_survives_every_kill(chaos: Chaos) -> None:
     assert set(chaos.ledger.titles) == chaos.folder_items
     for number in range(KILLS):
         moment = MOMENTS[number % len(MOMENTS)]
-        print(f"kill {number + 1} of {KILLS} (seed {SEED}): {moment}")
+        logger.info("Kill %d of %d (CHAOS_SEED=%d): %s", number + 1, KILLS, SEED, moment)
         if moment != "mending":
             chaos.tree.change_some()
             chaos.submit_index_all()
@@ -253,7 +256,7 @@ def finish_and_verify(chaos: Chaos) -> None:
     assert stats["vector_index_records"] == stats["total_chunks"] == last["chunks_indexed"]
     assert server.stop() == 0
     verified = run_command(server.environment, "verify", "--json")
-    print(verified.stdout, dict(chaos.notes))
+    logger.info("%s; %s", dict(chaos.notes), verified.stdout)
     assert verified.returncode == 0, verified.stdout + verified.stderr
     wait_until(
         lambda: not any(child.is_running() for child in chaos.children),

@@ -30,9 +30,7 @@ def watched_python_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def first_start(
-    tmp_path_factory: pytest.TempPathFactory, watched_python_path: Path
-) -> Iterator[FirstStart]:
+def first_start(tmp_path_factory: pytest.TempPathFactory, watched_python_path: Path) -> FirstStart:
     folder = tmp_path_factory.mktemp("first-start")
     server = ServerProcess(folder / "data", folder, PYTHONPATH=watched_python_path)
     try:
@@ -40,7 +38,7 @@ def first_start(
         code = server.stop()
     finally:
         server.close()
-    yield FirstStart(server.data_dir / "models", server.log, code)
+    return FirstStart(server.data_dir / "models", server.log, code)
 
 
 @pytest.fixture(scope="session")

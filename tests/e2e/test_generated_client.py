@@ -25,9 +25,7 @@ A berth costs twelve crowns a night, to be paid at the office before noon.
 
 
 @pytest.fixture
-def generated(
-    server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Any:
+def generated(server: ServerProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Imports a module of the client that was generated from the running service."""
     (tmp_path / "openapi.json").write_bytes(server.http.get("/openapi.json").content)
     (tmp_path / "generator.yaml").write_text("post_hooks: []\n")
@@ -54,50 +52,51 @@ def test_the_main_job_runs_through_a_generated_client(
     path.write_text(GUIDE)
     models = generated(".models")
     knowledge = ".api.knowledge."
-    client = generated("").Client(
+    with generated("").Client(
         base_url=server.url, raise_on_unexpected_status=True, timeout=WAIT_SECONDS
-    )
+    ) as client:
+        item = generated(knowledge + "create_knowledge").sync(
+            client=client,
+            body=models.ItemCreate(
+                title="Harbour guide",
+                uri=str(path),
+                document_type=models.ItemCreateDocumentType.MARKDOWN,
+                category="Generated/Harbour",
+                tags=["boats"],
+            ),
+        )
+        assert isinstance(item, models.Item)
+        assert item.status == "pending"
 
-    item = generated(knowledge + "create_knowledge").sync(
-        client=client,
-        body=models.ItemCreate(
-            title="Harbour guide",
-            uri=str(path),
-            document_type="markdown",
-            category="Generated/Harbour",
-            tags=["boats"],
-        ),
-    )
-    assert isinstance(item, models.Item)
-    assert item.status == "pending"
+        indexed = generated(".api.rag.index_knowledge").sync(item.id, client=client)
+        assert isinstance(indexed, models.IndexingResult)
+        assert indexed.success
+        assert indexed.chunks_indexed >= 1
 
-    indexed = generated(".api.rag.index_knowledge").sync(item.id, client=client)
-    assert isinstance(indexed, models.IndexingResult)
-    assert indexed.success
-    assert indexed.chunks_indexed >= 1
+        answer = generated(".api.rag.search").sync(
+            client=client,
+            body=models.SearchBody(
+                query="What does a berth cost?", category="Generated", n_results=3
+            ),
+        )
+        assert isinstance(answer, models.SearchAnswer)
+        best = answer.results[0]
+        assert best.knowledge_id == item.id
+        assert "twelve crowns" in best.content
+        assert best.citation.startswith("harbour.md#L")
+        lines = GUIDE.splitlines()[best.start_line - 1 : best.end_line]
+        assert any("twelve crowns" in line for line in lines)
 
-    answer = generated(".api.rag.search").sync(
-        client=client,
-        body=models.SearchBody(query="What does a berth cost?", category="Generated", n_results=3),
-    )
-    assert isinstance(answer, models.SearchAnswer)
-    best = answer.results[0]
-    assert best.knowledge_id == item.id
-    assert "twelve crowns" in best.content
-    assert best.citation.startswith("harbour.md#L")
-    lines = GUIDE.splitlines()[best.start_line - 1 : best.end_line]
-    assert any("twelve crowns" in line for line in lines)
+        job = generated(".api.rag.index_knowledge").sync(item.id, client=client, wait=False)
+        assert isinstance(job, models.Job)
+        assert isinstance(generated(".api.jobs.get_job").sync(job.id, client=client), models.Job)
 
-    job = generated(".api.rag.index_knowledge").sync(item.id, client=client, wait=False)
-    assert isinstance(job, models.Job)
-    assert isinstance(generated(".api.jobs.get_job").sync(job.id, client=client), models.Job)
-
-    deleted = generated(knowledge + "delete_knowledge").sync_detailed(item.id, client=client)
-    assert deleted.status_code == 204
-    missing = generated(knowledge + "get_knowledge").sync(item.id, client=client)
-    assert isinstance(missing, models.Problem)
-    assert missing.status == 404
-    assert str(item.id) in missing.detail
-    refused = generated(knowledge + "list_knowledge").sync(client=client, limit=10_000)
-    assert isinstance(refused, models.Problem)
-    assert refused.errors[0].pointer == "#/limit"
+        deleted = generated(knowledge + "delete_knowledge").sync_detailed(item.id, client=client)
+        assert deleted.status_code == 204
+        missing = generated(knowledge + "get_knowledge").sync(item.id, client=client)
+        assert isinstance(missing, models.Problem)
+        assert missing.status == 404
+        assert str(item.id) in missing.detail
+        refused = generated(knowledge + "list_knowledge").sync(client=client, limit=10_000)
+        assert isinstance(refused, models.Problem)
+        assert refused.errors[0].pointer == "#/limit"

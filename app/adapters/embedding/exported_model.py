@@ -13,7 +13,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from app.adapters.embedding.model_files import ModelFiles, sha256_of_file
+from app.adapters.embedding.model_files import (
+    ModelFiles,
+    require_reference_libraries,
+    sha256_of_file,
+)
 from app.errors import StartupError
 
 FORMAT_VERSION = 1
@@ -77,6 +81,7 @@ def ensure_exported(model: ModelFiles, models_dir: Path) -> ExportedModel:
     found = load_export(target)
     if found is not None:
         return found
+    require_reference_libraries()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(target.parent)

@@ -81,6 +81,20 @@ def find_model(model_name: str, *, allow_download: bool = False) -> ModelFiles:
     return _describe(name, _hub_folder(name, allow_download=allow_download))
 
 
+def require_reference_libraries() -> None:
+    """Raise StartupError where torch and sentence-transformers were left out of the installation.
+
+    A container image may do without: it holds the default model, converted when it was built.
+    """
+    for module in ("torch", "sentence_transformers"):
+        if importlib.util.find_spec(module) is None:
+            raise StartupError(
+                f"This installation has no {module}, so it can run only models that are converted "
+                "already. Set EMBEDDING_PROVIDER and EMBEDDING_MODEL back to what it was built "
+                "with, or install Groundwork with all its dependencies."
+            )
+
+
 def sha256_of_file(path: Path) -> str:
     """SHA-256 of a file's bytes, in hex."""
     digest = hashlib.sha256()

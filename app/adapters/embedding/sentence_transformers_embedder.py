@@ -8,7 +8,11 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from app.adapters.embedding.long_queries import mean_direction
-from app.adapters.embedding.model_files import ModelFiles, find_model
+from app.adapters.embedding.model_files import (
+    ModelFiles,
+    find_model,
+    require_reference_libraries,
+)
 from app.adapters.embedding.token_meter import TokenizerMeter, load_tokenizer, well_formed
 from app.errors import EmbeddingError, StartupError
 from app.protocols import Vector, Vectors
@@ -45,6 +49,7 @@ class SentenceTransformersEmbedder:
 
         Imports torch. Raises StartupError.
         """
+        require_reference_libraries()
         model = find_model(model_name, allow_download=allow_download)
         # Slow, and only wanted by those who choose this embedder.
         import torch  # noqa: PLC0415

@@ -30,7 +30,7 @@ READ_PAGE = 500
 FILTER_PAGE = 10_000
 """Item ids of one filtered query, for the same reason."""
 
-SYNC_THRESHOLD = 2000
+SYNC_THRESHOLD = 400
 """Changes that wait in Chroma's log before it rewrites the HNSW files. Every rewrite holds the GIL
 (about 0.1 s at 20,000 vectors, more than 0.5 s at 100,000) and is the moment at which a kill does
 damage; every waiting change costs 0.3 ms or more at the next open."""

@@ -1,0 +1,42 @@
+"""What OpenAPI cannot say of our requests: left out of the generated ones, tested elsewhere."""
+
+from urllib.parse import urlencode
+
+import schemathesis
+
+LONGEST_QUERY = 60_000
+"""Longer addresses are refused below the application, which never sees them."""
+
+REPEATABLE = {"tag", "tags", "knowledge_ids"}
+"""Query parameters that are lists."""
+
+
+@schemathesis.hook
+def filter_case(_context: schemathesis.HookContext, case: schemathesis.Case) -> bool:
+    """Leave out what the description allows or forbids and the service takes otherwise."""
+    query = dict(case.query or {})
+    return (
+        not any(repeats(name, value) for name, value in query.items())
+        and len(urlencode(query, doseq=True)) < LONGEST_QUERY
+        and not made_up_cursor(query, case.path)
+        and suits_its_type(case.body)
+    )
+
+
+def repeats(name: str, value: object) -> bool:
+    """Whether a single-valued parameter is given several times: the last one counts."""
+    return name not in REPEATABLE and isinstance(value, list | tuple | dict)
+
+
+def made_up_cursor(query: dict[str, object], path: str) -> bool:
+    """Whether a cursor is given that no answer can have held."""
+    return "cursor" in query and path.endswith("/knowledge")
+
+
+def suits_its_type(body: object) -> bool:
+    """Whether an address suits its document type, a rule across two fields."""
+    if not isinstance(body, dict):
+        return True
+    uri = body.get("uri")
+    remote = str(uri).lower().startswith(("http://", "https://"))
+    return body.get("document_type") != ("folder" if remote else "website")
