@@ -46,12 +46,15 @@ class Container:
         data_directory: DataDirectory,
         embedder: Embedder,
         metrics: Metrics,
+        *,
+        was_clean: bool,
     ) -> None:
+        """`was_clean`: the last process closed this data directory in order."""
         self.settings = settings
         self.metrics = metrics
         self.index_threads = settings.index_threads
         self._data_directory = data_directory
-        self._was_clean = data_directory.mark_open()
+        self._was_clean = was_clean
         self.embedder = embedder
         self.closes_embedder = True
         self.database = Database(settings.resolved_database_url)
@@ -117,8 +120,13 @@ class Container:
         data_directory = DataDirectory(settings.data_dir)
         data_directory.acquire()
         try:
+            was_clean = data_directory.mark_open()  # before a model is put there
             container = cls(
-                settings, data_directory, embedder or open_embedder(settings), metrics or Metrics()
+                settings,
+                data_directory,
+                embedder or open_embedder(settings),
+                metrics or Metrics(),
+                was_clean=was_clean,
             )
             container.closes_embedder = embedder is None
             container.start(any_model=any_model, run_jobs=run_jobs)
@@ -135,7 +143,7 @@ class Container:
         if not any_model:
             self.maintenance.require_same_model()
         if self.maintenance.is_empty():
-            self._mend_index()
+            self._rebuild_index()
         elif self._was_clean or self.settings.vector_index == "exact":
             self.vector_index.open()  # else the exact scan answers until the index is mended
         self.publisher.start()
@@ -214,15 +222,17 @@ class Container:
 
     def _mend_index(self) -> None:
         """Make the vector index sound, while the exact scan answers."""
+        if not self._was_clean:
+            self.vector_index.open(trusted=False)
+        if not self.vector_index.status.ready:
+            self._rebuild_index()
+        logger.info("The vector index is %s", self.vector_index.status)
+
+    def _rebuild_index(self) -> None:
         try:
-            if not self._was_clean:
-                self.vector_index.open(trusted=False)
-            if not self.vector_index.status.ready:
-                self.vector_index.rebuild()
+            self.vector_index.rebuild()
         except AppError as error:
-            logger.error("The vector index was not mended: %s", error.detail)  # noqa: TRY400
-        else:
-            logger.info("The vector index is sound: %d records", self.vector_index.count())
+            logger.error("The vector index was not rebuilt: %s", error.detail)  # noqa: TRY400
 
     def _degraded_parts(self) -> tuple[str, ...]:
         reason = self.vector_index.status.degraded_reason
