@@ -6,11 +6,12 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 
 from app.jobs import schemas
 from app.jobs.service import JobService
+from app.web.pagination import LARGEST_ID
 from app.web.problems import problem_responses
 
 router = APIRouter(prefix="/jobs", tags=["jobs"])
 
-JobId = Annotated[int, Path(ge=1, le=2**63 - 1, description="Id of the job.")]
+JobId = Annotated[int, Path(ge=1, le=LARGEST_ID, description="Id of the job.")]
 
 
 def get_job_service(request: Request) -> JobService:
@@ -29,7 +30,7 @@ def list_jobs(
     state: schemas.JobState | None = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[
-        int | None, Query(ge=1, le=2**63 - 1, description="`next_cursor` of the page before.")
+        int | None, Query(ge=1, le=LARGEST_ID, description="`next_cursor` of the page before.")
     ] = None,
 ) -> schemas.JobPage:
     """List jobs, newest first."""

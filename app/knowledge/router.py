@@ -7,11 +7,12 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from app.knowledge import schemas
 from app.knowledge.items import ItemFilter, normalise_category
 from app.knowledge.service import KnowledgeService
+from app.web.pagination import LARGEST_ID
 from app.web.problems import located, problem_responses
 
 router = APIRouter(prefix="/knowledge", tags=["knowledge"])
 
-ItemId = Annotated[int, Path(ge=1, le=2**63 - 1, description="Id of the knowledge item.")]
+ItemId = Annotated[int, Path(ge=1, le=LARGEST_ID, description="Id of the knowledge item.")]
 
 
 def get_knowledge_service(request: Request) -> KnowledgeService:

@@ -8,9 +8,7 @@ from app.database import Database
 from app.errors import ConflictError, InvalidRequestError, NotFoundError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter, ItemPage, KnowledgeItem, type_complaint
-
-LARGEST_GIVEN_ID = 2**53 - 1
-"""The largest whole number that every JSON reader reads exactly."""
+from app.web.pagination import LARGEST_ID
 
 SOURCE_FIELDS = frozenset({"uri", "document_type"})
 """Fields that say where an item's text comes from."""
@@ -63,9 +61,9 @@ class KnowledgeService:
 
         Raises InvalidRequestError for a number after which no item could be given another.
         """
-        if not 0 < item_id <= LARGEST_GIVEN_ID:
+        if not 0 < item_id <= LARGEST_ID:
             raise InvalidRequestError(
-                f"An item's id is a number from 1 to {LARGEST_GIVEN_ID}.", pointer="#/knowledge_id"
+                f"An item's id is a number from 1 to {LARGEST_ID}.", pointer="#/knowledge_id"
             )
         with self._database.write() as session:
             if queries.get_item(session, item_id) is None:

@@ -7,8 +7,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from app.knowledge.schemas import Category, FilterText, Tags
 from app.search.requests import SearchRequest
+from app.web.pagination import LARGEST_ID
 
-KnowledgeId = Annotated[int, Field(ge=1, le=2**63 - 1)]
+KnowledgeId = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 MOST_KNOWLEDGE_IDS = 10_000
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from app.errors import InvalidRequestError
 
-ROW_ID_LIMIT = 2**63
+LARGEST_ID = 2**53 - 1
+"""Of a row: the largest whole number that JSON's readers, JavaScript above all, keep exact."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Cursor:
         if isinstance(self.value, str):
             fits = "\x00" not in self.value
         else:
-            fits = type(self.value) is int and abs(self.value) < ROW_ID_LIMIT
-        return fits and type(self.row_id) is int and abs(self.row_id) < ROW_ID_LIMIT
+            fits = type(self.value) is int and abs(self.value) <= LARGEST_ID
+        return fits and type(self.row_id) is int and abs(self.row_id) <= LARGEST_ID
 
     @staticmethod
     def refusal() -> InvalidRequestError:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from app.errors import InvalidRequestError
 from app.web.pagination import Cursor
 
-NUMBERS = st.integers(-(2**63) + 1, 2**63 - 1)
+NUMBERS = st.integers(-(2**53) + 1, 2**53 - 1)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=500)
 
 
