@@ -121,12 +121,14 @@ class Container:
         data_directory.acquire()
         try:
             was_clean = data_directory.mark_open()  # before a model is put there
+            try:
+                model = embedder or open_embedder(settings)
+            except AppError:
+                if was_clean:
+                    data_directory.mark_clean()  # nothing has been touched yet
+                raise
             container = cls(
-                settings,
-                data_directory,
-                embedder or open_embedder(settings),
-                metrics or Metrics(),
-                was_clean=was_clean,
+                settings, data_directory, model, metrics or Metrics(), was_clean=was_clean
             )
             container.closes_embedder = embedder is None
             container.start(any_model=any_model, run_jobs=run_jobs)
@@ -160,21 +162,29 @@ class Container:
         if self._closed:
             return
         self._closed = True
-        self._worker.stop()
+        self.stop_work()
         self.indexer.close()
         self._worker.close()
         self.publisher.close()
+        index_is_sound = self.vector_index.status.ready
         self.vector_index.close()
         self.settle()
         if self.closes_embedder:
             self.embedder.close()
         self.database.close()
         try:
-            self._data_directory.mark_clean()
+            if index_is_sound:  # else the next start must not trust it either
+                self._data_directory.mark_clean()
         except StartupError as error:
             logger.warning("The next start checks the vector index first: %s", error.detail)
         finally:
             self._data_directory.release()
+
+    def stop_work(self) -> None:
+        """Ask all indexing to end soon, without waiting; its requests then end with 503."""
+        self._worker.stop()
+        self.publisher.stop()
+        self.indexer.stop()
 
     def settle(self) -> None:
         """Wait until the vector index is mended, if it is being mended."""
@@ -196,6 +206,11 @@ class Container:
             detail=index.degraded_reason or f"{index.name}: {index.count} records",
         )
         model = PartHealth(status="ready", detail=self.embedder.model_name)
+        if self.settings.embedding_provider != "openai":  # there, every question costs money
+            try:
+                self.embedder.embed_query("ready")
+            except AppError as error:
+                model = PartHealth(status="failed", detail=error.detail)
         return {"database": database, "vector_index": vector_index, "embedding_model": model}
 
     def refresh_gauges(self) -> None:

@@ -71,8 +71,7 @@ class ContainerBackend:
         Runs in the calling thread, which is the one that Ctrl-C interrupts: behind
         `rag.index_item` a worker thread would go on to the end.
         """
-        item = self._container.knowledge.get(knowledge_id)
-        result = self._container.indexer.index(item, force=force, progress=progress)
+        result = self._container.indexer.index(knowledge_id, force=force, progress=progress)
         return IndexingResult.model_validate(result)
 
     def search(self, body: SearchBody) -> SearchAnswer:

@@ -46,6 +46,7 @@ class _Server(uvicorn.Server):
         still index: closing is what makes them stop.
         """
         say("Stopping …")
+        self._container.stop_work()
         await super().shutdown(sockets)
         await anyio.to_thread.run_sync(self._container.close)
 

@@ -73,13 +73,18 @@ class ItemClaims:
                 )
             )
 
-    def close(self) -> None:
-        """Stop all work, let none begin, and wait until the last has ended."""
+    def stop_all(self) -> None:
+        """Ask all work to stop, and let none begin any more."""
         with self._lock:
             self._closed = True
             for claim in self._claims.values():
                 if claim.signal is not None:
                     claim.signal.stop(_service_stopping())
+
+    def close(self) -> None:
+        """Stop all work, let none begin, and wait until the last has ended."""
+        self.stop_all()
+        with self._lock:
             self._lock.wait_for(lambda: not self._claims)
 
 

@@ -25,6 +25,7 @@ from app.indexing.preparing import DocumentPreparer, Survey
 from app.indexing.publisher import Publisher
 from app.indexing.results import Changes, IndexingResult
 from app.knowledge.items import KnowledgeItem
+from app.knowledge.queries import get_item
 from app.protocols import (
     Embedder,
     Progress,
@@ -42,7 +43,8 @@ GROUP_CHUNKS = 192
 few enough (2 s of work) that progress shows and a stop is heeded soon."""
 
 PREFETCHED_DOCUMENTS = 32
-"""Documents that are loaded and split ahead of the embedding."""
+PREFETCHED_CHARACTERS = 4_000_000
+"""What is loaded and split ahead of the embedding, at most (but always one document)."""
 
 PUBLISHING_AHEAD = 2
 """Groups that may wait for the writer while the next is embedded."""
@@ -93,7 +95,7 @@ class Indexer:
 
     def index(
         self,
-        item: KnowledgeItem,
+        item_id: int,
         *,
         force: bool = False,
         progress: ProgressListener | None = None,
@@ -104,8 +106,9 @@ class Indexer:
         searchable stays so. Raises NotFoundError, WorkStoppedError, StorageError.
         """
         started = time.perf_counter()
-        with self._claims.claim(item.id) as signal:
-            run = _Run(item, signal, progress)
+        with self._claims.claim(item_id) as signal:
+            # Read only now: while it waited for its turn, the item may have changed.
+            run = _Run(self._item(item_id), signal, progress)
             try:
                 result = self._index(run, force=force)
             except WorkStoppedError:
@@ -129,6 +132,10 @@ class Indexer:
         self._publisher.settle_soon()
         return had_chunks
 
+    def stop(self) -> None:
+        """Ask all runs to stop, without waiting."""
+        self._claims.stop_all()
+
     def close(self) -> None:
         """Stop all runs between two steps, and wait for them; what they stored stays."""
         self._claims.close()
@@ -148,11 +155,11 @@ class Indexer:
         self._require_same_model(run.item.collection)
         source = self._sources.open(run.item.uri, run.item.document_type)
         listing = source.scan()
-        if not listing.entries:
-            raise SourceUnreadableError(_nothing_to_index(listing))
-        run.found = len(listing.entries)
         with self._database.read() as session:
             known = queries.known_documents(session, run.item.id)
+        if not listing.entries and not known:
+            raise SourceUnreadableError(_nothing_to_index(listing))
+        run.found = len(listing.entries)
         preparer = DocumentPreparer(
             item_id=run.item.id,
             source=source,
@@ -163,7 +170,12 @@ class Indexer:
             signal=run.signal,
         )
         run.survey = preparer.survey
-        with prefetched(preparer, PREFETCHED_DOCUMENTS) as documents:
+        with prefetched(
+            preparer,
+            PREFETCHED_DOCUMENTS,
+            weigh=lambda document: len(document.loaded.content),
+            most_weight=PREFETCHED_CHARACTERS,
+        ) as documents:
             self._embed_and_publish(run, documents)
         if run.survey.errors and run.item.document_type != "folder":
             raise run.survey.errors[0]
@@ -219,7 +231,9 @@ class Indexer:
             queries.restamp_documents(session, run.survey.restamped)
             if not queries.has_documents(session, run.item.id):
                 raise SourceUnreadableError("No content to index")
-            content_hash, documents, chunks = queries.finish_item(session, run.item.id)
+            content_hash, documents, chunks = queries.finish_item(
+                session, run.item.id, (run.item.uri, run.item.document_type)
+            )
         return IndexingResult(
             success=True,
             knowledge_id=run.item.id,
@@ -245,6 +259,13 @@ class Indexer:
             skipped=tuple(run.survey.skipped),
             warnings=tuple(run.survey.warnings),
         )
+
+    def _item(self, item_id: int) -> KnowledgeItem:
+        with self._database.read() as session:
+            item = get_item(session, item_id)
+        if item is None:
+            raise NotFoundError(f"There is no knowledge item {item_id}.")
+        return item
 
     def _require_same_model(self, collection: str) -> None:
         """Record the model of a new collection; refuse to mix models in an old one."""

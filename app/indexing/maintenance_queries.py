@@ -66,5 +66,6 @@ def chunk_spans(session: Session, document_id: int) -> list[tuple[str, int, int,
 def active_items_without_chunks(session: Session) -> list[int]:
     """Items that say they are searchable, although nothing of them is."""
     has_chunks = select(ChunkRow.id).where(ChunkRow.item_id == ItemRow.id).exists()
-    wanted = (ItemRow.status == "active", ItemRow.indexed_at.is_not(None), ~has_chunks)
+    said_so = (ItemRow.status == "active", ItemRow.indexed_at.is_not(None))
+    wanted = (*said_so, ItemRow.error.is_(None), ~has_chunks)
     return list(session.scalars(select(ItemRow.id).where(*wanted)))

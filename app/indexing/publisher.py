@@ -28,6 +28,9 @@ from app.protocols import VectorIndex, VectorRecord
 
 logger = logging.getLogger(__name__)
 
+UPSERTED_AT_ONCE = 200
+"""Records that go into the vector index between two looks at whether the service is stopping."""
+
 RETRY_SECONDS = 5.0
 """Pause before the outbox is tried again after a failure of the storage."""
 
@@ -61,9 +64,13 @@ class Publisher:
         self.settle_outbox()
         self._thread.start()
 
-    def close(self) -> None:
-        """Finish what was handed in, then stop."""
+    def stop(self) -> None:
+        """Take no more documents, and leave the one being published to the next start."""
         self._closed = True
+
+    def close(self) -> None:
+        """End what was handed in, then stop."""
+        self.stop()
         self._tasks.put(None)
         if self._thread.ident is not None:
             self._thread.join()
@@ -89,8 +96,7 @@ class Publisher:
     # The writer thread ---------------------------------------------------------------------
 
     def _submit(self, work: Callable[[], Result]) -> "Future[Result]":
-        if self._closed:
-            raise UnavailableError("The service is stopping; try again when it has restarted.")
+        self._require_open()
         future: Future[Result] = Future()
 
         def run() -> None:
@@ -104,9 +110,16 @@ class Publisher:
         self._tasks.put(run)
         return future
 
+    def _require_open(self) -> None:
+        if self._closed:
+            raise UnavailableError("The service is stopping; try again when it has restarted.")
+
     def _run(self) -> None:
         while (task := self._tasks.get()) is not None:
-            task()
+            try:
+                task()
+            except Exception:
+                logger.exception("The publisher goes on after an unexpected error")
 
     def _settle_when_idle(self) -> None:
         self._settling.clear()
@@ -127,7 +140,10 @@ class Publisher:
             fresh = [chunk_id for chunk_id in chunks if chunk_id not in present]
             change_id = queries.add_index_change(session, fresh)
         try:
-            self._index.upsert(self._fresh_records(item_id, documents, set(fresh)))
+            records = self._fresh_records(item_id, documents, set(fresh))
+            for some in queries.slices(records, UPSERTED_AT_ONCE):
+                self._require_open()
+                self._index.upsert(some)
             self._version += 1
             changes, touched = self._swap(item_id, documents, change_id)
         except BaseException:

@@ -166,14 +166,20 @@ def has_documents(session: Session, item_id: int) -> bool:
     return session.scalar(statement) is not None
 
 
-def finish_item(session: Session, item_id: int) -> tuple[str, int, int]:
-    """Note a success; returns content hash, documents and chunks as they stand now."""
+def finish_item(
+    session: Session, item_id: int, indexed_source: tuple[str, str]
+) -> tuple[str, int, int]:
+    """Note a success; returns content hash, documents and chunks as they stand now.
+
+    An item that was pointed at another source (uri, document type) meanwhile stays `pending`.
+    """
     rows = select(DocumentRow.key, DocumentRow.content_hash).where(DocumentRow.item_id == item_id)
     hashes = [(key, digest) for key, digest in session.execute(rows.order_by(DocumentRow.key))]
     content_hash = _content_hash(hashes)
     chunks = session.scalar(select(func.count()).where(ChunkRow.item_id == item_id)) or 0
     item = session.get_one(ItemRow, item_id)
-    if item.status in ("pending", "error"):
+    same_source = (item.uri, item.document_type) == indexed_source
+    if same_source and item.status in ("pending", "error"):
         item.status = "active"
     item.content_hash, item.error = content_hash, None
     item.indexed_at = item.last_fetched_at = now()
@@ -192,6 +198,8 @@ def fail_item(session: Session, item_id: int, error: str) -> None:
     item = session.get(ItemRow, item_id)
     if item is not None:
         item.error = error
+        if not has_documents(session, item_id):
+            item.content_hash = None
         if item.status == "pending":
             item.status = "error"
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Protocol
 
-from app.errors import ItemStoppedError, NotFoundError
+from app.errors import ItemStoppedError, NotFoundError, StorageError, VectorIndexError
 from app.indexing.results import BulkIndexingResult, IndexingResult
 from app.protocols import Progress, ProgressListener
 
@@ -50,6 +50,9 @@ def index_items(
     for item_id in item_ids:
         try:
             results.append(index_one(item_id, progress=total))
+        except (StorageError, VectorIndexError) as error:
+            failure = IndexingResult(success=False, knowledge_id=item_id, error=error.detail)
+            results.append(failure)
         except (NotFoundError, ItemStoppedError):
             continue  # deleted, or taken out of the index, since the list was made
         if total:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, Self, TypeVar
 import anyio
 import anyio.to_thread
 
-from app.errors import SourceError
+from app.errors import InvalidRequestError, SourceError
 from app.indexing.indexer import Indexer
 from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyReport
 from app.indexing.results import BulkIndexingResult, IndexingResult
@@ -27,6 +27,8 @@ from app.search.searcher import Searcher
 
 SEARCH_THREADS = 16
 """Searches that run side by side; further ones wait their turn."""
+
+MOST_RESULTS = 100
 
 INDEX_JOB = "index"
 INDEX_ALL_JOB = "index_all"
@@ -159,19 +161,25 @@ class RAGService:
         query: str,
         n_results: int = 5,
         category: str | None = None,
-        tags: Sequence[str] | None = None,
+        tags: Sequence[str] | str | None = None,
         knowledge_ids: Sequence[int] | None = None,
         *,
         tags_match: str = "any",
         collection: str | None = None,
         min_score: float | None = None,
     ) -> list[SearchResult]:
-        """The chunks that answer the query best, best first."""
+        """The chunks that answer the query best, best first; raises InvalidRequestError."""
+        if not query.strip():
+            raise InvalidRequestError("A search needs a query.", "#/query", "body")
+        if not 1 <= n_results <= MOST_RESULTS:
+            raise InvalidRequestError(
+                f"n_results is a number from 1 to {MOST_RESULTS}.", "#/n_results", "body"
+            )
         request = SearchRequest(
             query=query,
             n_results=n_results,
             category=normalise_category(category),
-            tags=tuple(tags or ()),
+            tags=tuple(tidy_tags([tags] if isinstance(tags, str) else tags or ())),
             tags_match=tags_match,
             knowledge_ids=None if knowledge_ids is None else tuple(knowledge_ids),
             collection=collection,
@@ -223,8 +231,7 @@ class RAGService:
     def _index(
         self, knowledge_id: int, *, force: bool, progress: ProgressListener | None = None
     ) -> IndexingResult:
-        item = self._engine.knowledge.get(knowledge_id)
-        return self._engine.indexer.index(item, force=force, progress=progress)
+        return self._engine.indexer.index(knowledge_id, force=force, progress=progress)
 
     def _index_all(
         self, status: str | None, *, force: bool, progress: ProgressListener | None = None

@@ -160,7 +160,7 @@ class PathAliases:
             path = scope["path"]
             if len(path) > 1 and path.endswith("/"):
                 path = path[:-1]
-            if path.startswith("/api/") and not path.startswith("/api/v1/"):
+            if path.startswith("/api/") and not f"{path}/".startswith("/api/v1/"):
                 path = "/api/v1/" + path.removeprefix("/api/")
             # In place: the router notes in the same scope which route it took, for the measures.
             scope["path"] = path

@@ -36,7 +36,7 @@ def index(container: Container) -> Index:
     """Indexes an item."""
 
     def run(item: KnowledgeItem, **options: bool) -> IndexingResult:
-        return container.indexer.index(container.knowledge.get(item.id), **options)
+        return container.indexer.index(item.id, **options)
 
     return run
 

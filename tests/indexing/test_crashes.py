@@ -68,7 +68,7 @@ def test_a_death_at_any_write_of_the_index_is_mended_at_the_next_start(
     document = source_root / "doc.md"
     document.write_text("\n\n".join(f"The old paragraph {n} about ships. " * 4 for n in range(9)))
     item = container.knowledge.create(ItemDraft("doc", str(source_root), "folder"))
-    container.indexer.index(item)
+    container.indexer.index(item.id)
     index = DyingIndex(embedder.dimension, calls=1000)
     index.upsert(records(container, embedder))
 

@@ -7,6 +7,7 @@ import pytest
 
 from app.container import Container
 from app.errors import EmbeddingError, NotFoundError, WorkStoppedError
+from app.knowledge.items import ItemDraft
 from app.protocols import Progress, Vectors
 from tests.fakes import FakeEmbedder
 
@@ -80,14 +81,58 @@ def test_a_failing_reindex_keeps_an_active_item_searchable(
     assert "lighthouse" in found("lighthouse")[0]
 
 
-def test_an_emptied_folder_is_a_failure_not_a_deletion(
-    container: Container, source_root, guide, add_item, index, found
+@pytest.mark.parametrize("how", ["the last file deleted", "the last file emptied"])
+def test_an_emptied_folder_is_a_failure_that_leaves_nothing_to_find(
+    container: Container, source_root, guide, add_item, index, found, how
 ):
     item = add_item(source_root)
     index(item)
-    guide.unlink()
-    assert index(item).error == "No content to index"
+    if how == "the last file deleted":
+        guide.unlink()
+    else:
+        guide.write_text("")
+    result = index(item)
+    after = container.knowledge.get(item.id)
+    assert (result.success, result.error) == (False, "No content to index")
+    assert found("lighthouse") == []
+    assert (after.chunk_count, after.content_hash, after.error) == (0, None, result.error)
+    assert container.maintenance.verify().problems == ()
+
+
+def test_a_folder_that_is_gone_loses_nothing(source_root, guide, add_item, index, found):
+    folder = source_root / "docs"
+    folder.mkdir()
+    guide.rename(folder / "guide.md")
+    item = add_item(folder)
+    index(item)
+    folder.rename(source_root / "elsewhere")
+    assert index(item).error.startswith("Folder not found")
     assert "lighthouse" in found("lighthouse")[0]
+
+
+def test_an_item_pointed_elsewhere_while_it_is_indexed_stays_pending(
+    container: Container, source_root, guide, add_item, index, found
+):
+    other = source_root / "other.md"
+    other.write_text("A windmill stands here.")
+    item = add_item(guide, "markdown")
+
+    def point_elsewhere(_progress: Progress) -> None:
+        container.knowledge.update(item.id, {"uri": str(other)})
+
+    assert container.indexer.index(item.id, progress=point_elsewhere).success
+    assert container.knowledge.get(item.id).status == "pending"
+    assert index(item).success
+    assert container.knowledge.get(item.id).status == "active"
+    assert "windmill" in found("windmill")[0]
+    assert not any("lighthouse" in text for text in found("lighthouse"))
+
+
+def test_a_name_that_is_not_utf8_is_an_error_that_says_so(container: Container, source_root):
+    (source_root / "d").mkdir()
+    draft = ItemDraft("odd", f"file://{source_root}/d%FF", "folder")
+    result = container.indexer.index(container.knowledge.create(draft).id)
+    assert "UTF-8" in result.error
 
 
 def test_a_failing_model_changes_nothing_and_the_next_run_succeeds(
@@ -149,7 +194,7 @@ def test_deleting_an_item_while_it_is_indexed_leaves_nothing_of_it(
             container.knowledge.delete(item.id)
 
     with pytest.raises((WorkStoppedError, NotFoundError)):
-        container.indexer.index(item, progress=delete_half_way)
+        container.indexer.index(item.id, progress=delete_half_way)
     assert found("lighthouse") == []
     report = container.maintenance.verify()
     assert (report.chunks, report.index_records, report.problems) == (0, 0, ())
@@ -172,7 +217,7 @@ def test_an_interrupted_run_embeds_nothing_twice(
             raise Interrupted
 
     with pytest.raises(Interrupted):
-        container.indexer.index(item, progress=interrupt)
+        container.indexer.index(item.id, progress=interrupt)
     result = index(item)
     assert result.success
     assert result.documents == 100

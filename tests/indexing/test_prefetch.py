@@ -26,6 +26,20 @@ def test_an_error_comes_where_its_value_would_have():
             next(ahead)
 
 
+def test_what_is_made_ahead_is_bounded_by_weight():
+    made = []
+
+    def heavy():
+        for number in range(50):
+            made.append(number)
+            yield number
+
+    with prefetched(heavy(), 40, weigh=lambda _value: 10, most_weight=30) as ahead:
+        for taken in ahead:
+            # Taken, waiting, and the one that is being handed over.
+            assert len(made) <= taken + 1 + 3 + 1
+
+
 def test_leaving_early_stops_the_thread():
     made = []
 

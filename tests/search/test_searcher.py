@@ -34,7 +34,7 @@ def add(container: Container, source_root: Path):
         path.write_text(text)
         draft = ItemDraft(name, str(path), "markdown", **fields)  # type: ignore[arg-type]
         item = container.knowledge.create(draft)
-        assert container.indexer.index(item).success
+        assert container.indexer.index(item.id).success
         return item.id
 
     return write_and_index
@@ -140,7 +140,7 @@ def test_a_search_sees_a_document_whole_in_its_old_or_its_new_version(
 
     write(0)
     item = container.knowledge.create(ItemDraft("doc", str(path), "markdown"))
-    expected = container.indexer.index(item).chunks_indexed
+    expected = container.indexer.index(item.id).chunks_indexed
     stop, mixed, answers = threading.Event(), [], []
 
     def search() -> None:
@@ -157,7 +157,7 @@ def test_a_search_sees_a_document_whole_in_its_old_or_its_new_version(
         thread.start()
     for version in range(1, 9):
         write(version)
-        assert container.indexer.index(item).success
+        assert container.indexer.index(item.id).success
     stop.set()
     for thread in threads:
         thread.join()

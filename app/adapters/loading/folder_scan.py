@@ -3,6 +3,7 @@
 import os
 import stat
 import time
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -57,15 +58,16 @@ class _Found:
             self.skipped_unreported += 1
 
 
-def stamp_of(status: os.stat_result, now_ns: int) -> str | None:
-    """Changes whenever a file may have: its size, and the times of its content and inode.
+def stamp_of(status: os.stat_result, uri: str, now_ns: int) -> str | None:
+    """Changes whenever a file may have: its place, its size, the times of content and inode.
 
     None for a file that changed just now: another change within the clock's grain would go unseen.
     """
     changed_ns = max(status.st_mtime_ns, status.st_ctime_ns)
     if abs(now_ns - changed_ns) < SETTLING_NS:
         return None
-    return f"{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}"
+    place = zlib.crc32(uri.encode())
+    return f"{place:08x}-{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}"
 
 
 class FolderScan:
@@ -149,7 +151,7 @@ class FolderScan:
         place = GuardedPath(folder.place.root, (*folder.place.parts, child.name), uri)
         if is_folder:
             return _Folder(place, f"{key}/", folder.git_rules, folder.own_rules)
-        found.entries.append(SourceEntry(key, uri, stamp_of(status, time.time_ns())))
+        found.entries.append(SourceEntry(key, uri, stamp_of(status, uri, time.time_ns())))
         return None
 
     def _reason_to_skip(

@@ -21,7 +21,8 @@ class FileSource:
         """Look the file up; raises SourceNotFoundError("File not found: …") and the like."""
         status = self._guard.file_status(self._file)
         path = self._file.path
-        return SourceListing((SourceEntry(path.name, str(path), stamp_of(status, time.time_ns())),))
+        stamp = stamp_of(status, str(path), time.time_ns())
+        return SourceListing((SourceEntry(path.name, str(path), stamp),))
 
     def read(self, entry: SourceEntry) -> LoadedDocument:
         """Read the file; raises SourceError."""

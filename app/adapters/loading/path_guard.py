@@ -73,6 +73,11 @@ class PathGuard:
         if written == "~":
             expanded = Path.home()
         resolved = Path(os.path.realpath(expanded))
+        if not _is_text(str(resolved)):
+            raise SourceRefusedError(
+                f"The name {printable(written)} is not valid UTF-8, so it cannot be stored or "
+                "cited; rename the file or folder."
+            )
         for root in self._roots:
             if resolved.is_relative_to(root):
                 parts = resolved.relative_to(root).parts
@@ -190,6 +195,15 @@ def _open_chain(target: GuardedPath, flags: int) -> int:
             os.close(descriptor)
         descriptor = deeper
     return descriptor
+
+
+def _is_text(name: str) -> bool:
+    """Whether a name of the file system is valid UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _require_regular(mode: int, written: str) -> None:

@@ -120,12 +120,15 @@ def test_the_stamp_changes_with_the_file_and_only_then(root):
     write(root, "a.md", "b.md")
     an_hour_on = time.time_ns() + 3_600_000_000_000
     status, other = (root / "a.md").stat(), (root / "b.md").stat()
-    before = stamp_of(status, an_hour_on)
+    before = stamp_of(status, "a.md", an_hour_on)
     write(root, "a.md", text="# Tent")
     os.utime(root / "a.md", ns=(status.st_atime_ns, status.st_mtime_ns))
     # Same size and the same mtime: the inode's own time still tells.
-    assert before != stamp_of((root / "a.md").stat(), an_hour_on)
-    assert stamp_of(other, an_hour_on) == stamp_of((root / "b.md").stat(), an_hour_on)
+    assert before != stamp_of((root / "a.md").stat(), "a.md", an_hour_on)
+    again = (root / "b.md").stat()
+    assert stamp_of(other, "b.md", an_hour_on) == stamp_of(again, "b.md", an_hour_on)
+    # A folder that is renamed leaves times as they are, but every citation would be wrong.
+    assert stamp_of(other, "b.md", an_hour_on) != stamp_of(other, "moved/b.md", an_hour_on)
 
 
 def test_a_file_that_changed_just_now_has_no_stamp_yet(source, root):
