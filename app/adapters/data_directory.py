@@ -1,7 +1,6 @@
 """The data directory: made, locked for one process, and marked when it was left in order."""
 
 import os
-import shutil
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -64,13 +63,6 @@ class DataDirectory:
     def mark_clean(self) -> None:
         """Note durably that everything was closed in order: the last act of a graceful stop."""
         self._write_durably(CLEAN_NAME, "")
-
-    def free_bytes(self) -> int:
-        """Space that is left for this process on the directory's file system."""
-        try:
-            return shutil.disk_usage(self.path).free
-        except OSError as error:
-            raise StartupError(self._unusable_message(error)) from error
 
     def _write_durably(self, name: str, text: str) -> None:
         try:

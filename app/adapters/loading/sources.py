@@ -1,7 +1,7 @@
 """Opens what an item's `uri` and `document_type` name: a file, a folder or a web page."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Self
 
 from app.adapters.loading.guarded_fetch import GuardedFetcher
@@ -42,11 +42,6 @@ class Sources:
             ),
             file_max_bytes=settings.file_max_bytes,
         )
-
-    @property
-    def document_types(self) -> Sequence[str]:
-        """The document types that can be opened."""
-        return tuple(self._openers)
 
     def open(self, uri: str, document_type: str) -> Source:
         """Open a source without reading it; raises SourceRefusedError."""
