@@ -17,6 +17,7 @@ from app.knowledge.router import router as knowledge_router
 from app.rag.router import router as rag_router
 from app.rag.service import set_rag_service
 from app.settings import Settings
+from app.web.docs_page import install_docs
 from app.web.health import router as health_router
 from app.web.metrics import Metrics
 from app.web.middleware import BodyLimit, OriginGuard, PathAliases, RequestMeasures
@@ -66,6 +67,8 @@ def create_app(settings: Settings | None = None, container: Container | None = N
         lifespan=lifespan,
         middleware=_middleware(settings, metrics),
         redirect_slashes=False,
+        docs_url=None,
+        redoc_url=None,
     )
     if container is not None:
         app.state.container = container
@@ -74,6 +77,7 @@ def create_app(settings: Settings | None = None, container: Container | None = N
         api.include_router(router)
     app.include_router(api)
     app.include_router(health_router)
+    install_docs(app)
     install_problem_handlers(app)
     _describe_problems(app)
     return app

@@ -16,7 +16,8 @@ from app.settings import Settings, env_example
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "app").rglob("*.py"))
 MAY_CATCH_EXCEPTION = {"app/jobs/worker.py": 1, "app/indexing/publisher.py": 1}
-"""The loops of the threads that must not end. The other place is the handler of problems, which is registered and catches nothing itself."""
+"""The loops of the threads that must not end. The other place is the handler of problems, which is
+registered and catches nothing itself."""
 
 MAY_HAND_OVER_BASE_EXCEPTION = {"app/indexing/prefetch.py": 1, "app/indexing/publisher.py": 1}
 """Threads that pass an error on to the thread that waits for their work."""
