@@ -1,0 +1,71 @@
+"""A service is opened and closed in order, whatever the last one left."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.adapters.vector_index.chroma import ChromaVectorIndex
+from app.container import Container
+from app.database import Database
+from app.errors import StartupError
+from app.indexing import queries
+from app.knowledge.items import ItemDraft
+from app.settings import Settings
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"vector_index": "chroma"})
+
+
+@pytest.fixture
+def indexed(open_container: Callable[[], Container], source_root: Path) -> list[str]:
+    """A stopped service with an indexed folder; the ids of its chunks."""
+    for number in range(40):
+        (source_root / f"{number}.md").write_text(f"Harbour number {number} has a lighthouse.")
+    container = open_container()
+    item = container.knowledge.create(ItemDraft("harbours", str(source_root), "folder"))
+    assert container.indexer.index(item.id).success
+    ids = sorted(container.vector_index.chunk_ids())
+    container.close()
+    return ids
+
+
+def lose_records(settings: Settings, ids: list[str]) -> None:
+    """As a kill would: the index lacks records, the outbox names them, no mark of a clean stop."""
+    index = ChromaVectorIndex.open(settings.chroma_directory, settings.chroma_collection_name, 64)
+    index.remove(ids)
+    index.close()
+    database = Database(settings.resolved_database_url)
+    with database.write() as session:
+        queries.add_index_change(session, ids)
+    database.close()
+    (settings.data_dir / "stopped-cleanly").unlink()
+
+
+def test_a_stop_while_the_index_is_mended_leaves_nothing_unmended(
+    settings: Settings, open_container: Callable[[], Container], indexed: list[str]
+):
+    lose_records(settings, indexed[:25])
+    open_container().close()
+    container = open_container()
+    container.settle()
+    assert container.vector_index.status.ready
+    assert container.maintenance.verify().problems == ()
+
+
+def test_searches_are_complete_while_the_index_is_mended(
+    settings: Settings, open_container: Callable[[], Container], indexed: list[str]
+):
+    lose_records(settings, indexed[:25])
+    assert len(open_container().vector_index.chunk_ids()) == len(indexed)
+
+
+def test_a_start_that_fails_for_want_of_a_model_takes_no_trust_away(
+    settings: Settings, indexed: list[str]
+):
+    wrong = settings.model_copy(update={"embedding_model": "no/such-model"})
+    with pytest.raises(StartupError, match="no/such-model"):
+        Container.open(wrong)
+    assert (settings.data_dir / "stopped-cleanly").exists()
