@@ -11,7 +11,11 @@ import numpy.typing as npt
 from app.adapters.vector_index.checks import checked_records, checked_vector, storable_ids
 from app.protocols import Vector, VectorHit, VectorRecord
 
-FIRST_CAPACITY_ROWS = 256
+FIRST_CAPACITY_ROWS = 65_536
+"""Room from the start. Rows that were never written take no memory (the system gives pages when
+they are touched), while growing needs the old and the new matrix at once."""
+COMPACTED_FROM_ROWS = 256
+"""From this size on, a quarter of dead rows is worth a copy."""
 SCORE_DECIMALS = 6
 """Scores are rounded to what float32 sums of a few hundred products can tell apart, so that equal
 vectors tie and their order is decided by the chunk id."""
@@ -131,7 +135,7 @@ class ExactVectorIndex:
     def _publish(self, snapshot: _Snapshot, rows: int, newly_dead: list[int]) -> None:
         dead = np.concatenate([snapshot.dead, np.array(newly_dead, dtype=np.int64)])
         published = _Snapshot(snapshot.matrix, snapshot.item_ids, snapshot.chunk_ids, rows, dead)
-        if 4 * len(dead) > rows > FIRST_CAPACITY_ROWS:
+        if 4 * len(dead) > rows > COMPACTED_FROM_ROWS:
             published = self._copied(published, extra_rows=0)
         self._snapshot = published
 
