@@ -180,6 +180,7 @@ def measure(data: Path) -> dict[str, Any]:
                 items[name] = client.call("POST", "/api/v1/knowledge", body)["id"]
             report["docs_fastapi"] = index_alone(server, items["docs_fastapi"])
             report["docs_peps"] = index_watched(server, items["docs_peps"])
+            client = server.client()  # the old connection was idle too long to be kept
             report["answers"] = [answer_check(client, question) for question in QUESTIONS]
             paths = search_paths()
             idle = [client.timed_ms("GET", paths[n % len(paths)]) for n in range(IDLE_SEARCHES)]
