@@ -250,7 +250,7 @@ class Container:
             logger.error("The vector index was not rebuilt: %s", error.detail)  # noqa: TRY400
 
     def _degraded_parts(self) -> tuple[str, ...]:
-        reason = self.vector_index.status.degraded_reason
+        reason = self.vector_index.degraded_reason
         return (f"vector index: {reason}",) if reason else ()
 
     def _wake_worker(self) -> None:

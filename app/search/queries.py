@@ -34,6 +34,19 @@ RESULT_COLUMNS: tuple[Any, ...] = (
 )
 
 
+# Built once: putting a statement together costs more than SQLite takes to answer it.
+RESULTS = (
+    select(*RESULT_COLUMNS)
+    .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+    .join(ItemRow, ItemRow.id == ChunkRow.item_id)
+)
+ARCHIVED_ITEM_WITH_CHUNKS = (
+    select(ItemRow.id)
+    .where(ItemRow.status == "archived", exists().where(ChunkRow.item_id == ItemRow.id))
+    .limit(1)
+)
+
+
 def searchable_item_ids(session: Session, wanted: ItemFilter) -> list[int]:
     """The items that the filter allows and that have chunks."""
     has_chunks = exists().where(ChunkRow.item_id == ItemRow.id)
@@ -42,22 +55,14 @@ def searchable_item_ids(session: Session, wanted: ItemFilter) -> list[int]:
 
 def archived_chunks_exist(session: Session) -> bool:
     """Whether the vector index holds chunks that must never be shown."""
-    statement = select(ItemRow.id).where(
-        ItemRow.status == "archived", exists().where(ChunkRow.item_id == ItemRow.id)
-    )
-    return session.scalar(statement.limit(1)) is not None
+    return session.scalar(ARCHIVED_ITEM_WITH_CHUNKS) is not None
 
 
 def results_by_chunk(
     session: Session, scores: dict[str, float], wanted: ItemFilter
 ) -> dict[str, SearchResult]:
     """The chunks that SQL holds and the filter allows, from one snapshot."""
-    rows = session.execute(
-        select(*RESULT_COLUMNS)
-        .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
-        .join(ItemRow, ItemRow.id == ChunkRow.item_id)
-        .where(ChunkRow.id.in_(scores), *filter_conditions(wanted))
-    ).all()
+    rows = session.execute(RESULTS.where(ChunkRow.id.in_(scores), *filter_conditions(wanted))).all()
     tags = _tags(session, {row.item_id for row in rows})
     return {row.id: _result(row, tags.get(row.item_id, ()), scores[row.id]) for row in rows}
 

@@ -9,7 +9,7 @@ from app.search import queries
 from app.search.requests import SearchAnswer, SearchRequest, SearchResult
 from app.web.metrics import Metrics
 
-SPARE_CANDIDATES = 16
+SPARE_CANDIDATES = 8
 """Candidates asked for beyond the wanted results: the index may hold chunks that SQL lost."""
 
 JOINED_AT_ONCE = 500

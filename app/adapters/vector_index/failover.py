@@ -111,6 +111,11 @@ class FailoverVectorIndex:
         return self._answer(lambda index: index.count())
 
     @property
+    def degraded_reason(self) -> str | None:
+        """Why the exact scan answers, or None; costs nothing, unlike `status`, which counts."""
+        return self._degraded_reason
+
+    @property
     def status(self) -> VectorIndexStatus:
         """Who answers now, and why it is not the primary. Never raises, never waits for a load."""
         count = self._exact.count()

@@ -22,6 +22,11 @@ class LoadedExactIndex(ExactVectorIndex):
         return self.count()
 
     @property
+    def degraded_reason(self) -> None:
+        """Nothing ever is."""
+        return
+
+    @property
     def status(self) -> VectorIndexStatus:
         """Ready as soon as it is loaded."""
         return VectorIndexStatus("exact", True, None, self.count())
