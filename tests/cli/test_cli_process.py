@@ -182,8 +182,10 @@ def test_ctrl_c_during_index_exits_130_and_leaves_the_data_consistent(
     process = start("index", folder)
     assert model["asked"].wait(WAIT_SECONDS)
     process.send_signal(signal.SIGINT)
-    model["goes_on"].set()
-    code, out, err = finish(process)
+    try:
+        code, out, err = finish(process)  # before the model answers: nothing else can end it
+    finally:
+        model["goes_on"].set()
     assert (code, out) == (130, "")
     assert "Stopped." in err
     assert "Traceback" not in err

@@ -17,8 +17,8 @@ from app.protocols import VectorRecord
 from tests.fakes import FakeEmbedder
 
 
-class Died(BaseException):
-    """The process is gone: nothing after this point happens."""
+class Died(Exception):  # noqa: N818, no error of ours
+    """The process is gone: whatever it tries from here on, it dies again."""
 
 
 class DyingIndex(ExactVectorIndex):
@@ -79,6 +79,8 @@ def test_a_death_at_any_write_of_the_index_is_mended_at_the_next_start(
     dying = Publisher(container.database, index, embedder.fingerprint)
     dying.start()
     died = isinstance(dying.publish(item.id, documents).exception(), Died)
+
+    dying.close()
 
     index.calls_left = 1000
     reborn = Publisher(container.database, index, embedder.fingerprint)
