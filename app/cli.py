@@ -15,7 +15,8 @@ from app.command.shell import EPILOG, FAILED, PROBLEMS, Commands, flush_results
 from app.command.sources import Wishes, index_source
 from app.errors import StartupError
 from app.knowledge.schemas import DocumentType, Item, ItemPage, Status
-from app.rag.schemas import RemovalResult, SearchBody
+from app.rag.schemas import RemovalResult
+from app.rag.search_schemas import SearchBody
 
 # What needs the model or Chroma is imported where it is used: `--help` must not wait for it.
 # ruff: noqa: PLC0415

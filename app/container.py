@@ -1,7 +1,6 @@
 """The composition root: the only module that names concrete adapters."""
 
 import logging
-import threading
 from pathlib import Path
 from typing import Self
 
@@ -9,29 +8,41 @@ from app.adapters.data_directory import DataDirectory
 from app.adapters.embedding.local import LocalEmbedder
 from app.adapters.embedding.openai_embedder import OpenAIEmbedder
 from app.adapters.embedding.sentence_transformers_embedder import SentenceTransformersEmbedder
+from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.healing import HealingLexicalIndex
+from app.adapters.lexical_index.keeper import LexicalIndexKeeper
+from app.adapters.lexical_index.tantivy_store import TantivyStore
 from app.adapters.loading.sources import Sources
 from app.adapters.splitting.recursive import RecursiveTextSplitter
 from app.adapters.vector_index.chroma_files import IndexIdentity
 from app.adapters.vector_index.chroma_store import ChromaStore
-from app.adapters.vector_index.exact import ExactVectorIndex
 from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.database import Database
 from app.errors import AppError, StartupError
+from app.indexing.embedded_text import splitting_limit
+from app.indexing.index_sources import lexical_source, vector_row_source, vector_source
 from app.indexing.indexer import Indexer
-from app.indexing.maintenance import IndexMaintenance, read_records
+from app.indexing.maintenance import IndexMaintenance
 from app.indexing.publisher import Publisher
 from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
+from app.knowledge.content import ContentService
 from app.knowledge.service import KnowledgeService
 from app.protocols import Embedder
 from app.rag.service import RAGService
+from app.search.context import ContextAssembler
+from app.search.retrieval import Retriever
 from app.search.searcher import Searcher
 from app.settings import Settings
-from app.web.health import PartHealth
+from app.web.health import HealthStatus, PartHealth
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
+
+SETTLING_SECONDS = 10.0
+"""How long a stop waits for an index that is being brought up to date; else the next start does
+it."""
 
 
 class Container:
@@ -59,10 +70,16 @@ class Container:
         self.closes_embedder = True
         self.database = Database(settings.resolved_database_url)
         self.vector_index = self._make_vector_index()
-        self.publisher = Publisher(self.database, self.vector_index, embedder.fingerprint)
+        self.analyser = _analyser(settings.lexical_language)
+        self.lexical_index = self._make_lexical_index()
+        self.lexical_keeper = LexicalIndexKeeper(self.lexical_index)
+        self.publisher = Publisher(
+            self.database, self.vector_index, self.lexical_index, embedder.fingerprint
+        )
         self.sources = Sources.from_settings(settings)
+        meter = embedder.token_meter
         self.splitter = RecursiveTextSplitter(
-            settings.chunk_size, settings.overlap, embedder.token_meter
+            settings.chunk_size, settings.overlap, meter, splitting_limit(meter) if meter else None
         )
         self.indexer = Indexer(
             database=self.database,
@@ -71,21 +88,30 @@ class Container:
             embedder=embedder,
             publisher=self.publisher,
             metrics=metrics,
+            on_item_freed=self._wake_worker,
+        )
+        self.retriever = Retriever(
+            embedder=embedder, dense_index=self.vector_index, lexical_index=self.lexical_index
         )
         self.searcher = Searcher(
             database=self.database,
-            embedder=embedder,
-            vector_index=self.vector_index,
+            retriever=self.retriever,
+            analyser=self.analyser,
             content_version=lambda: self.publisher.version,
             degraded=self._degraded_parts,
             metrics=metrics,
         )
+        self.context = ContextAssembler(
+            database=self.database, searcher=self.searcher, token_meter=meter
+        )
+        self.content = ContentService(self.database)
         self.knowledge = KnowledgeService(
             self.database, self.indexer, settings.chroma_collection_name
         )
         self.maintenance = IndexMaintenance(
             database=self.database,
             vector_index=self.vector_index,
+            lexical_index=self.lexical_index,
             embedder=embedder,
             publisher=self.publisher,
             collection_name=settings.chroma_collection_name,
@@ -94,9 +120,11 @@ class Container:
         self.jobs = JobService(self.database, on_queued=self._wake_worker)
         self.rag = RAGService(engine=self)
         self._worker = JobWorker(
-            self.database, self.rag.job_handlers(), threads=settings.index_threads
+            self.database,
+            self.rag.job_handlers(),
+            threads=settings.index_threads,
+            items_in_use=self.indexer.items_in_use,
         )
-        self._mending = threading.Thread(target=self._mend_index, name="index-mending", daemon=True)
         self._closed = False
 
     @classmethod
@@ -144,15 +172,13 @@ class Container:
         self.database.migrate()
         if not any_model:
             self.maintenance.require_same_model()
+        self.vector_index.start(trusted=self._was_clean)
         if self.maintenance.is_empty():
-            self._rebuild_index()
-        elif self._was_clean or self.settings.vector_index == "exact":
-            self.vector_index.open()  # else the exact scan answers until the index is mended
+            self._make_empty_lexical_index()
+        self.lexical_keeper.start(trusted=self._was_clean)
         self.publisher.start()
         if run_jobs:
             self._worker.start()
-        if not self.vector_index.status.ready:
-            self._mending.start()
         self.metrics.model.info(
             {"name": self.embedder.model_name, "fingerprint": self.embedder.fingerprint}
         )
@@ -166,17 +192,21 @@ class Container:
         self.indexer.close()
         self._worker.close()
         self.publisher.close()
-        index_is_sound = self.vector_index.status.ready
+        self.vector_index.settle(SETTLING_SECONDS)
+        self.lexical_keeper.settle(SETTLING_SECONDS)
+        indexes_are_sound = self.vector_index.status.ready and self.lexical_index.status.ready
+        self.retriever.close()
         self.vector_index.close()
-        self.settle()
+        self.lexical_index.close()
+        self.lexical_keeper.close()
         if self.closes_embedder:
             self.embedder.close()
         self.database.close()
         try:
-            if index_is_sound:  # else the next start must not trust it either
+            if indexes_are_sound:  # else the next start must not trust them either
                 self._data_directory.mark_clean()
         except StartupError as error:
-            logger.warning("The next start checks the vector index first: %s", error.detail)
+            logger.warning("The next start checks the indexes first: %s", error.detail)
         finally:
             self._data_directory.release()
 
@@ -187,9 +217,9 @@ class Container:
         self.indexer.stop()
 
     def settle(self) -> None:
-        """Wait until the vector index is mended, if it is being mended."""
-        if self._mending.ident is not None:
-            self._mending.join()
+        """Wait until both indexes are loaded, and mended if that was necessary."""
+        self.vector_index.settle()
+        self.lexical_keeper.settle()
 
     # Health --------------------------------------------------------------------------------
 
@@ -197,21 +227,26 @@ class Container:
         """How database, vector index and model are."""
         try:
             self.database.ping()
-            database = PartHealth(status="ready", detail="answers")
+            database = PartHealth(status=HealthStatus.READY, detail="answers")
         except AppError as error:
-            database = PartHealth(status="failed", detail=error.detail)
-        index = self.vector_index.status
-        vector_index = PartHealth(
-            status="degraded" if index.degraded_reason else "ready",
-            detail=index.degraded_reason or f"{index.name}: {index.count} records",
-        )
-        model = PartHealth(status="ready", detail=self.embedder.model_name)
+            database = PartHealth(status=HealthStatus.FAILED, detail=error.detail)
+        indexes = {
+            name: PartHealth(
+                status=HealthStatus.DEGRADED if index.degraded_reason else HealthStatus.READY,
+                detail=index.degraded_reason or f"{index.name}: {index.count} records",
+            )
+            for name, index in (
+                ("vector_index", self.vector_index.status),
+                ("lexical_index", self.lexical_index.status),
+            )
+        }
+        model = PartHealth(status=HealthStatus.READY, detail=self.embedder.model_name)
         if self.settings.embedding_provider != "openai":  # there, every question costs money
             try:
                 self.embedder.embed_query("ready")
             except AppError as error:
-                model = PartHealth(status="failed", detail=error.detail)
-        return {"database": database, "vector_index": vector_index, "embedding_model": model}
+                model = PartHealth(status=HealthStatus.FAILED, detail=error.detail)
+        return {"database": database, **indexes, "embedding_model": model}
 
     def refresh_gauges(self) -> None:
         """Count what the metrics show as it stands now."""
@@ -226,35 +261,46 @@ class Container:
 
     def _make_vector_index(self) -> FailoverVectorIndex | LoadedExactIndex:
         settings, dimension = self.settings, self.embedder.dimension
-        source = read_records(self.database, self.embedder.fingerprint)
+        fingerprint = self.embedder.fingerprint
+        exact = LoadedExactIndex(dimension, vector_row_source(self.database, fingerprint))
         if settings.vector_index == "exact":
-            return LoadedExactIndex(dimension, source)
-        identity = IndexIdentity(
-            settings.chroma_collection_name, dimension, self.embedder.fingerprint
+            return exact
+        identity = IndexIdentity(settings.chroma_collection_name, dimension, fingerprint)
+        return FailoverVectorIndex(
+            ChromaStore(settings.chroma_directory, identity),
+            exact,
+            vector_source(self.database, fingerprint),
         )
-        store = ChromaStore(settings.chroma_directory, identity, probe_first=not self._was_clean)
-        return FailoverVectorIndex(store, ExactVectorIndex(dimension), source)
 
-    def _mend_index(self) -> None:
-        """Make the vector index sound, while the exact scan answers."""
-        if not self._was_clean:
-            self.vector_index.open(trusted=False)
-        if not self.vector_index.status.ready:
-            self._rebuild_index()
-        logger.info("The vector index is %s", self.vector_index.status)
+    def _make_lexical_index(self) -> HealingLexicalIndex:
+        store = TantivyStore(
+            self.settings.data_dir / "lexical",
+            analyser=self.analyser,
+            probe_first=not self._was_clean,
+        )
+        return HealingLexicalIndex(store, lexical_source(self.database))
 
-    def _rebuild_index(self) -> None:
+    def _make_empty_lexical_index(self) -> None:
+        """There is nothing to index: so that the first search need not wait for the keeper."""
         try:
-            self.vector_index.rebuild()
+            self.lexical_index.rebuild()
         except AppError as error:
-            logger.error("The vector index was not rebuilt: %s", error.detail)  # noqa: TRY400
+            logger.warning("The lexical index is not usable: %s", error.detail)
 
     def _degraded_parts(self) -> tuple[str, ...]:
+        """What does not do its part; a lexical index that fails is told by the search itself."""
         reason = self.vector_index.degraded_reason
         return (f"vector index: {reason}",) if reason else ()
 
     def _wake_worker(self) -> None:
         self._worker.wake()
+
+
+def _analyser(language: str) -> Analyser:
+    try:
+        return Analyser(language)
+    except ValueError as error:
+        raise StartupError(f"LEXICAL_LANGUAGE cannot be used: {error}") from error
 
 
 def open_embedder(settings: Settings) -> Embedder:

@@ -115,6 +115,13 @@ class VectorIndexError(UnavailableError):
     title = "Vector index failed"
 
 
+class LexicalIndexError(UnavailableError):
+    """The lexical index failed."""
+
+    slug = "lexical-index-failed"
+    title = "Lexical index failed"
+
+
 class StorageError(AppError):
     """The data directory is full, read-only or locked."""
 

@@ -17,6 +17,7 @@ from sqlalchemy import (
     String,
     Text,
     TypeDecorator,
+    text,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
@@ -128,6 +129,8 @@ class DocumentRow(Base):
     item_id: Mapped[int] = mapped_column(ForeignKey("knowledge_items.id", ondelete="CASCADE"))
     key: Mapped[str] = mapped_column(Text)
     """Unique within the item and stable: relative path or address."""
+    number: Mapped[int] = mapped_column(BigInteger, server_default="0")
+    """Derived from item and key: what the indexes know the document by. Never 0 once stored."""
     document_id: Mapped[str] = mapped_column(Text)
     """What the document calls itself: from frontmatter, else the key."""
     uri: Mapped[str] = mapped_column(Text)
@@ -152,14 +155,13 @@ class ChunkRow(Base):
     """A stretch of a document: `document.content[start_index:end_index] == content`."""
 
     __tablename__ = "chunks"
+    __table_args__ = (Index("ix_chunks_document_id_chunk_index", "document_id", "chunk_index"),)
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
     item_id: Mapped[int] = mapped_column(
         ForeignKey("knowledge_items.id", ondelete="CASCADE"), index=True
     )
-    document_id: Mapped[int] = mapped_column(
-        ForeignKey("documents.id", ondelete="CASCADE"), index=True
-    )
+    document_id: Mapped[int] = mapped_column(ForeignKey("documents.id", ondelete="CASCADE"))
     chunk_index: Mapped[int]
     start_index: Mapped[int]
     end_index: Mapped[int]
@@ -168,6 +170,8 @@ class ChunkRow(Base):
     heading_path: Mapped[list[str]] = mapped_column(JSON)
     text_hash: Mapped[str] = mapped_column(String(64), index=True)
     """SHA-256 of the text that was embedded: the key into `embeddings`."""
+    context: Mapped[str] = mapped_column(Text, server_default=text("''"))
+    """What was embedded before the content: see app.indexing.embedded_text."""
     content: Mapped[str] = mapped_column(Text)
 
 
@@ -198,7 +202,9 @@ class JobRow(Base):
 
     queued ──► running ──► succeeded
       │          ├───────► failed
-      └──────────┴───────► cancelled      (a restart turns running into queued)
+      └──────────┴───────► cancelled
+
+    A restart turns running into queued, or into failed when that has happened too often.
     """
 
     __tablename__ = "jobs"
@@ -211,8 +217,13 @@ class JobRow(Base):
     id: Mapped[int] = mapped_column(RowId, primary_key=True)
     kind: Mapped[str] = mapped_column(String(32))
     arguments: Mapped[dict[str, Any]] = mapped_column(JSON)
+    item_id: Mapped[int | None] = mapped_column(RowId)
+    """The item that the job is about, if it is one; no foreign key, since jobs outlive items."""
     state: Mapped[str] = mapped_column(String(16), default="queued")
     attempts: Mapped[int] = mapped_column(default=0)
+    """Starts since the job was queued or retried, or an attempt gained something."""
+    furthest: Mapped[int] = mapped_column(default=0, server_default="0")
+    """The most documents that an attempt has reached which the process did not outlive."""
     cancel_requested: Mapped[bool] = mapped_column(default=False)
     progress: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     result: Mapped[dict[str, Any] | None] = mapped_column(JSON)

@@ -1,6 +1,6 @@
 """All seams on one page: what the service needs, whoever provides it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -183,11 +183,25 @@ class Embedder(Protocol):
 
 
 @dataclass(frozen=True)
+class SearchScope:
+    """What a search may find. A chunk must satisfy both; None stands for no limit."""
+
+    item_ids: Collection[int] | None = None
+    document_numbers: Collection[int] | None = None
+    """Numbers of documents, as the records carry them."""
+
+
+EVERYWHERE = SearchScope()
+
+
+@dataclass(frozen=True)
 class VectorRecord:
     """A chunk as a vector index holds it."""
 
     chunk_id: str
     item_id: int
+    document_number: int
+    """Known before SQL has a row: derived from item and document key; 0 to 2**53 - 1."""
     vector: Vector
     metadata: Mapping[str, str | int | float | bool | list[str]] = field(default_factory=dict)
 
@@ -216,9 +230,13 @@ class VectorIndex(Protocol):
         ...
 
     def search(
-        self, vector: Vector, limit: int, item_ids: Sequence[int] | None = None
+        self, vector: Vector, limit: int, scope: SearchScope = EVERYWHERE
     ) -> list[VectorHit]:
-        """The nearest records, best first; with `item_ids`, only those of these items."""
+        """The nearest records within the scope, best first."""
+        ...
+
+    def similarities(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """The cosine of each of these records, -1 to 1; unknown ids are left out."""
         ...
 
     def chunk_ids(self) -> set[str]:
@@ -246,6 +264,87 @@ class VectorSource(Protocol):
     """Streams what the vector index should hold, straight from SQL."""
 
     def __call__(self) -> Iterator[Sequence[VectorRecord]]:
+        """Yield all records, in batches."""
+        ...
+
+
+# Lexical index ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LexicalRecord:
+    """A chunk as a lexical index holds it."""
+
+    chunk_id: str
+    item_id: int
+    document_number: int
+    content: str
+    title: str = ""
+    """Title of the document, or of its item."""
+    heading_path: tuple[str, ...] = ()
+    path: str = ""
+    """The document's key: a relative path or an address."""
+
+
+@dataclass(frozen=True)
+class LexicalHit:
+    """A chunk that a lexical index found."""
+
+    chunk_id: str
+    score: float
+    """BM25 over the fields, above 0; comparable within one answer only."""
+
+
+class LexicalIndex(Protocol):
+    """Full-text search by words. A cache of SQL: losing it loses nothing.
+
+    Safe for many readers beside one writer. Failures raise LexicalIndexError.
+    """
+
+    def upsert(self, records: Sequence[LexicalRecord]) -> None:
+        """Add or replace records by chunk id; searches that begin afterwards see them."""
+        ...
+
+    def remove(self, chunk_ids: Sequence[str]) -> None:
+        """Remove records; unknown ids are no error. May become visible and durable later."""
+        ...
+
+    def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
+        """The records that match best within the scope, best first.
+
+        The query is text, never a query language, but for two things: words in double quotes must
+        stand side by side in a record, and a record with a word after `-` is left out.
+        """
+        ...
+
+    def ceiling(self, query: str) -> float:
+        """The BM25 that would be full for this query: that of a text which says all of it.
+
+        0 when the query has no word that is searched for.
+        """
+        ...
+
+    def chunk_ids(self) -> set[str]:
+        """The ids of all records."""
+        ...
+
+    def count(self) -> int:
+        """How many records there are."""
+        ...
+
+    def clear(self) -> None:
+        """Remove everything, and start again with an empty index."""
+        ...
+
+    def close(self) -> None:
+        """Flush and release files."""
+        ...
+
+
+class LexicalSource(Protocol):
+    """Streams what the lexical index should hold, straight from SQL."""
+
+    def __call__(self) -> Iterator[Sequence[LexicalRecord]]:
         """Yield all records, in batches."""
         ...
 

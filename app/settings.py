@@ -102,7 +102,7 @@ class Settings(BaseSettings):
         "https://api.openai.com/v1", description="OpenAI-compatible endpoint (Ollama: …/v1)."
     )
 
-    # Vector index
+    # Indexes
     vector_index: Literal["chroma", "exact"] = Field(
         "chroma", description="chroma: approximate, on disk; exact: a scan in memory."
     )
@@ -111,6 +111,12 @@ class Settings(BaseSettings):
     )
     chroma_collection_name: str = Field(
         "knowledge_base", description="Chroma collection, and the default collection of an item."
+    )
+    lexical_language: str = Field(
+        "english",
+        description="Language whose words are reduced to their stems for the search by words: a "
+        "name that Snowball knows (english, german, french, spanish, ...). After a change the "
+        "lexical index is made anew at the next start.",
     )
 
     # Work in the background

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import cast
 
+import pytest
 from fastapi.testclient import TestClient
 
 from app.container import Container
@@ -66,3 +67,30 @@ def http_client(service: LightService, **options: bool) -> Iterator[TestClient]:
     with TestClient(app, follow_redirects=False, **options) as client:
         yield client
     service.database.close()
+
+
+# Fixtures: a folder of tests imports those that it wants into its conftest.py -----------------
+
+
+@pytest.fixture
+def service(settings: Settings, database_template: Path) -> LightService:
+    return light_service(settings, database_template)
+
+
+@pytest.fixture
+def database(service: LightService) -> Iterator[Database]:
+    yield service.database
+    service.database.close()
+
+
+@pytest.fixture
+def client_options() -> dict[str, bool]:
+    return {}
+
+
+@pytest.fixture
+def client(
+    service: LightService, database: Database, client_options: dict[str, bool]
+) -> Iterator[TestClient]:
+    with http_client(service, **client_options) as client:
+        yield client

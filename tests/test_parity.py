@@ -132,6 +132,8 @@ def test_every_module_says_in_one_sentence_what_it_is_for(path: Path) -> None:
 
 def test_application_code_never_commits() -> None:
     for path in MODULES:
+        if path.parent.name == "lexical_index":
+            continue  # tantivy has commits of its own
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             called = isinstance(node, ast.Attribute) and node.attr == "commit"
             assert not called, f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"

@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict
 
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate, Status
 from app.protocols import ProgressListener
-from app.rag.schemas import CollectionStats, IndexingResult, SearchAnswer, SearchBody
+from app.rag.schemas import CollectionStats, IndexingResult
+from app.rag.search_schemas import SearchAnswer, SearchBody
 
 
 class VerifyReport(BaseModel):

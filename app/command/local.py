@@ -21,12 +21,8 @@ from app.knowledge.schemas import (
     Status,
 )
 from app.protocols import ProgressListener
-from app.rag.schemas import (
-    CollectionStats,
-    IndexingResult,
-    SearchAnswer,
-    SearchBody,
-)
+from app.rag.schemas import CollectionStats, IndexingResult
+from app.rag.search_schemas import SearchAnswer, SearchBody
 from app.settings import Settings
 
 ITEMS_A_PAGE = 200
@@ -76,10 +72,8 @@ class ContainerBackend:
 
     def search(self, body: SearchBody) -> SearchAnswer:
         """Find the chunks that answer a question."""
-        answer = anyio.run(self._container.rag.answer, body.request())
-        return SearchAnswer.model_validate(
-            {**vars(answer), "total_results": len(answer.results)}, from_attributes=True
-        )
+        request = body.request()
+        return SearchAnswer.of(anyio.run(self._container.rag.answer, request), request)
 
     def stats(self) -> CollectionStats:
         """Count what is stored and searchable."""

@@ -13,7 +13,8 @@ from app.indexing import results
 from app.jobs.schemas import Job
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate, Status
 from app.protocols import Progress, ProgressListener
-from app.rag.schemas import CollectionStats, IndexingResult, SearchAnswer, SearchBody
+from app.rag.schemas import CollectionStats, IndexingResult
+from app.rag.search_schemas import SearchAnswer, SearchBody
 
 POLL_SECONDS = 0.3
 CONNECT_TIMEOUT_SECONDS = 5.0

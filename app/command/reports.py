@@ -10,7 +10,8 @@ from app.command.backend import VerifyReport
 from app.command.display import line, printable, results
 from app.command.sources import WEB_ADDRESS, Indexed
 from app.knowledge.schemas import Item
-from app.rag.schemas import CollectionStats, SearchAnswer, SearchResult, SourceNote
+from app.rag.schemas import CollectionStats, SourceNote
+from app.rag.search_schemas import SearchAnswer, SearchResult
 
 SHOWN_NOTES = 10
 SNIPPET_LINES = 4

@@ -1,11 +1,14 @@
-"""One piece of work an item at a time; whoever deletes an item can stop the work on it."""
+"""One piece of work an item at a time; whoever takes an item out stops the work on it."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from app.errors import AppError, ItemStoppedError, UnavailableError
+
+WAITING_SECONDS = 0.5
+"""How often somebody who waits for an item looks whether that is still wanted."""
 
 
 class StopSignal:
@@ -24,68 +27,114 @@ class StopSignal:
             raise self._reason
 
 
-@dataclass
-class _Claim:
-    lock: threading.Lock = field(default_factory=threading.Lock)
-    waiting: int = 0
-    signal: StopSignal | None = None
+@dataclass(eq=False)
+class _Turn:
+    """A place in the line for an item."""
+
+    is_removal: bool
+    """Removals are not stopped by removals: what they want is the same."""
+    signal: StopSignal = field(default_factory=StopSignal)
 
 
 class ItemClaims:
-    """Who works on which item."""
+    """Who works on which item, and who waits for it: first come, first served.
 
-    def __init__(self) -> None:
-        self._lock = threading.Condition()
-        self._claims: dict[int, _Claim] = {}
+    `on_freed` is called each time that nobody works on an item any more.
+    """
+
+    def __init__(self, on_freed: Callable[[], None] = lambda: None) -> None:
+        self._on_freed = on_freed
+        self._changed = threading.Condition()
+        self._lines: dict[int, list[_Turn]] = {}
+        """The first in a line holds the item."""
         self._closed = False
 
     @contextmanager
-    def claim(self, item_id: int) -> Iterator[StopSignal]:
-        """Wait until nobody else works on the item, then hold it for the block."""
-        with self._lock:
-            claim = self._claims.setdefault(item_id, _Claim())
-            claim.waiting += 1
-        try:
-            with claim.lock:
-                signal = claim.signal = StopSignal()
-                if self._closed:
-                    raise _service_stopping()
-                try:
-                    yield signal
-                finally:
-                    claim.signal = None
-        finally:
-            with self._lock:
-                claim.waiting -= 1
-                if not claim.waiting:
-                    del self._claims[item_id]
-                    self._lock.notify_all()
+    def claim(
+        self, item_id: int, while_waiting: Callable[[], None] = lambda: None
+    ) -> Iterator[StopSignal]:
+        """Wait until nobody else works on the item, then hold it for the block.
+
+        `while_waiting` is called now and then meanwhile; what it raises ends the waiting. Raises
+        ItemStoppedError when the item is taken out before its turn comes.
+        """
+        with self._turn(item_id, _Turn(is_removal=False), while_waiting) as turn:
+            yield turn.signal
+
+    @contextmanager
+    def take_over(self, item_id: int) -> Iterator[None]:
+        """Stop all who work on the item or wait for it, then hold it for the block.
+
+        Who began to wait meanwhile is stopped as well, unless the block raises.
+        """
+        self.stop(item_id)
+        with self._turn(item_id, _Turn(is_removal=True), lambda: None):
+            yield
+            self.stop(item_id)
 
     def stop(self, item_id: int) -> None:
-        """Ask whoever holds the item now to stop; nothing happens when nobody does."""
-        with self._lock:
-            claim = self._claims.get(item_id)
-        signal = claim.signal if claim else None
-        if signal is not None:
-            signal.stop(
-                ItemStoppedError(
-                    "Indexing was stopped: the item was deleted or removed from the index."
-                )
-            )
+        """Ask whoever holds the item or waits for it now to stop."""
+        with self._changed:
+            for turn in self._lines.get(item_id, ()):
+                if not turn.is_removal:
+                    turn.signal.stop(
+                        ItemStoppedError(
+                            "Indexing was stopped: the item was deleted or removed from the index."
+                        )
+                    )
+            self._changed.notify_all()
+
+    def items_in_use(self) -> frozenset[int]:
+        """The items that somebody works on."""
+        with self._changed:
+            return frozenset(self._lines)
 
     def stop_all(self) -> None:
         """Ask all work to stop, and let none begin any more."""
-        with self._lock:
+        with self._changed:
             self._closed = True
-            for claim in self._claims.values():
-                if claim.signal is not None:
-                    claim.signal.stop(_service_stopping())
+            for line in self._lines.values():
+                for turn in line:
+                    turn.signal.stop(_service_stopping())
+            self._changed.notify_all()
 
     def close(self) -> None:
         """Stop all work, let none begin, and wait until the last has ended."""
         self.stop_all()
-        with self._lock:
-            self._lock.wait_for(lambda: not self._claims)
+        with self._changed:
+            self._changed.wait_for(lambda: not self._lines)
+
+    @contextmanager
+    def _turn(
+        self, item_id: int, turn: _Turn, while_waiting: Callable[[], None]
+    ) -> Iterator[_Turn]:
+        """Stand in line until it is this one's turn, and leave the line in the end."""
+        with self._changed:
+            if self._closed:
+                raise _service_stopping()
+            line = self._lines.setdefault(item_id, [])
+            line.append(turn)
+        try:
+            while not self._has_come(turn, line):
+                while_waiting()
+            yield turn
+        finally:
+            with self._changed:
+                line.remove(turn)
+                if not line:
+                    del self._lines[item_id]
+                self._changed.notify_all()
+            if not line:
+                self._on_freed()
+
+    def _has_come(self, turn: _Turn, line: list[_Turn]) -> bool:
+        """Wait a moment for the turn; raises what the turn was stopped for."""
+        with self._changed:
+            turn.signal.check()
+            if line[0] is not turn:
+                self._changed.wait(WAITING_SECONDS)
+                turn.signal.check()
+            return line[0] is turn
 
 
 def _service_stopping() -> UnavailableError:

@@ -4,7 +4,8 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.protocols import LoadedDocument, SourceEntry, TextChunk
+from app.indexing.embedded_text import chunk_context, embedded_text
+from app.protocols import LoadedDocument, SourceEntry, TextChunk, TokenMeter
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,13 @@ class PreparedChunk:
     text_hash: str
     """SHA-256 of the text to embed."""
     chunk: TextChunk
+    context: str = ""
+    """The line that is embedded before the content."""
+
+    @property
+    def embedded_text(self) -> str:
+        """The text to embed."""
+        return embedded_text(self.context, self.chunk.content)
 
 
 @dataclass(frozen=True)
@@ -55,9 +63,14 @@ def document_details(loaded: LoadedDocument) -> tuple[object, ...]:
     )
 
 
-def embedded_text(chunk: TextChunk) -> str:
-    """The text that is embedded for a chunk; the splitter's token limit holds for it."""
-    return chunk.content
+def document_number(item_id: int, key: str) -> int:
+    """What the indexes know a document by before SQL has a row for it: 0 to 2**53 - 1.
+
+    Two documents in a million share theirs with a chance of 1 in 18,000; a search then looks at
+    one document too many, and SQL drops it.
+    """
+    digest = hashlib.sha256(f"{item_id}\0{key}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 11
 
 
 def sha256_hex(text: str) -> str:
@@ -66,9 +79,13 @@ def sha256_hex(text: str) -> str:
 
 
 def prepare_chunks(
-    item_id: int, key: str, chunks: Sequence[TextChunk]
+    item_id: int,
+    key: str,
+    loaded: LoadedDocument,
+    chunks: Sequence[TextChunk],
+    meter: TokenMeter | None,
 ) -> tuple[PreparedChunk, ...]:
-    """Give each chunk its identity.
+    """Give each chunk its context and its identity.
 
     It depends on item, document and text, not on position: a chunk that merely moved is still
     the same. Equal texts within a document are told apart by their order.
@@ -76,9 +93,10 @@ def prepare_chunks(
     seen: dict[str, int] = {}
     prepared = []
     for chunk in chunks:
-        text_hash = sha256_hex(embedded_text(chunk))
+        context = chunk_context(loaded, key, chunk, meter)
+        text_hash = sha256_hex(embedded_text(context, chunk.content))
         occurrence = seen.get(text_hash, 0)
         seen[text_hash] = occurrence + 1
         identity = sha256_hex(f"{item_id}\0{key}\0{text_hash}\0{occurrence}")[:32]
-        prepared.append(PreparedChunk(identity, text_hash, chunk))
+        prepared.append(PreparedChunk(identity, text_hash, chunk, context))
     return tuple(prepared)

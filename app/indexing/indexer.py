@@ -3,7 +3,7 @@
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -15,16 +15,18 @@ from app.errors import (
     NotFoundError,
     SourceError,
     SourceUnreadableError,
+    StorageError,
     WorkStoppedError,
 )
 from app.indexing import queries, vector_queries
 from app.indexing.claims import ItemClaims, StopSignal
-from app.indexing.documents import PreparedDocument, embedded_text
+from app.indexing.documents import PreparedDocument
 from app.indexing.prefetch import prefetched
 from app.indexing.preparing import DocumentPreparer, Survey
 from app.indexing.publisher import Publisher
 from app.indexing.results import Changes, IndexingResult
-from app.knowledge.items import KnowledgeItem
+from app.jobs.queries import cancel_jobs_of_item
+from app.knowledge.items import KnowledgeItem, with_relative_path_explained
 from app.knowledge.queries import get_item
 from app.protocols import (
     Embedder,
@@ -48,6 +50,8 @@ PREFETCHED_CHARACTERS = 4_000_000
 
 PUBLISHING_AHEAD = 2
 """Groups that may wait for the writer while the next is embedded."""
+
+TAKEN_OUT = "The item was deleted or removed from the index before the turn of this job came."
 
 
 @dataclass
@@ -73,7 +77,10 @@ class _Run:
 
 
 class Indexer:
-    """The pipeline. Safe from many threads; one item is worked on by one thread at a time."""
+    """The pipeline. Safe from many threads; one item is worked on by one thread at a time.
+
+    `on_item_freed` is called each time that nobody works on an item any more.
+    """
 
     def __init__(
         self,
@@ -84,6 +91,7 @@ class Indexer:
         embedder: Embedder,
         publisher: Publisher,
         metrics: Metrics,
+        on_item_freed: Callable[[], None] = lambda: None,
     ) -> None:
         self._database = database
         self._sources = sources
@@ -91,7 +99,7 @@ class Indexer:
         self._embedder = embedder
         self._publisher = publisher
         self._metrics = metrics
-        self._claims = ItemClaims()
+        self._claims = ItemClaims(on_item_freed)
 
     def index(
         self,
@@ -106,7 +114,12 @@ class Indexer:
         searchable stays so. Raises NotFoundError, WorkStoppedError, StorageError.
         """
         started = time.perf_counter()
-        with self._claims.claim(item_id) as signal:
+
+        def still_wanted() -> None:
+            if progress is not None:
+                progress(Progress())  # whoever listens stops cancelled work this way
+
+        with self._claims.claim(item_id, while_waiting=still_wanted) as signal:
             # Read only now: while it waited for its turn, the item may have changed.
             run = _Run(self._item(item_id), signal, progress)
             try:
@@ -122,15 +135,20 @@ class Indexer:
     def remove(self, item_id: int) -> bool:
         """Take all chunks of an item out; False if it had none. Raises NotFoundError.
 
-        When this returns, no search shows them; running work on the item has stopped.
+        When this returns, no search shows them, and whatever worked on the item or waited to do
+        so has stopped or will do nothing.
         """
-        self._claims.stop(item_id)
-        with self._claims.claim(item_id), self._database.write() as session:
+        with self._claims.take_over(item_id), self._database.write() as session:
             if not queries.item_exists(session, item_id):
                 raise NotFoundError(f"There is no knowledge item {item_id}.")
             had_chunks = queries.clear_item(session, item_id)
+            cancel_jobs_of_item(session, item_id, TAKEN_OUT)
         self._publisher.settle_soon()
         return had_chunks
+
+    def items_in_use(self) -> frozenset[int]:
+        """The items that are being indexed or removed."""
+        return self._claims.items_in_use()
 
     def stop(self) -> None:
         """Ask all runs to stop, without waiting."""
@@ -141,7 +159,13 @@ class Indexer:
         self._claims.close()
 
     def item_deleted(self, item_id: int) -> None:
-        """The item has gone from SQL: stop working on it, clean the vector index."""
+        """The item has gone from SQL: end all work on it, clean the vector index."""
+        try:
+            with self._database.write() as session:
+                cancel_jobs_of_item(session, item_id, TAKEN_OUT)
+        except StorageError as error:
+            # The item is gone all the same: its jobs will find that out when their turn comes.
+            logger.warning("Jobs of item %d stay queued: %s", item_id, error.detail)
         self._claims.stop(item_id)
         self._publisher.settle_soon()
 
@@ -166,6 +190,7 @@ class Indexer:
             listing=listing,
             known=known,
             splitter=self._splitter,
+            token_meter=self._embedder.token_meter,
             force=force,
             signal=run.signal,
         )
@@ -202,9 +227,7 @@ class Indexer:
     def _embed(self, run: _Run, group: Sequence[PreparedDocument]) -> None:
         """Store a vector for every chunk text that has none yet."""
         texts = {
-            chunk.text_hash: embedded_text(chunk.chunk)
-            for document in group
-            for chunk in document.chunks
+            chunk.text_hash: chunk.embedded_text for document in group for chunk in document.chunks
         }
         fingerprint = self._embedder.fingerprint
         with self._database.read() as session:
@@ -249,13 +272,17 @@ class Indexer:
         )
 
     def _fail(self, run: _Run, error: AppError) -> IndexingResult:
-        logger.info("Item %d was not indexed: %s", run.item.id, error.detail)
+        reason = error.detail
+        if isinstance(error, SourceError):
+            reason = with_relative_path_explained(reason, run.item.uri)
+        logger.info("Item %d was not indexed: %s", run.item.id, reason)
         with self._database.write() as session:
-            queries.fail_item(session, run.item.id, error.detail)
+            source = (run.item.uri, run.item.document_type)
+            queries.fail_item(session, run.item.id, reason, source)
         return IndexingResult(
             success=False,
             knowledge_id=run.item.id,
-            error=error.detail,
+            error=reason,
             skipped=tuple(run.survey.skipped),
             warnings=tuple(run.survey.warnings),
         )

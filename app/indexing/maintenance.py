@@ -1,19 +1,20 @@
-"""Counts, checks and rebuilds: keeps the vector index a true copy of SQL."""
+"""Counts, checks and rebuilds: keeps both indexes true copies of SQL."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from app.database import Database
-from app.errors import StartupError
+from app.errors import LexicalIndexError, StartupError
 from app.indexing import maintenance_queries, queries, vector_queries
 from app.indexing.documents import sha256_hex
+from app.indexing.embedded_text import embedded_text
 from app.indexing.publisher import Publisher
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow
-from app.protocols import Embedder, VectorIndex, VectorRecord
+from app.protocols import Embedder, LexicalIndex, VectorIndex
 
 SAMPLED_VECTORS = 200
 """Vectors that are compared and must find themselves."""
@@ -25,15 +26,22 @@ MOST_PROBLEMS = 100
 """Problems that a report spells out; the rest is counted."""
 
 EMBEDDED_AT_ONCE = 256
-RECORDS_AT_ONCE = 1000
 
 
-class RebuildableIndex(VectorIndex, Protocol):
-    """A vector index that can be filled anew from SQL."""
+class Rebuildable(Protocol):
+    """An index that can be filled anew from SQL."""
 
     def rebuild(self) -> int:
         """Fill it anew, while searches go on; returns how many records it took."""
         ...
+
+
+class RebuildableVectorIndex(VectorIndex, Rebuildable, Protocol):
+    """A vector index that can be filled anew from SQL."""
+
+
+class RebuildableLexicalIndex(LexicalIndex, Rebuildable, Protocol):
+    """A lexical index that can be filled anew from SQL."""
 
 
 @dataclass(frozen=True)
@@ -50,12 +58,13 @@ class CollectionStats:
     total_embeddings: int
     vector_index: str
     vector_index_records: int
+    lexical_index_records: int
     pending_index_changes: int
 
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """What a comparison of SQL with itself and with the vector index found."""
+    """What a comparison of SQL with itself and with the indexes found."""
 
     documents: int
     chunks: int
@@ -78,7 +87,8 @@ class IndexMaintenance:
         self,
         *,
         database: Database,
-        vector_index: RebuildableIndex,
+        vector_index: RebuildableVectorIndex,
+        lexical_index: RebuildableLexicalIndex,
         embedder: Embedder,
         publisher: Publisher,
         collection_name: str,
@@ -86,6 +96,7 @@ class IndexMaintenance:
     ) -> None:
         self._database = database
         self._index = vector_index
+        self._lexical_index = lexical_index
         self._embedder = embedder
         self._publisher = publisher
         self._collection_name = collection_name
@@ -123,13 +134,24 @@ class IndexMaintenance:
                 total_embeddings=maintenance_queries.count(session, EmbeddingRow),
                 vector_index=self._index_name,
                 vector_index_records=self._index.count(),
+                lexical_index_records=self._count_lexical_records(),
                 pending_index_changes=maintenance_queries.count_open_changes(session),
             )
+
+    def _count_lexical_records(self) -> int:
+        try:
+            return self._lexical_index.count()
+        except LexicalIndexError:  # health and verify say why
+            return 0
 
     def verify(self) -> VerifyReport:
         """Compare everything; meant for a service at rest, since it reads SQL and index in turn."""
         self._publisher.settled().result()
-        problems = [*self._check_documents(), *self._check_index()]
+        problems = [
+            *self._check_documents(),
+            *self._check_vector_index(),
+            *self._check_lexical_index(),
+        ]
         stats = self.stats()
         return VerifyReport(
             documents=stats.total_documents,
@@ -141,13 +163,14 @@ class IndexMaintenance:
         )
 
     def rebuild(self, *, embed: bool = False) -> None:
-        """Fill the vector index anew from SQL, without embedding anything.
+        """Fill both indexes anew from SQL, without embedding anything.
 
         With `embed`, texts that have no vector under the current model are embedded first, and
         the collections then belong to that model.
         """
         if embed:
             self._embed_missing()
+        self._lexical_index.rebuild()
         self._index.rebuild()
         self._publisher.settled().result()
 
@@ -158,9 +181,7 @@ class IndexMaintenance:
             for item_id in maintenance_queries.active_items_without_chunks(session):
                 yield f"item {item_id} is active but has no chunks"
             fingerprint = self._embedder.fingerprint
-            for chunk_id, _, _ in maintenance_queries.chunks_without_embedding(
-                session, fingerprint
-            ):
+            for chunk_id, *_ in maintenance_queries.chunks_without_embedding(session, fingerprint):
                 yield f"chunk {chunk_id} has no vector under the current model"
             for row in maintenance_queries.documents_with_text(session):
                 name = f"document {row.key!r} of item {row.item_id}"
@@ -169,15 +190,28 @@ class IndexMaintenance:
                 spans = maintenance_queries.chunk_spans(session, row.id)
                 yield from (f"{name}: {fault}" for fault in _span_faults(row.content, spans))
 
-    def _check_index(self) -> Iterator[str]:
+    def _check_vector_index(self) -> Iterator[str]:
+        present = self._index.chunk_ids()
+        expected = yield from self._check_ids("vector", present)
+        yield from self._check_vectors(sorted(expected & present))
+
+    def _check_lexical_index(self) -> Iterator[str]:
+        try:
+            present = self._lexical_index.chunk_ids()
+        except LexicalIndexError as error:
+            yield error.detail
+        else:
+            yield from self._check_ids("lexical", present)
+
+    def _check_ids(self, index: str, present: set[str]) -> Generator[str, None, set[str]]:
+        """Yields the differences to SQL; gives the ids that SQL holds."""
         with self._database.read() as session:
             expected = maintenance_queries.chunk_ids(session)
-        present = self._index.chunk_ids()
         for chunk_id in sorted(expected - present):
-            yield f"chunk {chunk_id} is not in the vector index"
+            yield f"chunk {chunk_id} is not in the {index} index"
         for chunk_id in sorted(present - expected):
-            yield f"the vector index holds chunk {chunk_id}, which SQL does not"
-        yield from self._check_vectors(sorted(expected & present))
+            yield f"the {index} index holds chunk {chunk_id}, which SQL does not"
+        return expected
 
     def _check_vectors(self, chunk_ids: Sequence[str]) -> Iterator[str]:
         sample = random.sample(chunk_ids, min(SAMPLED_VECTORS, len(chunk_ids)))
@@ -198,7 +232,9 @@ class IndexMaintenance:
         fingerprint = self._embedder.fingerprint
         with self._database.read() as session:
             rows = maintenance_queries.chunks_without_embedding(session, fingerprint)
-        texts = {text_hash: content for _, text_hash, content in rows}
+        texts = {
+            text_hash: embedded_text(context, content) for _, text_hash, context, content in rows
+        }
         for hashes in queries.slices(list(texts), EMBEDDED_AT_ONCE):
             vectors = self._embedder.embed_documents([texts[text_hash] for text_hash in hashes])
             with self._database.write() as session:
@@ -210,28 +246,6 @@ class IndexMaintenance:
                 collection.embedding_model = self._embedder.model_name
                 collection.embedding_fingerprint = fingerprint
                 collection.dimension = self._embedder.dimension
-
-
-def read_records(
-    database: Database, fingerprint: str
-) -> Callable[[], Iterator[Sequence[VectorRecord]]]:
-    """A VectorSource: what the vector index should hold, read a page at a time.
-
-    Not one snapshot: that would stay open, and keep SQLite's log from shrinking, for as long as
-    an index takes to fill. Whoever fills an index notes what is written meanwhile.
-    """
-
-    def records() -> Iterator[Sequence[VectorRecord]]:
-        last_id = ""
-        while True:
-            with database.read() as session:
-                page = vector_queries.records_after(session, last_id, RECORDS_AT_ONCE, fingerprint)
-            if not page:
-                return
-            yield page
-            last_id = page[-1].chunk_id
-
-    return records
 
 
 def _span_faults(text: str, spans: Sequence[tuple[str, int, int, str]]) -> Iterator[str]:

@@ -29,17 +29,17 @@ def chunk_ids(session: Session) -> set[str]:
     return set(session.scalars(select(ChunkRow.id)))
 
 
-def chunks_without_embedding(session: Session, fingerprint: str) -> list[tuple[str, str, str]]:
-    """Chunks (id, hash, text) whose text has no vector under the model."""
+def chunks_without_embedding(session: Session, fingerprint: str) -> list[tuple[str, str, str, str]]:
+    """Chunks (id, hash, context, content) whose text has no vector under the model."""
     on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
         EmbeddingRow.fingerprint == fingerprint
     )
     statement = (
-        select(ChunkRow.id, ChunkRow.text_hash, ChunkRow.content)
+        select(ChunkRow.id, ChunkRow.text_hash, ChunkRow.context, ChunkRow.content)
         .outerjoin(EmbeddingRow, on_embedding)
         .where(EmbeddingRow.text_hash.is_(None))
     )
-    return [(row[0], row[1], row[2]) for row in session.execute(statement)]
+    return [(row[0], row[1], row[2], row[3]) for row in session.execute(statement)]
 
 
 def documents_with_text(session: Session) -> Iterator[Any]:

@@ -11,6 +11,7 @@ from app.indexing.documents import (
     document_details,
     prepare_chunks,
 )
+from app.indexing.embedded_text import CONTEXT_RULE
 from app.protocols import (
     LoadedDocument,
     Source,
@@ -18,6 +19,7 @@ from app.protocols import (
     SourceListing,
     SourceNote,
     TextSplitter,
+    TokenMeter,
 )
 
 
@@ -49,6 +51,7 @@ class DocumentPreparer:
         listing: SourceListing,
         known: Mapping[str, KnownDocument],
         splitter: TextSplitter,
+        token_meter: TokenMeter | None,
         force: bool,
         signal: StopSignal,
     ) -> None:
@@ -57,6 +60,8 @@ class DocumentPreparer:
         self._listing = listing
         self._known = known
         self._splitter = splitter
+        self._token_meter = token_meter
+        self._rules = f"{splitter.fingerprint} {CONTEXT_RULE}"
         self._force = force
         self._signal = signal
         self.survey = Survey(skipped=list(listing.skipped))
@@ -73,7 +78,7 @@ class DocumentPreparer:
 
     def _prepare(self, entry: SourceEntry) -> PreparedDocument | None:
         known = self._known.get(entry.key)
-        same_splitter = known is not None and known.splitter == self._splitter.fingerprint
+        same_splitter = known is not None and known.splitter == self._rules
         may_skip = same_splitter and not self._force
         if known and may_skip and entry.stamp is not None and entry.stamp == known.stamp:
             return None
@@ -84,8 +89,8 @@ class DocumentPreparer:
             self.survey.restamped[known.id] = entry.stamp
             return None
         chunks = self._splitter.split_text(loaded.content)
-        prepared = prepare_chunks(self._item_id, entry.key, chunks)
-        return PreparedDocument(entry, loaded, self._splitter.fingerprint, prepared)
+        prepared = prepare_chunks(self._item_id, entry.key, loaded, chunks, self._token_meter)
+        return PreparedDocument(entry, loaded, self._rules, prepared)
 
     def _read(self, entry: SourceEntry, known: KnownDocument | None) -> LoadedDocument | None:
         try:

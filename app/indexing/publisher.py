@@ -1,14 +1,14 @@
-"""The one writer: makes documents searchable, and keeps the vector index equal to SQL.
+"""The one writer: makes documents searchable, and keeps both indexes equal to SQL.
 
 A new version of documents becomes visible in four steps:
 
 1. the ids of its new chunks are committed to the outbox;
-2. the chunks go into the vector index, where no search shows them, since SQL has no such rows;
+2. the chunks go into both indexes, where no search shows them, since SQL has no such rows;
 3. one transaction swaps the rows, and leaves the chunks that went in the outbox;
-4. those leave the vector index, and the outbox row closes.
+4. those leave the indexes, and the outbox row closes.
 
-An outbox row names chunks for which index and SQL may differ. Settling it is the same at any
-time and in any order: what SQL holds is put into the index, what it does not hold is taken out.
+An outbox row names chunks for which an index and SQL may differ. Settling it is the same at any
+time and in any order: what SQL holds is put into the indexes, what it does not hold is taken out.
 So whatever a crash leaves is mended by settling the rows that are still there.
 """
 
@@ -21,10 +21,11 @@ from typing import TypeVar
 
 from app.database import Database
 from app.errors import AppError, ItemStoppedError, UnavailableError
-from app.indexing import queries, vector_queries
+from app.indexing import lexical_queries, queries, vector_queries
 from app.indexing.documents import KnownDocument, PreparedDocument
+from app.indexing.index_records import lexical_record, vector_record
 from app.indexing.results import Changes
-from app.protocols import VectorIndex, VectorRecord
+from app.protocols import LexicalIndex, LexicalRecord, VectorIndex, VectorRecord
 
 logger = logging.getLogger(__name__)
 
@@ -38,11 +39,18 @@ Result = TypeVar("Result")
 
 
 class Publisher:
-    """Owns the writer thread; everything that changes the vector index goes through it."""
+    """Owns the writer thread; everything that changes an index goes through it."""
 
-    def __init__(self, database: Database, vector_index: VectorIndex, fingerprint: str) -> None:
+    def __init__(
+        self,
+        database: Database,
+        vector_index: VectorIndex,
+        lexical_index: LexicalIndex,
+        fingerprint: str,
+    ) -> None:
         self._database = database
-        self._index = vector_index
+        self._vectors = vector_index
+        self._words = lexical_index
         self._fingerprint = fingerprint
         self._version = 0
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
@@ -52,9 +60,9 @@ class Publisher:
 
     @property
     def version(self) -> int:
-        """Changes after new chunks are in the index and before SQL shows them.
+        """Changes after new chunks are in the indexes and before SQL shows them.
 
-        A search that finds the version changed between asking the index and asking SQL may have
+        A search that finds the version changed between asking the indexes and asking SQL may have
         seen neither the old nor the new version of a document, and asks again.
         """
         return self._version
@@ -140,14 +148,16 @@ class Publisher:
             fresh = [chunk_id for chunk_id in chunks if chunk_id not in present]
             change_id = queries.add_index_change(session, fresh)
         try:
-            records = self._fresh_records(item_id, documents, set(fresh))
+            records, words = self._fresh_records(item_id, documents, set(fresh))
             for some in queries.slices(records, UPSERTED_AT_ONCE):
                 self._require_open()
-                self._index.upsert(some)
+                self._vectors.upsert(some)
+            if words:
+                self._words.upsert(words)
             self._version += 1
             changes, touched = self._swap(item_id, documents, change_id)
         except BaseException:
-            self.settle_soon()  # takes the new chunks out of the index again
+            self.settle_soon()  # takes the new chunks out of the indexes again
             raise
         self._settle(change_id, touched)
         return changes
@@ -168,7 +178,7 @@ class Publisher:
 
     def _fresh_records(
         self, item_id: int, documents: Sequence[PreparedDocument], fresh: set[str]
-    ) -> list[VectorRecord]:
+    ) -> tuple[list[VectorRecord], list[LexicalRecord]]:
         """Index records of chunks that SQL does not hold yet; their vectors it does hold."""
         wanted = [
             (document, chunk)
@@ -182,20 +192,12 @@ class Publisher:
             item = vector_queries.item_metadata(session, item_id)
         if item is None:
             raise _item_deleted()
-        return [
-            VectorRecord(
-                chunk_id=chunk.id,
-                item_id=item_id,
-                vector=vectors[chunk.text_hash],
-                metadata=vector_queries.record_metadata(
-                    **item,
-                    uri=document.loaded.source_uri,
-                    chunk_index=chunk.chunk.chunk_index,
-                    start_index=chunk.chunk.start_index,
-                ),
-            )
+        records = [
+            vector_record(item_id, item, document, chunk, vectors[chunk.text_hash])
             for document, chunk in wanted
         ]
+        words = [lexical_record(item_id, item["title"], *pair) for pair in wanted]
+        return records, words
 
     def _withdraw(self, documents: Sequence[KnownDocument]) -> int:
         with self._database.write() as session:
@@ -218,9 +220,14 @@ class Publisher:
     def _settle(self, change_id: int, chunk_ids: Sequence[str]) -> None:
         with self._database.read() as session:
             records = vector_queries.records_of(session, chunk_ids, self._fingerprint)
-        held = {record.chunk_id for record in records}
-        self._index.upsert(records)
-        self._index.remove([chunk_id for chunk_id in chunk_ids if chunk_id not in held])
+            words = lexical_queries.lexical_records_of(session, chunk_ids)
+        held = {record.chunk_id for record in words}
+        gone = [chunk_id for chunk_id in chunk_ids if chunk_id not in held]
+        self._vectors.upsert(records)
+        self._vectors.remove(gone)
+        if words:
+            self._words.upsert(words)
+        self._words.remove(gone)
         with self._database.write() as session:
             queries.close_index_change(session, change_id)
 

@@ -7,7 +7,12 @@ from typing import Any, TypeVar
 from sqlalchemy import Select, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from app.indexing.documents import KnownDocument, PreparedChunk, PreparedDocument
+from app.indexing.documents import (
+    KnownDocument,
+    PreparedChunk,
+    PreparedDocument,
+    document_number,
+)
 from app.indexing.results import Changes
 from app.models import (
     ChunkRow,
@@ -103,7 +108,8 @@ def _upsert_document(session: Session, item_id: int, document: PreparedDocument)
     same_key = (DocumentRow.item_id == item_id, DocumentRow.key == document.entry.key)
     row = session.scalar(select(DocumentRow).where(*same_key))
     if row is None:
-        row = DocumentRow(item_id=item_id, key=document.entry.key)
+        key = document.entry.key
+        row = DocumentRow(item_id=item_id, key=key, number=document_number(item_id, key))
         session.add(row)
     row.document_id = loaded.document_id
     row.uri = loaded.source_uri
@@ -137,6 +143,7 @@ def _chunk_values(
         "end_line": chunk.end_line + lines_above,
         "heading_path": list(chunk.heading_path),
         "text_hash": prepared.text_hash,
+        "context": prepared.context,
         "content": chunk.content,
     }
 
@@ -181,7 +188,8 @@ def finish_item(
     same_source = (item.uri, item.document_type) == indexed_source
     if same_source and item.status in ("pending", "error"):
         item.status = "active"
-    item.content_hash, item.error = content_hash, None
+    if same_source:
+        item.content_hash, item.error = content_hash, None
     item.indexed_at = item.last_fetched_at = now()
     return content_hash, len(hashes), chunks
 
@@ -193,10 +201,13 @@ def _content_hash(hashes: Sequence[tuple[str, str]]) -> str:
     return hashlib.sha256("".join(f"{k}\0{h}\n" for k, h in hashes).encode()).hexdigest()
 
 
-def fail_item(session: Session, item_id: int, error: str) -> None:
-    """Note a failure; what was searchable stays so."""
+def fail_item(session: Session, item_id: int, error: str, indexed_source: tuple[str, str]) -> None:
+    """Note a failure; what was searchable stays so.
+
+    It says nothing of an item that was pointed at another source meanwhile.
+    """
     item = session.get(ItemRow, item_id)
-    if item is not None:
+    if item is not None and (item.uri, item.document_type) == indexed_source:
         item.error = error
         if not has_documents(session, item_id):
             item.content_hash = None

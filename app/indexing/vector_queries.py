@@ -1,10 +1,10 @@
 """SQL about vectors: what is embedded, and what the vector index should hold."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Select, select
+from sqlalchemy import Connection, Select, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -66,6 +66,7 @@ RECORD_COLUMNS: tuple[Any, ...] = (
     ChunkRow.id,
     ChunkRow.item_id,
     EmbeddingRow.vector,
+    DocumentRow.number,
     ItemRow.title,
     DocumentRow.uri,
     ItemRow.document_type,
@@ -98,6 +99,19 @@ def records_of(session: Session, chunk_ids: Sequence[str], fingerprint: str) -> 
     return records
 
 
+def vector_rows(connection: Connection, fingerprint: str, size: int) -> Iterator[Sequence[Any]]:
+    """Chunk id, item id, document number and vector of all chunks, `size` rows at a time."""
+    on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
+        EmbeddingRow.fingerprint == fingerprint
+    )
+    rows = (
+        select(ChunkRow.id, ChunkRow.item_id, DocumentRow.number, EmbeddingRow.vector)
+        .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+        .join(EmbeddingRow, on_embedding)
+    )
+    yield from connection.execute(rows.execution_options(yield_per=size)).partitions()
+
+
 def records_after(
     session: Session, last_id: str, limit: int, fingerprint: str
 ) -> list[VectorRecord]:
@@ -112,6 +126,7 @@ def _to_records(session: Session, rows: Sequence[Any]) -> list[VectorRecord]:
         VectorRecord(
             chunk_id=row.id,
             item_id=row.item_id,
+            document_number=row.number,
             vector=np.frombuffer(row.vector, VECTOR_TYPE).astype(np.float32),
             metadata=record_metadata(
                 title=row.title,

@@ -3,15 +3,19 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request
+from pydantic import Field
 
 from app.jobs import schemas
 from app.jobs.service import JobService
 from app.web.pagination import LARGEST_ID
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits
 from app.web.problems import problem_responses
 
-router = APIRouter(prefix="/jobs", tags=["jobs"])
+router = APIRouter(prefix="/jobs", tags=["jobs"], dependencies=KNOWN_PARAMETERS_ONLY)
 
-JobId = Annotated[int, Path(ge=1, le=LARGEST_ID, description="Id of the job.")]
+JobId = Annotated[
+    Annotated[int, Field(ge=1, le=LARGEST_ID), Digits], Path(description="Id of the job.")
+]
 
 
 def get_job_service(request: Request) -> JobService:
@@ -33,8 +37,8 @@ def list_jobs(
         int | None, Query(ge=1, le=LARGEST_ID, description="`next_cursor` of the page before.")
     ] = None,
 ) -> schemas.JobPage:
-    """List jobs, newest first."""
-    jobs = service.list(state, cursor, limit + 1)
+    """List jobs, newest first. Of those that have ended, the newest thousand are kept."""
+    jobs = service.list(state.value if state else None, cursor, limit + 1)
     items = [schemas.Job.model_validate(job) for job in jobs[:limit]]
     return schemas.JobPage(items=items, next_cursor=items[-1].id if len(jobs) > limit else None)
 
@@ -49,7 +53,10 @@ def get_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
     "/{job_id}/cancel", operation_id="cancel_job", responses=problem_responses(404, 422, 507)
 )
 def cancel_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
-    """Cancel a job: at once if it is queued, between two steps if it is running."""
+    """Cancel a job: at once if it is queued, between two steps if it is running.
+
+    A job whose item is being worked on already is queued until that is over.
+    """
     return schemas.Job.model_validate(service.cancel(job_id))
 
 
@@ -57,5 +64,5 @@ def cancel_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
     "/{job_id}/retry", operation_id="retry_job", responses=problem_responses(404, 409, 422, 507)
 )
 def retry_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
-    """Queue a failed or cancelled job again."""
+    """Queue a failed or cancelled job again; 409 while another is queued that does the same."""
     return schemas.Job.model_validate(service.retry(job_id))

@@ -1,11 +1,27 @@
 """Jobs as JSON."""
 
 from datetime import datetime
-from typing import Any, Literal
+from enum import StrEnum
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-JobState = Literal["queued", "running", "succeeded", "failed", "cancelled"]
+
+class JobState(StrEnum):
+    """Where a job stands; the last three are its ends."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class JobKind(StrEnum):
+    """What a job does: index one item, or all."""
+
+    INDEX = "index"
+    INDEX_ALL = "index_all"
 
 
 class JobProgress(BaseModel):
@@ -24,10 +40,14 @@ class Job(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     id: int
-    kind: Literal["index", "index_all"]
+    kind: JobKind
     arguments: dict[str, Any]
     state: JobState
-    attempts: int = Field(description="How often the job was started.")
+    attempts: int = Field(
+        description="How often the job was started since it was queued or retried, or since it "
+        "gained something before the service ended. The service does not start one a fourth time "
+        "that it never outlives: such a job is `failed`."
+    )
     progress: JobProgress
     result: dict[str, Any] | None = Field(
         description="What the operation would have answered; null until the job has succeeded."

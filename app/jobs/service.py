@@ -17,7 +17,10 @@ class JobService:
         self._on_queued = on_queued
 
     def add(self, kind: str, arguments: Mapping[str, Any]) -> Job:
-        """Promise some work: when this returns, it will be done, whatever happens."""
+        """Promise some work: when this returns, it will be done, whatever happens.
+
+        The job that is queued already is answered when it is to do the very same.
+        """
         with self._database.write() as session:
             job_id = queries.add_job(session, kind, arguments)
         self._on_queued()
@@ -48,8 +51,15 @@ class JobService:
         return self.get(job_id)
 
     def retry(self, job_id: int) -> Job:
-        """Queue a failed or cancelled job again; raises ConflictError in another state."""
+        """Queue a failed or cancelled job again.
+
+        Raises ConflictError in another state, or when another job is queued that does the same.
+        """
+        job = self.get(job_id)
         with self._database.write() as session:
+            twin = queries.queued_twin(session, job.kind, job.arguments)
+            if twin not in (None, job_id):
+                raise ConflictError(f"Job {twin} is queued already and will do the very same.")
             queued = queries.retry_job(session, job_id)
         job = self.get(job_id)
         if not queued:

@@ -4,7 +4,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 
 from app.database import Database
@@ -23,17 +23,26 @@ STORAGE_RETRY_SECONDS = 5.0
 
 
 class ServiceStopping(Exception):  # noqa: N818, no error: the job goes on after the restart
-    """Raised out of a running job when the service stops; the job stays `running` in SQL."""
+    """Raised out of a running job when the service stops; the job goes back into the queue."""
 
 
 class JobWorker:
-    """`threads` threads that take one job after the other, oldest first."""
+    """`threads` threads that take one job after the other, oldest first.
+
+    `items_in_use` names the items whose jobs would only wait if they were started now; `wake` is
+    to be called when one is free again.
+    """
 
     def __init__(
-        self, database: Database, handlers: Mapping[str, JobHandler], threads: int
+        self,
+        database: Database,
+        handlers: Mapping[str, JobHandler],
+        threads: int,
+        items_in_use: Callable[[], Collection[int]] = frozenset,
     ) -> None:
         self._database = database
         self._handlers = handlers
+        self._items_in_use = items_in_use
         self._wake = threading.Condition()
         self._woken = 0
         self._stopping = threading.Event()
@@ -45,14 +54,16 @@ class JobWorker:
     def start(self) -> None:
         """Queue again what the last process left, and begin."""
         with self._database.write() as session:
-            requeued = queries.requeue_running(session)
+            requeued, given_up = queries.requeue_running(session)
         if requeued:
             logger.info("%d interrupted jobs start over", requeued)
+        if given_up:
+            logger.error("%d jobs that the service never outlives are given up", given_up)
         for thread in self._threads:
             thread.start()
 
     def wake(self) -> None:
-        """There is a new job."""
+        """There is a new job, or one that waited can run."""
         with self._wake:
             self._woken += 1
             self._wake.notify_all()
@@ -93,15 +104,24 @@ class JobWorker:
 
     def _run_one(self) -> bool:
         with self._database.write() as session:
-            job = queries.claim_job(session)
+            job = queries.claim_job(session, self._items_in_use())
         if job is None:
             return False
         listener = _Listener(self, job.id)
         try:
             self._finish(job, listener, *self._outcome(job, listener))
         except ServiceStopping:
-            logger.info("Job %d goes on after the restart", job.id)
+            self._hand_back(job)
         return True
+
+    def _hand_back(self, job: Job) -> None:
+        logger.info("Job %d goes on after the restart", job.id)
+        try:
+            with self._database.write() as session:
+                queries.hand_back(session, job.id)
+        except StorageError as error:
+            # It stays `running`: the next start takes it for one that a crash interrupted.
+            logger.warning("Job %d was not handed back: %s", job.id, error.detail)
 
     def _outcome(
         self, job: Job, listener: "_Listener"
@@ -163,12 +183,16 @@ def _storable(text: str) -> str:
 
 
 class _Listener:
-    """A job's ProgressListener: writes not more often than every PROGRESS_SECONDS."""
+    """A job's ProgressListener: writes not more often than every PROGRESS_SECONDS.
+
+    But the first chunk that is embedded at once: by that an attempt is known not to be in vain.
+    """
 
     def __init__(self, worker: JobWorker, job_id: int) -> None:
         self._worker = worker
         self._job_id = job_id
         self._noted = float("-inf")
+        self._gain_noted = False
         self.latest: Progress | None = None
         """What was reported last, written or not."""
 
@@ -176,6 +200,8 @@ class _Listener:
         self.latest = progress
         if self._worker.stopping:
             raise ServiceStopping
-        if time.monotonic() - self._noted >= PROGRESS_SECONDS:
+        is_first_gain = progress.chunks_embedded > 0 and not self._gain_noted
+        if is_first_gain or time.monotonic() - self._noted >= PROGRESS_SECONDS:
             self._noted = time.monotonic()
+            self._gain_noted = progress.chunks_embedded > 0
             self._worker.note_progress(self._job_id, progress)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,17 @@ def type_complaint(document_type: str, uri: str) -> str | None:
     if document_type == "folder" and remote:
         return "a folder's uri is a path or a file:// address"
     return None
+
+
+def with_relative_path_explained(error: str, uri: str) -> str:
+    """The error of a source; for a relative path, with the folder at which it started."""
+    path = uri[len("file:") :] if uri.lower().startswith("file:") else uri
+    if path.startswith(("/", "~")) or "://" in path:
+        return error
+    return (
+        f"{error.rstrip('.')}. A relative path starts at the working directory of the service, "
+        f"{Path.cwd()}; an absolute one means the same wherever that is started."
+    )
 
 
 def normalise_category(value: str | None) -> str | None:

@@ -3,16 +3,22 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from pydantic import Field
 
 from app.knowledge import schemas
+from app.knowledge.filters import CategoryFilter, FilterText, TagFilters
 from app.knowledge.items import ItemFilter, normalise_category
 from app.knowledge.service import KnowledgeService
 from app.web.pagination import LARGEST_ID
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits
 from app.web.problems import located, problem_responses
 
-router = APIRouter(prefix="/knowledge", tags=["knowledge"])
+router = APIRouter(prefix="/knowledge", tags=["knowledge"], dependencies=KNOWN_PARAMETERS_ONLY)
 
-ItemId = Annotated[int, Path(ge=1, le=LARGEST_ID, description="Id of the knowledge item.")]
+ItemId = Annotated[
+    Annotated[int, Field(ge=1, le=LARGEST_ID), Digits],
+    Path(description="Id of the knowledge item."),
+]
 
 
 def get_knowledge_service(request: Request) -> KnowledgeService:
@@ -47,18 +53,19 @@ def create_knowledge(
 )
 def list_knowledge(
     service: ServiceDep,
-    status: schemas.Status | None = None,
+    status: schemas.ItemStatus | None = None,
     category: Annotated[
-        schemas.FilterText | None, Query(description="With everything below it.")
+        CategoryFilter | None, Query(description="With everything below it.")
     ] = None,
     tag: Annotated[
-        list[schemas.FilterText] | None,
-        Query(max_length=100, description="Any of these; may be repeated."),
+        TagFilters | None, Query(description="Any of these; repeated, or with commas.")
     ] = None,
     document_type: schemas.DocumentType | None = None,
-    collection: schemas.FilterText | None = None,
-    q: Annotated[schemas.FilterText | None, Query(description="In title or uri.")] = None,
-    sort: Annotated[schemas.Sort, Query(description="`-` in front: descending.")] = "id",
+    collection: FilterText | None = None,
+    q: Annotated[FilterText | None, Query(description="In title or uri.")] = None,
+    sort: Annotated[
+        schemas.ItemSort, Query(description="`-` in front: descending.")
+    ] = schemas.ItemSort.ID,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
     cursor: Annotated[
         str | None, Query(max_length=4096, description="`next_cursor` of the page before.")
@@ -66,14 +73,14 @@ def list_knowledge(
 ) -> schemas.ItemPage:
     """List knowledge items, a page at a time."""
     wanted = ItemFilter(
-        status=status,
+        status=status.value if status else None,
         category=normalise_category(category),
         tags=tuple(tag or ()),
-        document_type=document_type,
+        document_type=document_type.value if document_type else None,
         collection=collection,
         text=q or None,
     )
-    return schemas.ItemPage.model_validate(service.list(wanted, sort, limit, cursor))
+    return schemas.ItemPage.model_validate(service.list(wanted, sort.value, limit, cursor))
 
 
 @router.get("/{knowledge_id}", operation_id="get_knowledge", responses=problem_responses(404, 422))
@@ -90,7 +97,10 @@ def get_knowledge(knowledge_id: ItemId, service: ServiceDep) -> schemas.Item:
 def update_knowledge(
     knowledge_id: ItemId, changes: schemas.ItemUpdate, service: ServiceDep
 ) -> schemas.Item:
-    """Change some fields of a knowledge item; what is left out stays as it is."""
+    """Change some fields of a knowledge item; what is left out stays as it is.
+
+    An item whose `uri` or `document_type` changes becomes `pending` until it is indexed again.
+    """
     return schemas.Item.model_validate(service.update(knowledge_id, changes.changes()))
 
 
@@ -104,7 +114,8 @@ def replace_knowledge(
 ) -> schemas.Item:
     """Give a knowledge item a whole new state; what is left out gets its default.
 
-    The status alone stays as it is when it is left out.
+    The status alone stays as it is when it is left out, and is never set back by one that was read
+    before the item was indexed: see `status`.
     """
     return schemas.Item.model_validate(service.replace(knowledge_id, item.draft()))
 

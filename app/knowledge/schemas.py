@@ -2,7 +2,8 @@
 
 import re
 from datetime import datetime
-from typing import Annotated, Any, Literal, Self
+from enum import StrEnum
+from typing import Annotated, Any, Self
 
 from pydantic import (
     AfterValidator,
@@ -15,12 +16,55 @@ from pydantic import (
 
 from app.knowledge.items import ItemDraft, normalise_category, tidy_tags, type_complaint
 
-DocumentType = Literal["markdown", "website", "folder"]
-Status = Literal["pending", "active", "error", "archived"]
-SettableStatus = Literal["pending", "active", "archived"]
-Sort = Literal[
-    "id", "-id", "title", "-title", "created_at", "-created_at", "updated_at", "-updated_at"
-]
+
+class DocumentType(StrEnum):
+    """What lies at an item's `uri`."""
+
+    MARKDOWN = "markdown"
+    WEBSITE = "website"
+    FOLDER = "folder"
+
+
+class ItemStatus(StrEnum):
+    """Where an item stands. `archived` items are never searched."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    ERROR = "error"
+    ARCHIVED = "archived"
+
+
+Status = ItemStatus
+"""Its short name in code."""
+
+
+class NewItemStatus(StrEnum):
+    """What a new item may be: it becomes `active` by being indexed."""
+
+    PENDING = "pending"
+    ARCHIVED = "archived"
+
+
+class SettableItemStatus(StrEnum):
+    """What a client may make of an item; `error` is set by the service alone."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+
+
+class ItemSort(StrEnum):
+    """What a list is sorted by; `-` in front: descending."""
+
+    ID = "id"
+    ID_DESCENDING = "-id"
+    TITLE = "title"
+    TITLE_DESCENDING = "-title"
+    CREATED_AT = "created_at"
+    CREATED_AT_DESCENDING = "-created_at"
+    UPDATED_AT = "updated_at"
+    UPDATED_AT_DESCENDING = "-updated_at"
+
 
 MOST_TAGS = 100
 READ_ONLY = frozenset(
@@ -96,7 +140,9 @@ Uri = Annotated[
     Field(
         min_length=1,
         max_length=4096,
-        description="A path, a file:// address or an http(s):// address.",
+        description="A path, a `file://` address or an `http(s)://` address. A path is one of the "
+        "machine that the service runs on, below one of its SOURCE_ROOTS; a relative one starts at "
+        "the working directory of the service, so an absolute one is the safer choice.",
         examples=["/srv/docs"],
         json_schema_extra={"pattern": URI_PATTERN},
     ),
@@ -146,9 +192,6 @@ Licence = Annotated[
         examples=["Apache-2.0"],
     ),
 ]
-FilterText = Annotated[str, Field(max_length=500, pattern=r"^[^\u0000]*$")]
-"""What stored text is compared with; PostgreSQL knows no NUL."""
-
 Collection = Annotated[
     str,
     Field(min_length=1, max_length=500, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
@@ -190,23 +233,29 @@ class WholeItem(ItemFields):
 
     def draft(self) -> ItemDraft:
         """As the service takes it."""
-        return ItemDraft(**{**self.model_dump(), "tags": tuple(self.tags)})
+        # As JSON: what reaches SQL is plain text, not members of an enumeration.
+        return ItemDraft(**{**self.model_dump(mode="json"), "tags": tuple(self.tags)})
 
 
 class ItemCreate(WholeItem):
     """A new knowledge item."""
 
-    status: SettableStatus | None = Field(
-        None, description="`archived` items are never searched. `error` is set by the service."
+    status: NewItemStatus | None = Field(
+        None,
+        description="Default: `pending`, until the item is indexed. `archived` items are never "
+        "searched.",
     )
 
 
 class ItemReplacement(WholeItem):
     """The whole new state of a knowledge item; one that was read can be handed back."""
 
-    status: Status | None = Field(
+    status: ItemStatus | None = Field(
         None,
-        description="Left out: stays as it is. `error` is accepted for an item that has it.",
+        description="`archived` archives the item, any other brings an archived one back: as "
+        "`active` if it is indexed, else as `pending`. Whether an item is pending, active or in "
+        "error is for the service to say, so one that was read a while ago can be put back. Left "
+        "out: stays as it is.",
     )
 
 
@@ -215,16 +264,20 @@ class ItemUpdate(ItemFields):
 
     title: Title = Field(default="")
     uri: Uri = Field(default="")
-    document_type: DocumentType = Field(default="markdown")
+    document_type: DocumentType = Field(default=DocumentType.MARKDOWN)
     category: Category = None
     tags: Tags = Field(default_factory=list)
     collection: Collection = Field(default="")
     licence: Licence = None
-    status: SettableStatus = Field(default="pending")
+    status: SettableItemStatus = Field(
+        default=SettableItemStatus.PENDING,
+        description="`pending`: to be indexed again. `active` brings an archived item back, as "
+        "`pending` if it is not indexed.",
+    )
 
     def changes(self) -> dict[str, Any]:
         """Just the fields that were given."""
-        changes = self.model_dump(exclude_unset=True)
+        changes = self.model_dump(mode="json", exclude_unset=True)
         if "tags" in changes:
             changes["tags"] = tuple(changes["tags"])
         return changes
@@ -243,8 +296,10 @@ class Item(BaseModel):
     tags: list[str]
     collection: str
     licence: str | None
-    status: Status
-    content_hash: str | None = Field(description="SHA-256 of what was indexed last.")
+    status: ItemStatus
+    content_hash: str | None = Field(
+        description="SHA-256 of what was indexed last; null while nothing of this `uri` is."
+    )
     last_fetched_at: datetime | None
     indexed_at: datetime | None
     created_at: datetime

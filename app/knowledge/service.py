@@ -4,10 +4,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
+from sqlalchemy.orm import Session
+
 from app.database import Database
 from app.errors import ConflictError, InvalidRequestError, NotFoundError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter, ItemPage, KnowledgeItem, type_complaint
+from app.knowledge.statuses import require_new_status, status_after, wish_of_replacement
 from app.web.pagination import LARGEST_ID
 
 SOURCE_FIELDS = frozenset({"uri", "document_type"})
@@ -38,7 +41,8 @@ class KnowledgeService:
         self._default_collection = default_collection
 
     def create(self, draft: ItemDraft) -> KnowledgeItem:
-        """Add an item; it is not indexed by that."""
+        """Add an item; it is not indexed by that. Raises ConflictError for a status of indexing."""
+        require_new_status(draft.status)
         with self._database.write() as session:
             item_id = queries.add_item(session, draft, self._default_collection)
         return self.get(item_id)
@@ -57,18 +61,29 @@ class KnowledgeService:
             return queries.list_item_ids(session, wanted)
 
     def save(self, item_id: int, draft: ItemDraft) -> KnowledgeItem:
-        """Create the item under this very id, or replace it: for programs that number items.
+        """Create the item under this very id, or update it: for programs that number items.
 
-        Raises InvalidRequestError for a number after which no item could be given another.
+        Collection, licence and status of an item that exists stay as they are where the draft
+        says nothing of them. Raises InvalidRequestError for a number after which no item could be
+        given another.
         """
         if not 0 < item_id <= LARGEST_ID:
             raise InvalidRequestError(
                 f"An item's id is a number from 1 to {LARGEST_ID}.", pointer="#/knowledge_id"
             )
         with self._database.write() as session:
-            if queries.get_item(session, item_id) is None:
+            before = queries.get_item(session, item_id)
+            if before is None:
+                require_new_status(draft.status)
                 queries.add_item(session, draft, self._default_collection, item_id)
-        return self.replace(item_id, draft)
+            else:
+                changes = asdict(draft)
+                for name in ("collection", "licence", "status"):
+                    if changes[name] is None:
+                        del changes[name]
+                _change(session, before, changes, changes.pop("status", None))
+        self._listener.index_changes_noted()
+        return self.get(item_id)
 
     def list(self, wanted: ItemFilter, sort: str, limit: int, cursor: str | None) -> ItemPage:
         """One page of items; raises InvalidRequestError for a cursor that is not ours."""
@@ -77,12 +92,18 @@ class KnowledgeService:
             return ItemPage(tuple(items), next_cursor, queries.count_items(session, wanted))
 
     def replace(self, item_id: int, draft: ItemDraft) -> KnowledgeItem:
-        """Give every field that a client may set a new value; raises NotFoundError."""
+        """Give every field that a client may set a new value; raises NotFoundError.
+
+        Of the status, only whether the item is archived is for the client to say.
+        """
         changes = asdict(draft)
         changes["collection"] = draft.collection or self._default_collection
-        if draft.status is None:
-            del changes["status"]
-        return self.update(item_id, changes)
+        del changes["status"]
+        with self._database.write() as session:
+            before = _require_item(session, item_id)
+            _change(session, before, changes, wish_of_replacement(before, draft.status))
+        self._listener.index_changes_noted()
+        return self.get(item_id)
 
     def update(self, item_id: int, changes: dict[str, Any]) -> KnowledgeItem:
         """Change some fields; raises NotFoundError, and ConflictError when they do not agree.
@@ -90,18 +111,9 @@ class KnowledgeService:
         An item whose source changes becomes `pending`: what is searchable is still the text of
         the old source, until the item is indexed again.
         """
+        changes = dict(changes)
         with self._database.write() as session:
-            before = queries.get_item(session, item_id)
-            if before is None:
-                raise _no_such_item(item_id)
-            changes = {name: v for name, v in changes.items() if v != getattr(before, name)}
-            _require_agreement(before, changes)
-            if SOURCE_FIELDS & changes.keys() and before.status in ("active", "error"):
-                changes.setdefault("status", "pending")
-            if changes:
-                queries.update_item(session, item_id, changes)
-            if INDEXED_FIELDS & changes.keys():
-                queries.note_index_changes(session, item_id)
+            _change(session, _require_item(session, item_id), changes, changes.pop("status", None))
         self._listener.index_changes_noted()
         return self.get(item_id)
 
@@ -113,15 +125,40 @@ class KnowledgeService:
         self._listener.item_deleted(item_id)
 
 
+def _require_item(session: Session, item_id: int) -> KnowledgeItem:
+    item = queries.get_item(session, item_id)
+    if item is None:
+        raise _no_such_item(item_id)
+    return item
+
+
+def _change(
+    session: Session, before: KnowledgeItem, changes: dict[str, Any], wished_status: str | None
+) -> None:
+    """Write what differs from the item as it stands, with what follows from it."""
+    changes = {name: value for name, value in changes.items() if value != getattr(before, name)}
+    source_changes = bool(SOURCE_FIELDS & changes.keys())
+    if source_changes:
+        _require_agreement(before, changes)
+        # Both tell of the source that the item had: of this one, nothing is known yet.
+        changes |= {"error": None, "content_hash": None}
+    status = status_after(before, wished_status, source_changes=source_changes)
+    if status != before.status:
+        changes["status"] = status
+        if status == "pending":
+            changes["error"] = None
+    if changes:
+        queries.update_item(session, before.id, changes)
+    if INDEXED_FIELDS & changes.keys():
+        queries.note_index_changes(session, before.id)
+
+
 def _require_agreement(before: KnowledgeItem, changes: dict[str, Any]) -> None:
-    """Refuse what only the item as it stands can tell to be wrong."""
-    if changes.get("status") == "error":
-        raise ConflictError("Only the service itself sets the status error.")
-    if SOURCE_FIELDS & changes.keys():
-        document_type = changes.get("document_type", before.document_type)
-        complaint = type_complaint(document_type, changes.get("uri", before.uri))
-        if complaint:
-            raise ConflictError(f"{complaint}: change uri and document_type together.".capitalize())
+    """Refuse an address that does not suit the document type, whichever of them changes."""
+    document_type = changes.get("document_type", before.document_type)
+    complaint = type_complaint(document_type, changes.get("uri", before.uri))
+    if complaint:
+        raise ConflictError(f"{complaint}: change uri and document_type together.".capitalize())
 
 
 def _no_such_item(item_id: int) -> NotFoundError:

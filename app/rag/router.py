@@ -1,21 +1,24 @@
 """`/rag`: index, remove, search, count."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
+from pydantic import BeforeValidator, Field
 
 from app.jobs.records import Job
 from app.jobs.schemas import Job as JobSchema
-from app.knowledge.items import normalise_category, tidy_tags
+from app.knowledge.filters import CategoryFilter, FilterText, TagFilters, split_at_commas
+from app.knowledge.items import normalise_category
 from app.knowledge.router import ItemId
-from app.knowledge.schemas import FilterText, Status
-from app.rag import schemas
+from app.knowledge.schemas import ItemStatus
+from app.rag import schemas, search_schemas
 from app.rag.service import RAGService
-from app.search.requests import SearchAnswer, SearchRequest
+from app.search.requests import SearchRequest
+from app.web.parameters import KNOWN_PARAMETERS_ONLY
 from app.web.problems import located, problem_responses
 
-router = APIRouter(prefix="/rag", tags=["rag"])
+router = APIRouter(prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ONLY)
 
 
 def get_rag(request: Request) -> RAGService:
@@ -30,6 +33,10 @@ RAGDep = Annotated[RAGService, Depends(get_rag)]
 Wait = Annotated[
     bool,
     Query(description="False: answer 202 with a job at once, and do the work in the background."),
+]
+KnowledgeIds = Annotated[
+    Annotated[list[search_schemas.KnowledgeId], Field(max_length=1000)],
+    BeforeValidator(split_at_commas),
 ]
 Force = Annotated[bool, Query(description="Read and split again what seems unchanged.")]
 
@@ -67,15 +74,16 @@ async def index_knowledge(
 async def index_all(
     rag: RAGDep,
     status: Annotated[
-        Status | None, Query(description="Left out: every item but the archived ones.")
+        ItemStatus | None, Query(description="Left out: every item but the archived ones.")
     ] = None,
     wait: Wait = True,
     force: Force = False,
 ) -> Response | schemas.BulkIndexingResult:
     """Index all knowledge items of a status, one after the other."""
+    wanted = status.value if status else None
     if not wait:
-        return _accepted(await rag.submit_index_all(status, force=force))
-    return schemas.BulkIndexingResult.model_validate(await rag.index_all(status, force=force))
+        return _accepted(await rag.submit_index_all(wanted, force=force))
+    return schemas.BulkIndexingResult.model_validate(await rag.index_all(wanted, force=force))
 
 
 def _accepted(job: Job) -> JSONResponse:
@@ -94,52 +102,58 @@ async def remove_from_index(knowledge_id: ItemId, rag: RAGDep) -> schemas.Remova
     return schemas.RemovalResult(knowledge_id=knowledge_id, removed=removed)
 
 
-@router.post("/search", operation_id="search", responses=problem_responses(400, 413, 422, 503, 507))
-async def search(body: schemas.SearchBody, rag: RAGDep) -> schemas.SearchAnswer:
+@router.post(
+    "/search",
+    operation_id="search",
+    responses=problem_responses(400, 413, 422, 503, 507),
+)
+async def search(body: search_schemas.SearchBody, rag: RAGDep) -> search_schemas.SearchAnswer:
     """Find the chunks that answer a question, with the lines where they stand."""
-    return _answer(await rag.answer(body.request()))
+    request = body.request()
+    return search_schemas.SearchAnswer.of(await rag.answer(request), request)
 
 
 @router.get("/search", operation_id="search_simple", responses=problem_responses(422, 503, 507))
 async def search_simple(
     rag: RAGDep,
-    q: Annotated[schemas.Query, Query(description="The question.")],
-    tags: Annotated[
-        list[FilterText],
-        Query(default_factory=list, max_length=100, description="Repeated, or with commas."),
-    ],
+    q: Annotated[search_schemas.Query, Query(description="The question.")],
     n: Annotated[int, Query(ge=1, le=100, description="How many results.")] = 5,
-    category: FilterText | None = None,
-    tags_match: Literal["any", "all"] = "any",
-    knowledge_ids: Annotated[list[schemas.KnowledgeId] | None, Query(max_length=1000)] = None,
+    mode: search_schemas.SearchMode = search_schemas.SearchMode.HYBRID,
+    category: Annotated[
+        CategoryFilter | None, Query(description="With everything below it.")
+    ] = None,
+    tags: Annotated[TagFilters | None, Query(description="Repeated, or with commas.")] = None,
+    tags_match: search_schemas.TagsMatch = search_schemas.TagsMatch.ANY,
+    knowledge_ids: Annotated[
+        KnowledgeIds | None, Query(description="Repeated, or with commas: `1,2`.")
+    ] = None,
     collection: FilterText | None = None,
+    path: Annotated[
+        search_schemas.PathGlob | None, Query(description="A glob on the documents' paths.")
+    ] = None,
+    language: search_schemas.Language | None = None,
+    licence_policy: search_schemas.LicencePolicy = search_schemas.LicencePolicy.ANY,
     min_score: Annotated[float | None, Query(ge=0, le=1)] = None,
-) -> schemas.SearchAnswer:
-    """Search by address alone, for scripts and the browser."""
+) -> search_schemas.SearchAnswer:
+    """Search by address alone, for scripts and the browser; POST knows more."""
     request = SearchRequest(
         query=q,
         n_results=n,
+        mode=mode.value,
         category=normalise_category(category),
-        tags=tuple(tidy_tags(tags)),
-        tags_match=tags_match,
+        tags=tuple(tags or ()),
+        tags_match=tags_match.value,
         knowledge_ids=None if knowledge_ids is None else tuple(knowledge_ids),
         collection=collection,
+        paths=(path,) if path else (),
+        languages=(language,) if language else (),
+        licence_policy=licence_policy.value,
         min_score=min_score,
     )
-    return _answer(await rag.answer(request))
+    return search_schemas.SearchAnswer.of(await rag.answer(request), request)
 
 
-def _answer(answer: SearchAnswer) -> schemas.SearchAnswer:
-    return schemas.SearchAnswer(
-        query=answer.query,
-        results=[schemas.SearchResult.model_validate(result) for result in answer.results],
-        total_results=len(answer.results),
-        degraded=list(answer.degraded),
-        duration_ms=answer.duration_ms,
-    )
-
-
-@router.get("/stats", operation_id="get_stats", responses=problem_responses(507))
+@router.get("/stats", operation_id="get_stats", responses=problem_responses(422, 507))
 def get_stats(rag: RAGDep) -> schemas.CollectionStats:
     """Count what is stored and searchable."""
     return schemas.CollectionStats.model_validate(rag.get_collection_stats())

@@ -22,7 +22,8 @@ from app.knowledge.items import ItemDraft, ItemFilter, normalise_category, tidy_
 from app.knowledge.service import KnowledgeService
 from app.protocols import ProgressListener
 from app.rag.bulk import index_items
-from app.search.requests import SearchAnswer, SearchRequest, SearchResult
+from app.search.context import ContextAnswer, ContextAssembler, ContextRequest
+from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
 from app.search.searcher import Searcher
 
 SEARCH_THREADS = 16
@@ -45,6 +46,8 @@ class Engine(Protocol):
     def indexer(self) -> Indexer: ...  # noqa: D102
     @property
     def searcher(self) -> Searcher: ...  # noqa: D102
+    @property
+    def context(self) -> ContextAssembler: ...  # noqa: D102
     @property
     def jobs(self) -> JobService: ...  # noqa: D102
     @property
@@ -167,17 +170,24 @@ class RAGService:
         tags_match: str = "any",
         collection: str | None = None,
         min_score: float | None = None,
+        mode: Mode = "hybrid",
     ) -> list[SearchResult]:
-        """The chunks that answer the query best, best first; raises InvalidRequestError."""
+        """The chunks that answer the query best, best first; raises InvalidRequestError.
+
+        `answer` takes a SearchRequest, which knows all the other filters and wishes.
+        """
         if not query.strip():
             raise InvalidRequestError("A search needs a query.", "#/query", "body")
         if not 1 <= n_results <= MOST_RESULTS:
             raise InvalidRequestError(
                 f"n_results is a number from 1 to {MOST_RESULTS}.", "#/n_results", "body"
             )
+        if category is not None and normalise_category(category) is None:
+            raise InvalidRequestError("The category names nothing.", "#/category", "body")
         request = SearchRequest(
             query=query,
             n_results=n_results,
+            mode=mode,
             category=normalise_category(category),
             tags=tuple(tidy_tags([tags] if isinstance(tags, str) else tags or ())),
             tags_match=tags_match,
@@ -191,6 +201,11 @@ class RAGService:
         """Search, with all that is known about how the answer came about."""
         search = functools.partial(self._engine.searcher.search, request)
         return await self._run(self._searching, search)
+
+    async def context(self, request: ContextRequest) -> ContextAnswer:
+        """The passages that answer, put together for a prompt."""
+        assemble = functools.partial(self._engine.context.assemble, request)
+        return await self._run(self._searching, assemble)
 
     def get_collection_stats(self) -> CollectionStats:
         """Counts of what is stored and searchable."""

@@ -1,8 +1,21 @@
 """What is asked of a search, and what it answers."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
 
 from app.knowledge.items import ItemFilter
+from app.search.grouping import OtherHit
+from app.search.neighbours import NeighbourText
+
+Mode = Literal["hybrid", "dense", "lexical"]
+Fusion = Literal["coverage", "convex", "rrf"]
+GroupBy = Literal["document"]
+LicencePolicy = Literal["any", "permissive"]
+
+DENSE_DEPTH = 128
+LEXICAL_DEPTH = 256
+"""Candidates of each side, as the service's design sets them."""
 
 
 @dataclass(frozen=True)
@@ -11,22 +24,51 @@ class SearchRequest:
 
     query: str
     n_results: int = 5
+    mode: Mode = "hybrid"
+    fusion: Fusion = "coverage"
+    dense_depth: int = DENSE_DEPTH
+    lexical_depth: int = LEXICAL_DEPTH
     category: str | None = None
     """With everything below it."""
     tags: tuple[str, ...] = ()
     tags_match: str = "any"
     knowledge_ids: tuple[int, ...] | None = None
     collection: str | None = None
+    document_types: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    """Globs on a document's key: `*` within a folder, `**` across folders; one must match."""
+    languages: tuple[str, ...] = ()
+    licence_policy: LicencePolicy = "any"
+    indexed_after: datetime | None = None
+    indexed_before: datetime | None = None
+    """Bounds on when a document's present version was indexed."""
     min_score: float | None = None
+    context_chunks: int = 0
+    """Neighbouring chunks that come with each result, on each side."""
+    group_by: GroupBy | None = None
+    """With `document`, `n_results` counts documents."""
+    explain: bool = False
 
     @property
-    def is_filtered(self) -> bool:
+    def restricts_items(self) -> bool:
         """Whether some items are ruled out."""
         return (
             self.category is not None
             or bool(self.tags)
             or self.knowledge_ids is not None
             or self.collection is not None
+            or bool(self.document_types)
+        )
+
+    @property
+    def restricts_documents(self) -> bool:
+        """Whether some documents of an item may be ruled out while others are not."""
+        return (
+            bool(self.paths)
+            or bool(self.languages)
+            or self.licence_policy != "any"
+            or self.indexed_after is not None
+            or self.indexed_before is not None
         )
 
     def item_filter(self) -> ItemFilter:
@@ -39,6 +81,47 @@ class SearchRequest:
             collection=self.collection,
             ids=self.knowledge_ids,
         )
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a result came to its place: enough to compute the order again."""
+
+    rank: int
+    """Among the candidates, 1 is the best; those that SQL no longer holds leave gaps."""
+    fused_score: float
+    """`dense_part + lexical_part`, which decides the order."""
+    dense_part: float
+    lexical_part: float
+    cosine: float
+    document_cosine: float
+    """The highest cosine among the candidates of the same document."""
+    dense_rank: int | None
+    """None: not among the candidates of that side."""
+    bm25: float
+    """0: not among the candidates of the lexical side."""
+    lexical_rank: int | None
+    bm25_ceiling: float | None
+    """What `coverage` divides BM25 by."""
+
+
+@dataclass(frozen=True)
+class Highlight:
+    """A stretch of a result's content that says what was asked for."""
+
+    start: int
+    end: int
+    text: str
+    """`content[start:end]`."""
+    kind: Literal["word", "sentence"]
+
+
+@dataclass(frozen=True)
+class DocumentGroup:
+    """The hits of one document, of which the result is the best."""
+
+    count: int
+    others: tuple[OtherHit, ...]
 
 
 @dataclass(frozen=True)
@@ -55,6 +138,8 @@ class SearchResult:
     """Cosine similarity of query and chunk, clamped to 0..1."""
     chunk_index: int
     chunk_id: str
+    document: str
+    """Key of the document within its item: a relative path or an address."""
     document_title: str | None
     document_uri: str
     start_index: int
@@ -70,6 +155,13 @@ class SearchResult:
     language: str | None
     citation: str
     """`guide/auth.md#L120-L135`."""
+    symbol: str | None = None
+    """The first name that code in the chunk defines."""
+    highlights: tuple[Highlight, ...] = ()
+    before: NeighbourText | None = None
+    after: NeighbourText | None = None
+    group: DocumentGroup | None = None
+    explain: Explanation | None = None
 
 
 @dataclass(frozen=True)
@@ -81,3 +173,5 @@ class SearchAnswer:
     degraded: tuple[str, ...]
     """What could not take part, in words; empty when all is well."""
     duration_ms: float
+    timings_ms: tuple[tuple[str, float], ...] = ()
+    """Milliseconds of each stage."""

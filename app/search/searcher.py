@@ -1,22 +1,34 @@
-"""Retrieve, join to SQL, cut, cite."""
+"""Retrieve, fuse, join to SQL, cut, cite."""
 
+import dataclasses
 import time
 from collections.abc import Callable, Sequence
 
+from sqlalchemy import Connection
+
+from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.symbols import defined_symbols
 from app.database import Database
-from app.protocols import Embedder, Vector, VectorHit, VectorIndex
-from app.search import queries
-from app.search.requests import SearchAnswer, SearchRequest, SearchResult
+from app.search.grouping import group_by_document, hits_to_group
+from app.search.neighbours import Neighbours, neighbours_of_chunks
+from app.search.queries import results_by_chunk
+from app.search.ranking import RankedCandidates, explain, rank
+from app.search.requests import DocumentGroup, SearchAnswer, SearchRequest, SearchResult
+from app.search.retrieval import Candidates, Retriever
+from app.search.scope import ResolvedFilter, resolve_filter
+from app.search.words import QueryWords
 from app.web.metrics import Metrics
 
-SPARE_CANDIDATES = 8
-"""Candidates asked for beyond the wanted results: the index may hold chunks that SQL lost."""
+SPARE_ROWS = 8
+"""Rows that are read beyond the wanted results: the indexes may hold chunks that SQL lost."""
 
 JOINED_AT_ONCE = 500
 """Candidates in one IN list; databases limit the parameters of a statement."""
 
-MORE_CANDIDATES = 8
-"""Factor by which more are asked for when too few of them proved to be in SQL."""
+DEEPER = 8
+"""Factor by which more are asked for when too few candidates proved to be in SQL."""
+
+Timings = list[tuple[str, float]]
 
 
 class Searcher:
@@ -26,87 +38,143 @@ class Searcher:
         self,
         *,
         database: Database,
-        embedder: Embedder,
-        vector_index: VectorIndex,
+        retriever: Retriever,
+        analyser: Analyser,
         content_version: Callable[[], int],
         degraded: Callable[[], Sequence[str]],
         metrics: Metrics,
     ) -> None:
         """`content_version` changes whenever an answer under way may have missed new chunks."""
         self._database = database
-        self._embedder = embedder
-        self._index = vector_index
+        self._retriever = retriever
+        self._analyser = analyser
         self._content_version = content_version
         self._degraded = degraded
         self._metrics = metrics
 
     def search(self, request: SearchRequest) -> SearchAnswer:
-        """The chunks nearest to the query, best first.
+        """The chunks that answer the query best, best first, and never fewer than exist.
 
-        As good as an exact scan of what the filter allows, and never fewer results than exist.
-        Raises EmbeddingError, StorageError, VectorIndexError.
+        Raises EmbeddingError, StorageError, VectorIndexError, LexicalIndexError.
         """
         started = time.perf_counter()
-        vector = self._embedder.embed_query(request.query)
-        embedded = time.perf_counter()
-        results = self._consistent_results(request, vector)
-        ended = time.perf_counter()
-        self._metrics.observe_search("embed", embedded - started)
-        self._metrics.observe_search("retrieve", ended - embedded)
-        self._metrics.observe_search("total", ended - started)
-        return SearchAnswer(
-            query=request.query,
-            results=tuple(results),
-            degraded=tuple(self._degraded()),
-            duration_ms=round((ended - started) * 1000, 2),
-        )
+        answer = self._consistent_answer(request)
+        total = time.perf_counter() - started
+        for stage, milliseconds in answer.timings_ms:
+            self._metrics.observe_search(stage, milliseconds / 1000)
+        self._metrics.observe_search("total", total)
+        return dataclasses.replace(answer, duration_ms=round(total * 1000, 2))
 
-    def _consistent_results(self, request: SearchRequest, vector: Vector) -> list[SearchResult]:
+    def _consistent_answer(self, request: SearchRequest) -> SearchAnswer:
         """Results that see each document's old version or its new one, whole.
 
-        The index is asked before SQL. If a new version became visible in between, its chunks may
-        not be among the candidates while those of the old are gone: then everything is asked again.
+        The indexes are asked before SQL. If a new version became visible in between, its chunks
+        may not be among the candidates while those of the old are gone: then everything is asked
+        again.
         """
         while True:
             version = self._content_version()
-            results = self._results(request, vector)
+            answer = self._answer(request)
             if self._content_version() == version:
-                return results
+                return answer
 
-    def _results(self, request: SearchRequest, vector: Vector) -> list[SearchResult]:
-        item_ids = self._allowed_items(request)
-        if item_ids is not None and not item_ids:
-            return []
-        limit = request.n_results + SPARE_CANDIDATES
+    def _answer(self, request: SearchRequest) -> SearchAnswer:
+        with self._database.snapshot() as connection:
+            allowed = resolve_filter(connection, request)
+        if allowed.allows_nothing:
+            return self._finished(request, [], (), ())
+        words = QueryWords(request.query, self._analyser)
+        deeper = 1
         while True:
-            hits = self._index.search(vector, limit, item_ids)
-            results = self._join(hits, request)
-            if len(results) >= request.n_results or len(hits) < limit:
-                return results[: request.n_results]
-            if request.min_score is not None and hits[-1].score < request.min_score:
-                return results
-            limit *= MORE_CANDIDATES
+            candidates = self._retriever.retrieve(request, allowed.scope, deeper)
+            retrieved = time.perf_counter()
+            ranked = rank(request, candidates, words_required=words.require_words)
+            fused = time.perf_counter()
+            results, enough = self._join(candidates, ranked, request, allowed, words, deeper)
+            joined = time.perf_counter()
+            least = request.min_score
+            complete = candidates.exhausted or (
+                least is not None and candidates.complete_above < least
+            )
+            if complete or enough:
+                seconds = (
+                    *candidates.seconds,
+                    ("fuse", fused - retrieved),
+                    ("join", joined - fused),
+                )
+                return self._finished(request, results, candidates.degraded, seconds)
+            deeper *= DEEPER
 
-    def _allowed_items(self, request: SearchRequest) -> list[int] | None:
-        """The items that may answer, or None when all may."""
-        with self._database.read() as session:
-            if not request.is_filtered and not queries.archived_chunks_exist(session):
-                return None
-            return queries.searchable_item_ids(session, request.item_filter())
+    def _finished(
+        self,
+        request: SearchRequest,
+        results: Sequence[SearchResult],
+        degraded: Sequence[str],
+        seconds: Sequence[tuple[str, float]],
+    ) -> SearchAnswer:
+        return SearchAnswer(
+            query=request.query,
+            results=tuple(results),
+            degraded=(*self._degraded(), *degraded),
+            duration_ms=0.0,
+            timings_ms=tuple((stage, round(value * 1000, 3)) for stage, value in seconds),
+        )
 
-    def _join(self, hits: Sequence[VectorHit], request: SearchRequest) -> list[SearchResult]:
-        """The hits that SQL holds and the filter allows, in the order of the hits."""
-        wanted = request.item_filter()
+    def _join(
+        self,
+        candidates: Candidates,
+        ranked: RankedCandidates,
+        request: SearchRequest,
+        allowed: ResolvedFilter,
+        words: QueryWords,
+        deeper: int,
+    ) -> tuple[list[SearchResult], bool]:
+        """The candidates that SQL holds and the filter allows; whether they are enough."""
         results: list[SearchResult] = []
-        with self._database.read() as session:
-            for start in range(0, len(hits), JOINED_AT_ONCE):
-                scores = {
-                    hit.chunk_id: hit.score
-                    for hit in hits[start : start + JOINED_AT_ONCE]
-                    if request.min_score is None or hit.score >= request.min_score
-                }
-                found = queries.results_by_chunk(session, scores, wanted)
-                results += [found[chunk_id] for chunk_id in scores if chunk_id in found]
-                if len(results) >= request.n_results:
-                    break
-        return results
+        grouped = request.group_by == "document"
+        wanted = hits_to_group(request.n_results) * deeper if grouped else request.n_results
+        size = wanted + SPARE_ROWS
+        with self._database.snapshot() as connection:
+            start = 0
+            while start < len(ranked.chunk_ids) and len(results) < wanted:
+                page = slice(start, start + min(size, JOINED_AT_ONCE))
+                scores = dict(zip(ranked.chunk_ids[page], ranked.cosines[page], strict=True))
+                found = results_by_chunk(connection, scores, allowed)
+                for position, chunk_id in enumerate(scores, start):
+                    result = found.get(chunk_id)
+                    if result is None or words.reject(result.content):
+                        continue
+                    how = explain(ranked, candidates, position) if request.explain else None
+                    results.append(dataclasses.replace(result, explain=how))
+                start = page.stop
+                size *= DEEPER
+            shown = self._shown(connection, request, results[:wanted], words)
+        return shown, len(shown) >= request.n_results
+
+    @staticmethod
+    def _shown(
+        connection: Connection,
+        request: SearchRequest,
+        hits: Sequence[SearchResult],
+        words: QueryWords,
+    ) -> list[SearchResult]:
+        """The results as the request wants to see them."""
+        if request.group_by == "document":
+            hits = [
+                dataclasses.replace(found.best, group=DocumentGroup(found.count, found.others))
+                for found in group_by_document(hits)[: request.n_results]
+            ]
+        near = neighbours_of_chunks(
+            connection, [hit.chunk_id for hit in hits], request.context_chunks
+        )
+        nothing = Neighbours()
+        return [
+            dataclasses.replace(
+                hit,
+                symbol=next(iter(defined_symbols(hit.content)), None),
+                highlights=words.highlights(hit.content),
+                before=near.get(hit.chunk_id, nothing).before,
+                after=near.get(hit.chunk_id, nothing).after,
+            )
+            for hit in hits
+        ]

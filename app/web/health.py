@@ -1,5 +1,6 @@
 """`/health/live`, `/health/ready`, `/metrics` and `/`: for load balancers, monitors and people."""
 
+from enum import StrEnum
 from typing import Annotated, Literal, Protocol
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -12,19 +13,25 @@ from app.web.problems import problem_responses
 router = APIRouter(tags=["service"])
 
 
+class HealthStatus(StrEnum):
+    """From well to ill. What is `degraded` still answers everything, only slower."""
+
+    READY = "ready"
+    DEGRADED = "degraded"
+    FAILED = "failed"
+
+
 class PartHealth(BaseModel):
     """One part of the service."""
 
-    status: Literal["ready", "degraded", "failed"]
+    status: HealthStatus
     detail: str = Field(examples=["25,104 records"])
 
 
 class Readiness(BaseModel):
     """What is ready, what is degraded and why."""
 
-    status: Literal["ready", "degraded", "failed"] = Field(
-        description="The worst of the parts. `degraded` still answers everything, only slower."
-    )
+    status: HealthStatus = Field(description="The worst of the parts.")
     version: str
     parts: dict[str, PartHealth]
 
@@ -73,9 +80,8 @@ async def get_liveness() -> Liveness:
 def get_readiness(request: Request, reporter: ReporterDep, response: Response) -> Readiness:
     """Say what is ready, what is degraded and why; 503 when a part has failed."""
     parts = reporter.part_health()
-    severity = ["ready", "degraded", "failed"]
-    worst = max((part.status for part in parts.values()), key=severity.index)
-    if worst == "failed":
+    worst = max((part.status for part in parts.values()), key=list(HealthStatus).index)
+    if worst is HealthStatus.FAILED:
         response.status_code = 503
     return Readiness(status=worst, version=request.app.version, parts=parts)
 

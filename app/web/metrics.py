@@ -5,6 +5,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info
 LATENCY_BUCKETS = (0.001, 0.002, 0.004, 0.008, 0.015, 0.03, 0.06, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
 """Seconds; fine where a search stands (a few milliseconds), coarse where indexing does."""
 
+KNOWN_METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"})
+
 
 class Metrics:
     """Everything that the service counts. Methods are safe from any thread."""
@@ -61,7 +63,7 @@ class Metrics:
 
     def observe_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Note one HTTP request."""
-        known = method if method in {"GET", "POST", "PUT", "PATCH", "DELETE"} else "other"
+        known = method if method in KNOWN_METHODS else "other"
         self._requests.labels(known, route, str(status)).observe(seconds)
 
     def observe_search(self, stage: str, seconds: float) -> None:

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import AppError, ForbiddenRequestError, RequestTooLargeError
 from app.web.metrics import Metrics
-from app.web.problems import MEDIA_TYPE, problem_body
+from app.web.problems import ASKED_PATH, MEDIA_TYPE, problem_body
 
 access_log = logging.getLogger("groundwork.access")
 
@@ -149,23 +149,43 @@ def _exceeds(declared_length: str, max_bytes: int) -> bool:
 
 
 class PathAliases:
-    """Lets `/api/…` answer like `/api/v1/…`, and a trailing slash like none."""
+    """Lets `/api/…` answer like `/api/v1/…`, a trailing slash like none, and HEAD like GET.
+
+    What HEAD must leave out of the answer is only the body.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on under its one true path."""
-        if scope["type"] == "http":
-            path = scope["path"]
-            if len(path) > 1 and path.endswith("/"):
-                path = path[:-1]
-            if path.startswith("/api/") and not f"{path}/".startswith("/api/v1/"):
-                path = "/api/v1/" + path.removeprefix("/api/")
-            # In place: the router notes in the same scope which route it took, for the measures.
-            scope["path"] = path
-            scope.pop("raw_path", None)
-        await self.app(scope, receive, send)
+        """Pass the request on under its one true name."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        path = scope["path"]
+        if len(path) > 1 and path.endswith("/"):
+            path = path[:-1]
+        if path.startswith("/api/") and not f"{path}/".startswith("/api/v1/"):
+            path = "/api/v1/" + path.removeprefix("/api/")
+        inner = {**scope, "path": path, ASKED_PATH: scope["path"]}
+        inner.pop("raw_path", None)
+        if scope["method"] == "HEAD":
+            inner["method"] = "GET"
+            send = _without_body(send)
+        try:
+            await self.app(inner, receive, send)
+        finally:
+            if "route" in inner:
+                scope["route"] = inner["route"]  # which the measures count by
+
+
+def _without_body(send: Send) -> Send:
+    async def send_head(message: Message) -> None:
+        if message["type"] == "http.response.body":
+            message = {**message, "body": b""}
+        await send(message)
+
+    return send_head
 
 
 async def _answer(error: AppError, scope: Scope, receive: Receive, send: Send) -> None:

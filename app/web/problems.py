@@ -18,6 +18,9 @@ logger = logging.getLogger(__name__)
 
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:groundwork:problem:"
+ASKED_PATH = "groundwork.asked_path"
+"""Where a request's scope keeps the path that the client wrote, when `path` holds its true name."""
+
 RETRY_AFTER_SECONDS = 5
 MOST_VALIDATION_ERRORS = 50
 """A body with ten thousand wrong values needs no ten thousand complaints."""
@@ -40,7 +43,9 @@ class Problem(BaseModel):
     title: str = Field(examples=["Not found"])
     status: int = Field(examples=[404])
     detail: str = Field(examples=["There is no knowledge item 42."])
-    instance: str = Field(description="Path of the request.", examples=["/api/v1/knowledge/42"])
+    instance: str = Field(
+        description="Path of the request, as it was sent.", examples=["/api/v1/knowledge/42"]
+    )
     errors: list[InvalidValue] | None = Field(
         None, description="With 422: each value that was refused."
     )
@@ -99,11 +104,15 @@ def _respond(
     headers: dict[str, str] | None = None,
 ) -> JSONResponse:
     body = problem_body(
-        slug=slug, title=title, status=status, detail=detail, instance=request.scope["path"]
+        slug=slug, title=title, status=status, detail=detail, instance=_asked_path(request)
     )
     if errors:
         body["errors"] = [error.model_dump() for error in errors]
     return JSONResponse(body, status_code=status, media_type=MEDIA_TYPE, headers=headers)
+
+
+def _asked_path(request: Request) -> str:
+    return str(request.scope.get(ASKED_PATH, request.scope["path"]))
 
 
 def _answer_app_error(request: Request, error: Exception) -> JSONResponse:
@@ -181,20 +190,20 @@ def _possible_methods(request: Request) -> list[str]:
     for route in iter_route_contexts(request.app.routes):
         if route.path_regex.match(request.scope["path"]):
             methods |= route.methods or set()
-    return sorted(methods)
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)
 
 
 def _http_detail(request: Request, error: HTTPException, phrase: str) -> str:
     if error.status_code == 404:
-        return f"There is nothing at {request.scope['path']}. /docs lists what there is."
+        return f"There is nothing at {_asked_path(request)}. /docs lists what there is."
     if error.status_code == 405:
-        return f"{request.method} is not possible at {request.scope['path']}."
+        return f"{request.method} is not possible at {_asked_path(request)}."
     return error.detail or phrase
 
 
 def _answer_unexpected(request: Request, error: Exception) -> JSONResponse:
     # The text of an unexpected exception may hold anything: it goes to the log, not to the client.
-    logger.error("Unexpected error at %r", request.scope["path"], exc_info=error)
+    logger.error("Unexpected error at %r", _asked_path(request), exc_info=error)
     return _respond(
         request,
         slug="internal-error",

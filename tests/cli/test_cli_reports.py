@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from app.command.display import line, printable
 from app.command.reports import SNIPPET_COLUMNS, SNIPPET_LINES, place, snippet
-from app.rag.schemas import SearchResult
+from app.rag.search_schemas import SearchResult
 
 
 def result(document_uri: str) -> SearchResult:
@@ -19,6 +19,7 @@ def result(document_uri: str) -> SearchResult:
         score=0.5,
         chunk_index=0,
         chunk_id="c",
+        document="guide.md",
         document_title=None,
         document_uri=document_uri,
         start_index=0,
@@ -30,6 +31,8 @@ def result(document_uri: str) -> SearchResult:
         tags=[],
         licence=None,
         language=None,
+        symbol=None,
+        highlights=[],
         citation="guide.md#L120-L135",
     )
 

@@ -60,7 +60,7 @@ def test_the_main_job_runs_through_a_generated_client(
             body=models.ItemCreate(
                 title="Harbour guide",
                 uri=str(path),
-                document_type=models.ItemCreateDocumentType.MARKDOWN,
+                document_type=models.DocumentType.MARKDOWN,
                 category="Generated/Harbour",
                 tags=["boats"],
             ),

@@ -4,8 +4,34 @@ import threading
 
 import pytest
 
-from app.errors import UnavailableError, WorkStoppedError
+from app.errors import ItemStoppedError, NotFoundError, UnavailableError, WorkStoppedError
 from app.indexing.claims import ItemClaims
+from app.jobs.service import JobService
+from app.protocols import Progress
+
+PATIENCE_SECONDS = 20
+
+
+class Waiting:
+    """A thread that waits for an item, and notes how that ended."""
+
+    def __init__(self, claims: ItemClaims, item_id: int) -> None:
+        self.waits = threading.Event()
+        self.outcome: object = None
+        self.thread = threading.Thread(target=self._run, args=(claims, item_id))
+        self.thread.start()
+        assert self.waits.wait(PATIENCE_SECONDS)
+
+    def _run(self, claims: ItemClaims, item_id: int) -> None:
+        try:
+            with claims.claim(item_id, while_waiting=self.waits.set):
+                self.outcome = "held it"
+        except (ItemStoppedError, UnavailableError) as error:
+            self.outcome = type(error)
+
+    def end(self) -> object:
+        self.thread.join(PATIENCE_SECONDS)
+        return self.outcome
 
 
 def test_two_never_hold_the_same_item_at_once():
@@ -65,3 +91,174 @@ def test_closing_stops_the_work_waits_for_it_and_lets_none_begin():
     with pytest.raises(UnavailableError), claims.claim(2):
         pass
     thread.join()
+
+
+def test_who_waits_gets_the_item_in_turn():
+    claims = ItemClaims()
+    with claims.claim(1):
+        waiting = Waiting(claims, 1)
+        assert waiting.outcome is None
+    assert waiting.end() == "held it"
+
+
+def test_whoever_waits_can_give_up():
+    claims = ItemClaims()
+
+    def no_longer_wanted() -> None:
+        raise WorkStoppedError("The job was cancelled.")
+
+    with claims.claim(1):
+        with pytest.raises(WorkStoppedError), claims.claim(1, while_waiting=no_longer_wanted):
+            pass
+        assert claims.items_in_use() == {1}
+    assert claims.items_in_use() == frozenset()
+
+
+def test_taking_an_item_over_ends_all_who_hold_it_or_wait_for_it_whenever_they_came():
+    claims = ItemClaims()
+    holds, let_go = threading.Event(), threading.Event()
+    held: list[object] = []
+
+    def hold() -> None:
+        with claims.claim(1) as signal:
+            holds.set()
+            let_go.wait(PATIENCE_SECONDS)
+            try:
+                signal.check()
+            except ItemStoppedError as error:
+                held.append(type(error))
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    assert holds.wait(PATIENCE_SECONDS)
+    before = Waiting(claims, 1)
+    let_go.set()
+    with claims.take_over(1):
+        during = Waiting(claims, 1)
+    holder.join()
+    assert [*held, before.end(), during.end()] == [ItemStoppedError] * 3
+    with claims.claim(1) as afterwards:
+        afterwards.check()
+
+
+def test_a_removal_is_not_stopped_by_another_one():
+    claims, begun, done = ItemClaims(), threading.Event(), []
+
+    def remove() -> None:
+        begun.set()
+        with claims.take_over(1):
+            done.append(1)
+
+    with claims.take_over(1):
+        other = threading.Thread(target=remove)
+        other.start()
+        assert begun.wait(PATIENCE_SECONDS)
+        claims.stop(1)
+    other.join(PATIENCE_SECONDS)
+    assert done == [1]
+
+
+def test_a_removal_that_fails_stops_nobody_who_came_after_it():
+    claims, waiting = ItemClaims(), []
+
+    def remove_in_vain() -> None:
+        with claims.take_over(1):
+            waiting.append(Waiting(claims, 1))
+            raise NotFoundError("There is no such item.")
+
+    with pytest.raises(NotFoundError):
+        remove_in_vain()
+    assert waiting[0].end() == "held it"
+
+
+def test_closing_ends_the_waiting():
+    claims = ItemClaims()
+    with claims.claim(1):
+        waiting = Waiting(claims, 1)
+        claims.stop_all()
+        assert waiting.end() is UnavailableError
+
+
+def test_somebody_is_told_when_an_item_is_free():
+    freed: list[frozenset[int]] = []
+    claims = ItemClaims(on_freed=lambda: freed.append(claims.items_in_use()))
+    with claims.claim(1), claims.claim(2):
+        assert claims.items_in_use() == {1, 2}
+        assert freed == []
+    assert freed == [{1}, frozenset()]
+
+
+# In the service --------------------------------------------------------------------------------
+
+
+class Gate:
+    """A listener that holds its run at the first sign of progress."""
+
+    def __init__(self) -> None:
+        self.reached, self.opened = threading.Event(), threading.Event()
+
+    def __call__(self, _progress: Progress) -> None:
+        self.reached.set()
+        assert self.opened.wait(PATIENCE_SECONDS)
+
+
+@pytest.mark.parametrize("how", ["remove", "delete"])
+def test_what_waits_for_an_item_that_is_taken_out_ends_with_it(
+    container, add_item, source_root, how
+):
+    (source_root / "a.md").write_text("# Words")
+    item = add_item(source_root)
+    gate, outcomes = Gate(), []
+    # A worker of its own would take the job before the item is taken out.
+    promised = JobService(container.database, on_queued=lambda: None)
+
+    def index(**options) -> None:
+        try:
+            container.indexer.index(item.id, **options)
+        except ItemStoppedError as error:
+            outcomes.append(error.detail)
+
+    threads = [threading.Thread(target=index, kwargs={"progress": gate})]
+    threads[0].start()
+    assert gate.reached.wait(PATIENCE_SECONDS)
+    waits = threading.Event()
+    threads.append(threading.Thread(target=index, kwargs={"progress": lambda _: waits.set()}))
+    threads[1].start()
+    assert waits.wait(PATIENCE_SECONDS)
+    job = promised.add("index", {"knowledge_id": item.id, "force": False})
+    take_out = container.indexer.remove if how == "remove" else container.knowledge.delete
+    threads.append(threading.Thread(target=take_out, args=(item.id,)))
+    threads[2].start()
+    threads[1].join(PATIENCE_SECONDS)  # at once, while the item is still held
+    assert len(outcomes) == 1
+    gate.opened.set()
+    for thread in threads:
+        thread.join(PATIENCE_SECONDS)
+    assert len(outcomes) == 2
+    assert all("deleted or removed" in outcome for outcome in outcomes)
+    job = promised.get(job.id)
+    assert (job.state, "deleted or removed" in str(job.error)) == ("cancelled", True)
+    if how == "remove":
+        left = container.knowledge.get(item.id)
+        assert (left.status, left.chunk_count) == ("pending", 0)
+
+
+def test_cancelling_a_run_that_waits_for_its_item_ends_it(container, add_item, source_root):
+    (source_root / "a.md").write_text("# Words")
+    item = add_item(source_root)
+    gate = Gate()
+    first = threading.Thread(
+        target=container.indexer.index, args=(item.id,), kwargs={"progress": gate}
+    )
+    first.start()
+    assert gate.reached.wait(PATIENCE_SECONDS)
+
+    def cancelled(_: Progress) -> None:
+        raise WorkStoppedError("The job was cancelled.")
+
+    with pytest.raises(WorkStoppedError, match="cancelled"):
+        container.indexer.index(item.id, progress=cancelled)
+    assert container.indexer.items_in_use() == {item.id}
+    gate.opened.set()
+    first.join(PATIENCE_SECONDS)
+    assert container.knowledge.get(item.id).status == "active"

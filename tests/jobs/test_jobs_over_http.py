@@ -45,13 +45,14 @@ def test_progress_and_result_are_answered(
 
 
 def test_jobs_are_listed_newest_first_page_by_page(client: TestClient, jobs: JobService) -> None:
-    made = [jobs.add("index", {}).id for _ in range(5)]
+    made = [jobs.add("index", {"knowledge_id": number}).id for number in range(1, 6)]
     listed: list[int] = []
     query: dict[str, int] = {"limit": 2}
     while True:
         page = client.get(JOBS, params=query).json()
         listed += [job["id"] for job in page["items"]]
-        jobs.add("index", {})  # what comes in meanwhile belongs before the first page
+        # What comes in meanwhile belongs before the first page.
+        jobs.add("index", {"knowledge_id": 10 + len(listed)})
         if page["next_cursor"] is None:
             break
         query["cursor"] = page["next_cursor"]
@@ -59,7 +60,7 @@ def test_jobs_are_listed_newest_first_page_by_page(client: TestClient, jobs: Job
 
 
 def test_jobs_are_listed_by_state(client: TestClient, jobs: JobService) -> None:
-    queued, cancelled = (jobs.add("index_all", {}).id for _ in range(2))
+    queued, cancelled = (jobs.add("index_all", {"force": force}).id for force in (True, False))
     jobs.cancel(cancelled)
     for state, expected in (("queued", [queued]), ("cancelled", [cancelled]), ("running", [])):
         page = client.get(JOBS, params={"state": state}).json()

@@ -5,9 +5,11 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from app.database import Database
 from app.errors import ConflictError, NotFoundError, SourceNotFoundError
@@ -15,6 +17,7 @@ from app.jobs import queries
 from app.jobs.records import Job, JobHandler
 from app.jobs.service import JobService
 from app.jobs.worker import JobWorker, ServiceStopping
+from app.models import JobRow, now
 from app.protocols import Progress, ProgressListener
 
 PATIENCE_SECONDS = 20
@@ -49,6 +52,18 @@ def claim(database: Database) -> Job | None:
         return queries.claim_job(session)
 
 
+def crash_and_start_again(database: Database, progress: Progress | None = None) -> Job | None:
+    """Take a job, come so far with it, die; gives what the next process finds queued."""
+    with database.write() as session:
+        job = queries.claim_job(session)
+        assert job is not None
+        if progress is not None:
+            queries.note_progress(session, job.id, asdict(progress))
+    with database.write() as session:
+        queries.requeue_running(session)
+        return queries.get_job(session, job.id)
+
+
 def test_a_promised_job_is_queued_and_somebody_is_told(jobs: JobService, service: Any) -> None:
     job = jobs.add("index", {"knowledge_id": 5, "force": True})
     assert service.told == ["job queued"]
@@ -64,11 +79,11 @@ def test_jobs_run_oldest_first(jobs: JobService, open_worker: OpenWorker) -> Non
     ran: list[int] = []
 
     def note(arguments: Mapping[str, Any], _listener: ProgressListener) -> dict[str, Any]:
-        ran.append(arguments["n"])
+        ran.append(arguments["knowledge_id"])
         return {}
 
     for number in range(5):
-        jobs.add("index", {"n": number})
+        jobs.add("index", {"knowledge_id": number})
     open_worker(note).drain()
     assert ran == [0, 1, 2, 3, 4]
     assert jobs.count_waiting() == 0
@@ -174,25 +189,27 @@ def test_cancelling_what_has_ended_changes_nothing(
 def test_a_failed_or_cancelled_job_runs_again_when_it_is_retried(
     jobs: JobService, open_worker: OpenWorker
 ) -> None:
-    failed, cancelled = jobs.add("index", {}).id, jobs.add("index", {}).id
-    jobs.cancel(cancelled)
+    cancelled = jobs.cancel(jobs.add("index", {"knowledge_id": 1}).id).id
+    failed = jobs.add("index", {"knowledge_id": 2}).id
     open_worker(fail).drain()
     for job_id in (failed, cancelled):
         job = jobs.retry(job_id)
         assert (job.state, job.error, job.progress, job.finished_at) == ("queued", None, {}, None)
     open_worker(succeed).drain()
     assert [jobs.get(job_id).state for job_id in (failed, cancelled)] == ["succeeded"] * 2
-    assert jobs.get(failed).attempts == 2
+    assert jobs.get(failed).attempts == 1  # of those since it was retried
 
 
 def test_a_job_that_was_cancelled_while_it_ran_is_not_cancelled_again_when_retried(
     jobs: JobService, open_worker: OpenWorker
 ) -> None:
+    asked: list[Job] = []
+
     def cancelled_the_first_time(
         _arguments: Mapping[str, Any], listener: ProgressListener
     ) -> dict[str, Any]:
-        if jobs.get(job_id).attempts == 1:
-            jobs.cancel(job_id)
+        if not asked:
+            asked.append(jobs.cancel(job_id))
         listener(Progress())
         return {}
 
@@ -231,13 +248,13 @@ def test_jobs_that_were_interrupted_start_over_and_come_first(
     done = threading.Event()
 
     def note(arguments: Mapping[str, Any], _listener: ProgressListener) -> dict[str, Any]:
-        ran.append(arguments["n"])
+        ran.append(arguments["knowledge_id"])
         if len(ran) == 3:
             done.set()
         return {}
 
     for number in range(3):
-        jobs.add("index", {"n": number})
+        jobs.add("index", {"knowledge_id": number})
     assert claim(database) is not None
     assert claim(database) is not None
     open_worker(note).start()
@@ -272,7 +289,7 @@ def test_a_stop_ends_a_job_at_its_next_sign_of_progress_and_leaves_it_to_be_resu
             ended.set()
             raise
 
-    first, second = jobs.add("index", {}).id, jobs.add("index", {}).id
+    first, second = (jobs.add("index", {"knowledge_id": number}).id for number in (1, 2))
     worker = open_worker(work_for_ever)
     worker.start()
     assert started.wait(PATIENCE_SECONDS)
@@ -280,10 +297,9 @@ def test_a_stop_ends_a_job_at_its_next_sign_of_progress_and_leaves_it_to_be_resu
     go_on.set()
     worker.close()
     assert ended.is_set()
-    assert (jobs.get(first).state, jobs.get(second).state) == ("running", "queued")
-    again = open_worker(succeed)
-    again.start()
-    again.close()
+    handed_back = jobs.get(first)
+    assert (handed_back.state, jobs.get(second).state) == ("queued", "queued")
+    assert handed_back.attempts == 0  # a stop in order is nobody's failure
     open_worker(succeed).drain()
     assert [jobs.get(job_id).state for job_id in (first, second)] == ["succeeded"] * 2
 
@@ -332,13 +348,13 @@ def test_many_threads_run_every_job_exactly_once(jobs: JobService, open_worker: 
 
     def note(arguments: Mapping[str, Any], _listener: ProgressListener) -> dict[str, Any]:
         with lock:
-            ran[arguments["n"]] += 1
-        if arguments["n"] < 4:
+            ran[arguments["knowledge_id"]] += 1
+        if arguments["knowledge_id"] < 4:
             all_began.wait(PATIENCE_SECONDS)  # all four threads work at the same time
         return {}
 
     for number in range(60):
-        jobs.add("index", {"n": number})
+        jobs.add("index", {"knowledge_id": number})
     workers = [open_worker(note) for _ in range(4)]
     threads = [threading.Thread(target=worker.drain) for worker in workers]
     for thread in threads:
@@ -367,3 +383,213 @@ def test_progress_can_be_read_while_a_job_runs_and_its_end_is_exact(
     assert seen[0]["documents_found"] == 2000
     assert [progress["documents_done"] for progress in seen] == [1, 1]
     assert jobs.get(job_id).progress["documents_done"] == 2000
+
+
+# Jobs of one item ------------------------------------------------------------------------------
+
+
+def test_two_jobs_of_one_item_never_run_at_once_and_other_items_go_on(
+    jobs: JobService, open_worker: OpenWorker
+) -> None:
+    running: Counter[int] = Counter()
+    at_once: list[int] = []
+    lock, go_on, other_done = threading.Lock(), threading.Event(), threading.Event()
+
+    def note(arguments: Mapping[str, Any], _listener: ProgressListener) -> dict[str, Any]:
+        item_id = arguments["knowledge_id"]
+        with lock:
+            running[item_id] += 1
+            at_once.append(running[item_id])
+        if item_id == 2:
+            other_done.set()
+        else:
+            go_on.wait(PATIENCE_SECONDS)
+        with lock:
+            running[item_id] -= 1
+        return {}
+
+    first = jobs.add("index", {"knowledge_id": 1, "force": False}).id
+    second = jobs.add("index", {"knowledge_id": 1, "force": True}).id
+    other = jobs.add("index", {"knowledge_id": 2, "force": False}).id
+    worker = open_worker(note, threads=2)
+    worker.start()
+    assert other_done.wait(PATIENCE_SECONDS)  # though a job of item 1 stands before it
+    assert jobs.get(second).state == "queued"
+    assert jobs.cancel(second).state == "cancelled"
+    third = jobs.add("index", {"knowledge_id": 1, "force": True}).id
+    go_on.set()
+    worker.close()
+    open_worker(note).drain()
+    states = {job_id: jobs.get(job_id).state for job_id in (first, second, other, third)}
+    assert states == {
+        first: "succeeded",
+        second: "cancelled",
+        other: "succeeded",
+        third: "succeeded",
+    }
+    assert set(at_once) == {1}
+
+
+def test_two_jobs_about_all_items_never_run_at_once(jobs: JobService, database: Database) -> None:
+    first, second = (jobs.add("index_all", {"force": force}).id for force in (False, True))
+    of_an_item = jobs.add("index", {"knowledge_id": 1}).id
+    taken = [claim(database), claim(database), claim(database)]
+    assert [job.id if job else None for job in taken] == [first, of_an_item, None]
+    assert jobs.get(second).state == "queued"
+
+
+def test_a_job_whose_item_is_in_use_waits_in_the_queue_until_it_is_free(
+    jobs: JobService, database: Database
+) -> None:
+    in_use, ran, done = {1}, [], threading.Event()
+
+    def note(arguments: Mapping[str, Any], _listener: ProgressListener) -> dict[str, Any]:
+        ran.append(arguments["knowledge_id"])
+        done.set()
+        return {}
+
+    jobs.add("index", {"knowledge_id": 1})
+    jobs.add("index", {"knowledge_id": 2})
+    worker = JobWorker(database, {"index": note}, 1, items_in_use=lambda: frozenset(in_use))
+    worker.start()
+    assert done.wait(PATIENCE_SECONDS)
+    assert ran == [2]
+    done.clear()
+    in_use.clear()
+    worker.wake()
+    assert done.wait(PATIENCE_SECONDS)
+    worker.close()
+    assert ran == [2, 1]
+
+
+def test_what_is_queued_already_is_not_queued_twice(jobs: JobService, database: Database) -> None:
+    first = jobs.add("index", {"knowledge_id": 1, "force": False})
+    assert jobs.add("index", {"force": False, "knowledge_id": 1}) == first
+    others = [
+        jobs.add("index", {"knowledge_id": 1, "force": True}),
+        jobs.add("index", {"knowledge_id": 2, "force": False}),
+        jobs.add("index_all", {"status": None, "force": False}),
+    ]
+    assert len({first.id, *(job.id for job in others)}) == 4
+    assert jobs.add("index_all", {"status": None, "force": False}).id == others[2].id
+    claim(database)
+    assert jobs.add("index", {"knowledge_id": 1, "force": False}).id > others[2].id
+
+
+def test_a_job_is_not_retried_beside_one_that_will_do_the_same(jobs: JobService) -> None:
+    cancelled = jobs.cancel(jobs.add("index", {"knowledge_id": 1}).id).id
+    queued = jobs.add("index", {"knowledge_id": 1}).id
+    with pytest.raises(ConflictError, match=f"Job {queued} is queued already"):
+        jobs.retry(cancelled)
+    jobs.cancel(queued)
+    assert jobs.retry(cancelled).state == "queued"
+
+
+def test_the_jobs_of_an_item_are_cancelled_with_the_reason(
+    jobs: JobService, database: Database
+) -> None:
+    running = jobs.add("index", {"knowledge_id": 1, "force": False}).id
+    claim(database)
+    queued = jobs.add("index", {"knowledge_id": 1, "force": True}).id
+    other = jobs.add("index", {"knowledge_id": 2}).id
+    with database.write() as session:
+        queries.cancel_jobs_of_item(session, 1, "The item is gone.")
+        assert queries.note_progress(session, running, {})  # it will stop at its next step
+    assert (jobs.get(queued).state, jobs.get(queued).error) == ("cancelled", "The item is gone.")
+    assert jobs.get(other).state == "queued"
+
+
+# Jobs that end the process ---------------------------------------------------------------------
+
+
+def test_a_job_that_the_process_never_outlives_is_given_up_and_can_be_retried(
+    jobs: JobService, database: Database
+) -> None:
+    poison = jobs.add("index", {"knowledge_id": 1}).id
+    states = []
+    for _ in range(queries.MOST_ATTEMPTS):
+        left = crash_and_start_again(database, Progress(documents_found=9))
+        assert left is not None
+        states.append(left.state)
+    assert states == ["queued"] * (queries.MOST_ATTEMPTS - 1) + ["failed"]
+    job = jobs.get(poison)
+    assert job.finished_at is not None
+    assert "ended 3 times while this job ran" in str(job.error)
+    assert jobs.retry(poison).attempts == 0
+    left = crash_and_start_again(database)
+    assert left is not None
+    assert left.state == "queued"
+
+
+@pytest.mark.parametrize(
+    "gain",
+    [Progress(chunks_embedded=1), Progress(documents_done=5)],
+    ids=["embeds", "gets further"],
+)
+def test_a_job_that_gains_something_each_time_is_never_given_up(
+    jobs: JobService, database: Database, gain: Progress
+) -> None:
+    job_id = jobs.add("index", {"knowledge_id": 1}).id
+    for number in range(3 * queries.MOST_ATTEMPTS):
+        done = gain.documents_done * (number + 1)
+        left = crash_and_start_again(database, replace(gain, documents_done=done))
+        assert left is not None
+        assert left.state == "queued", number
+        if number % 2:
+            crash_and_start_again(database)
+    assert jobs.get(job_id).state == "queued"
+
+
+def test_reaching_the_same_document_again_is_no_gain(jobs: JobService, database: Database) -> None:
+    job_id = jobs.add("index", {"knowledge_id": 1}).id
+    for _ in range(queries.MOST_ATTEMPTS + 1):
+        crash_and_start_again(database, Progress(documents_done=7))
+    assert jobs.get(job_id).state == "failed"
+
+
+def test_the_first_chunk_that_is_embedded_is_written_down_at_once(
+    jobs: JobService, open_worker: OpenWorker
+) -> None:
+    seen: list[int] = []
+
+    def work(_arguments: Mapping[str, Any], listener: ProgressListener) -> dict[str, Any]:
+        for embedded in (0, 1, 2):
+            listener(Progress(chunks_embedded=embedded))
+            seen.append(jobs.get(job_id).progress["chunks_embedded"])
+        return {}
+
+    job_id = jobs.add("index", {}).id
+    open_worker(work).drain()
+    assert seen == [0, 1, 1]
+
+
+def test_a_job_that_is_being_cancelled_while_the_service_stops_stays_cancelled(
+    jobs: JobService, open_worker: OpenWorker
+) -> None:
+    def stop_and_cancel(_arguments: object, listener: ProgressListener) -> dict[str, Any]:
+        worker.stop()
+        jobs.cancel(job_id)
+        listener(Progress())
+        raise AssertionError("it went on")
+
+    job_id = jobs.add("index", {}).id
+    worker = open_worker(stop_and_cancel)
+    worker.drain()
+    assert jobs.get(job_id).state == "cancelled"
+    assert jobs.get(job_id).finished_at is not None
+
+
+def test_only_the_newest_ended_jobs_are_kept(jobs: JobService, database: Database) -> None:
+    first, waiting = (jobs.add("index", {"knowledge_id": number}).id for number in (1, 2))
+    with database.write() as session:
+        session.add_all(
+            JobRow(kind="index", arguments={}, progress={}, state="failed", finished_at=now())
+            for _ in range(queries.KEPT_ENDED_JOBS)
+        )
+    jobs.cancel(first)  # the oldest, but the last that ended
+    jobs.add("index", {"knowledge_id": 3})
+    with database.read() as session:
+        states = Counter(session.scalars(select(JobRow.state)))
+    assert states == {"failed": queries.KEPT_ENDED_JOBS - 1, "cancelled": 1, "queued": 2}
+    assert jobs.get(waiting).state == "queued"
+    assert jobs.get(first).state == "cancelled"

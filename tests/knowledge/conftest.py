@@ -1,36 +1,54 @@
-"""What the tests of knowledge items share: a light service, and a function that makes items."""
+"""What the tests of knowledge items share: a function that makes items, and one for chunks."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
 
-from app.database import Database
-from app.settings import Settings
-from tests.light_service import LightService, http_client, light_service
+from app.models import ChunkRow, DocumentRow, now
+from tests.light_service import client, client_options, database, service
+
+__all__ = ["client", "client_options", "database", "service"]
 
 ITEMS = "/api/v1/knowledge"
 
 MakeItem = Callable[..., dict[str, Any]]
 
 
-@pytest.fixture
-def service(settings: Settings, database_template: Path) -> LightService:
-    return light_service(settings, database_template)
-
-
-@pytest.fixture
-def database(service: LightService) -> Iterator[Database]:
-    yield service.database
-    service.database.close()
-
-
-@pytest.fixture
-def client(service: LightService) -> Iterator[TestClient]:
-    with http_client(service) as client:
-        yield client
+def add_chunks(session: Session, item_id: int, count: int) -> set[str]:
+    """A document of the item with this many chunks."""
+    document = DocumentRow(
+        item_id=item_id,
+        key="a.md",
+        document_id="a.md",
+        uri="/srv/docs/a.md",
+        tags=[],
+        content_hash="",
+        splitter="",
+        first_line=1,
+        fetched_at=now(),
+        indexed_at=now(),
+        content="",
+    )
+    session.add(document)
+    session.flush()
+    place = {"start_index": 0, "end_index": 0, "start_line": 1, "end_line": 1, "heading_path": []}
+    chunks = [
+        ChunkRow(
+            id=f"{item_id:08x}{number:024x}",
+            item_id=item_id,
+            document_id=document.id,
+            chunk_index=number,
+            text_hash="",
+            content="text",
+            **place,
+        )
+        for number in range(count)
+    ]
+    session.add_all(chunks)
+    return {chunk.id for chunk in chunks}
 
 
 @pytest.fixture

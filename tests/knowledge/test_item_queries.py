@@ -2,14 +2,14 @@
 
 import pytest
 from sqlalchemy import func, select
-from sqlalchemy.orm import Session
 
 from app.database import Database
-from app.errors import InvalidRequestError
+from app.errors import ConflictError, InvalidRequestError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.knowledge.service import KnowledgeService
-from app.models import ChunkRow, DocumentRow, IndexChangeRow, TagRow, now
+from app.models import ChunkRow, DocumentRow, IndexChangeRow, TagRow
+from tests.knowledge.conftest import add_chunks
 from tests.light_service import LightService
 
 DRAFT = ItemDraft("Guide", "/srv/docs", "markdown", tags=("a", "b"))
@@ -18,40 +18,6 @@ DRAFT = ItemDraft("Guide", "/srv/docs", "markdown", tags=("a", "b"))
 @pytest.fixture
 def items(service: LightService, database: Database) -> KnowledgeService:
     return service.knowledge
-
-
-def add_chunks(session: Session, item_id: int, count: int) -> set[str]:
-    """A document of the item with this many chunks."""
-    document = DocumentRow(
-        item_id=item_id,
-        key="a.md",
-        document_id="a.md",
-        uri="/srv/docs/a.md",
-        tags=[],
-        content_hash="",
-        splitter="",
-        first_line=1,
-        fetched_at=now(),
-        indexed_at=now(),
-        content="",
-    )
-    session.add(document)
-    session.flush()
-    place = {"start_index": 0, "end_index": 0, "start_line": 1, "end_line": 1, "heading_path": []}
-    chunks = [
-        ChunkRow(
-            id=f"{item_id:08x}{number:024x}",
-            item_id=item_id,
-            document_id=document.id,
-            chunk_index=number,
-            text_hash="",
-            content="text",
-            **place,
-        )
-        for number in range(count)
-    ]
-    session.add_all(chunks)
-    return {chunk.id for chunk in chunks}
 
 
 def outbox(database: Database) -> list[list[str]]:
@@ -106,6 +72,24 @@ def test_save_creates_an_item_under_its_number_and_replaces_it_the_next_time(
     assert items.save(40, ItemDraft("New", "/x", "folder")).title == "New"
     assert items.create(DRAFT).id == 41
     assert list(items.ids(ItemFilter())) == [40, 41]
+
+
+def test_save_keeps_what_it_is_not_told(items: KnowledgeService) -> None:
+    first = ItemDraft("T", "/x", "markdown", "A", ("a",), "mine", "MIT", "archived")
+    items.save(40, first)
+    kept = items.save(40, ItemDraft("New", "/x", "markdown"))
+    assert (kept.title, kept.category, kept.tags) == ("New", None, ())
+    assert (kept.collection, kept.licence, kept.status) == ("mine", "MIT", "archived")
+
+
+@pytest.mark.parametrize("status", ["active", "error"])
+def test_no_new_item_is_made_active_or_wrong(items: KnowledgeService, status: str) -> None:
+    draft = ItemDraft("T", "/x", "markdown", status=status)
+    with pytest.raises(ConflictError, match="by being indexed"):
+        items.create(draft)
+    with pytest.raises(ConflictError, match="by being indexed"):
+        items.save(40, draft)
+    assert list(items.ids(ItemFilter())) == []
 
 
 @pytest.mark.parametrize("item_id", [0, -1, 2**53, 2**63 - 1, 2**70])

@@ -133,7 +133,8 @@ def test_document_type_and_uri_must_suit_each_other(
 
 
 @pytest.mark.parametrize(
-    "knowledge_id", ["0", "-1", "x", "1.5", str(2**53), str(2**70), "9" * 5000]
+    "knowledge_id",
+    ["0", "-1", "x", "1.5", "1.0", "01", "+1", "1_0", "%201", str(2**53), str(2**70), "9" * 5000],
 )
 @pytest.mark.parametrize("method", ["GET", "PATCH", "PUT", "DELETE"])
 def test_an_id_that_cannot_be_is_refused(

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from app.database import Database
 from app.knowledge import queries
-from tests.knowledge.conftest import ITEMS, MakeItem
+from tests.knowledge.conftest import ITEMS, MakeItem, add_chunks
 from tests.web.problem_checks import assert_problem
 
 ITEM_FIELDS = {
@@ -198,13 +198,88 @@ def test_read_only_fields_are_ignored(client: TestClient, make_item: MakeItem) -
     assert (item["content_hash"], item["chunk_count"], item["error"]) == (None, 0, None)
 
 
-@pytest.mark.parametrize("status", ["pending", "active", "archived"])
-def test_a_client_may_set_every_status_but_error(
-    client: TestClient, make_item: MakeItem, status: str
+@pytest.mark.parametrize("before", ["pending", "active", "error"])
+def test_a_whole_item_that_was_read_earlier_never_sets_its_status_back(
+    client: TestClient, database: Database, make_item: MakeItem, before: str
 ) -> None:
-    assert make_item(status=status)["status"] == status
-    item = make_item()
-    assert client.patch(f"{ITEMS}/{item['id']}", json={"status": status}).json()["status"] == status
+    item_id = make_item()["id"]
+    set_status(database, item_id, before)
+    read = client.get(f"{ITEMS}/{item_id}").json()
+    for meanwhile in ("pending", "active", "error"):
+        set_status(database, item_id, meanwhile)
+        answer = client.put(f"{ITEMS}/{item_id}", json=read | {"title": f"New {meanwhile}"})
+        assert (answer.status_code, answer.json()["status"]) == (200, meanwhile)
+
+
+@pytest.mark.parametrize("status", ["active", "error", "gone"])
+def test_a_new_item_is_pending_or_archived(client: TestClient, status: str) -> None:
+    body = {"title": "T", "uri": "/x", "document_type": "markdown"}
+    for allowed in ("pending", "archived"):
+        assert client.post(ITEMS, json=body | {"status": allowed}).json()["status"] == allowed
+    response = client.post(ITEMS, json=body | {"status": status})
+    assert_problem(response, 422, "invalid-request", pointer="#/status")
+
+
+@pytest.mark.parametrize("before", ["pending", "active", "error", "archived"])
+@pytest.mark.parametrize("wish", ["pending", "archived"])
+def test_any_item_can_be_archived_or_asked_to_be_indexed_again(
+    client: TestClient, database: Database, make_item: MakeItem, before: str, wish: str
+) -> None:
+    item_id = make_item()["id"]
+    set_status(database, item_id, before)
+    assert client.patch(f"{ITEMS}/{item_id}", json={"status": wish}).json()["status"] == wish
+
+
+@pytest.mark.parametrize("before", ["pending", "error"])
+def test_an_item_that_is_not_indexed_cannot_be_made_active(
+    client: TestClient, database: Database, make_item: MakeItem, before: str
+) -> None:
+    item_id = make_item()["id"]
+    set_status(database, item_id, before)
+    response = client.patch(f"{ITEMS}/{item_id}", json={"status": "active"})
+    assert_problem(response, 409, "conflict")
+    assert f"POST /api/v1/rag/index/{item_id}" in response.json()["detail"]
+    assert client.get(f"{ITEMS}/{item_id}").json()["status"] == before
+
+
+@pytest.mark.parametrize("method", ["PATCH", "PUT"])
+@pytest.mark.parametrize("indexed", [True, False])
+def test_an_archived_item_comes_back_as_what_it_was(
+    client: TestClient, database: Database, make_item: MakeItem, method: str, indexed: bool
+) -> None:
+    item = make_item(status="archived")
+    address = f"{ITEMS}/{item['id']}"
+    if indexed:
+        with database.write() as session:
+            add_chunks(session, item["id"], 2)
+            queries.update_item(session, item["id"], {"content_hash": "0" * 64})
+    body = {"status": "active"} if method == "PATCH" else item | {"status": "active"}
+    answer = client.request(method, address, json=body)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["status"] == ("active" if indexed else "pending")
+
+
+def test_an_archived_item_whose_source_has_changed_comes_back_as_pending(
+    client: TestClient, database: Database, make_item: MakeItem
+) -> None:
+    item_id = make_item()["id"]
+    with database.write() as session:
+        add_chunks(session, item_id, 2)
+        queries.update_item(session, item_id, {"content_hash": "0" * 64, "status": "archived"})
+    client.patch(f"{ITEMS}/{item_id}", json={"uri": "/srv/other"})
+    back = client.patch(f"{ITEMS}/{item_id}", json={"status": "active"}).json()
+    assert (back["status"], back["content_hash"], back["chunk_count"]) == ("pending", None, 2)
+
+
+@pytest.mark.parametrize("before", ["error", "active", "archived"])
+def test_the_error_of_an_old_source_goes_with_it(
+    client: TestClient, database: Database, make_item: MakeItem, before: str
+) -> None:
+    item_id = make_item()["id"]
+    set_status(database, item_id, before, error="File not found: /srv/docs")
+    item = client.patch(f"{ITEMS}/{item_id}", json={"title": "Other"}).json()
+    assert item["error"] == "File not found: /srv/docs"
+    assert client.patch(f"{ITEMS}/{item_id}", json={"uri": "/srv/right"}).json()["error"] is None
 
 
 def test_nobody_but_the_service_sets_the_status_error(
@@ -217,8 +292,7 @@ def test_nobody_but_the_service_sets_the_status_error(
     ):
         assert_problem(response, 422, "invalid-request", pointer="#/status")
     put = client.put(f"{ITEMS}/{item['id']}", json=item | {"status": "error"})
-    assert_problem(put, 409, "conflict")
-    assert client.get(f"{ITEMS}/{item['id']}").json() == item
+    assert put.json() == item
 
 
 @pytest.mark.parametrize(

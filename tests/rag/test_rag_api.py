@@ -155,8 +155,54 @@ def test_get_and_post_search_answer_the_same(client, add, guide):
 
 
 @pytest.mark.parametrize(
+    "ids", ["{0},{1}", "{0}&knowledge_ids={1}", "{1},{0}&knowledge_ids={0}"], ids=str
+)
+def test_ids_are_repeated_or_parted_by_commas(client, add, guide, ids):
+    items = [add(guide) for _ in range(3)]
+    for item in items:
+        client.post(f"{RAG}/index/{item}")
+    answer = client.get(f"{RAG}/search?q=database&knowledge_ids={ids.format(*items)}").json()
+    assert {result["knowledge_id"] for result in answer["results"]} == set(items[:2])
+
+
+@pytest.mark.parametrize(
+    ("query", "pointer"),
+    [
+        ("category=/", "#/category"),
+        ("category=", "#/category"),
+        ("category=%20/%20", "#/category"),
+        ("tags=,", "#/tags/0"),
+        ("tags=a&tags=", "#/tags/1"),
+        ("knowledge_ids=", "#/knowledge_ids/0"),
+        ("knowledge_ids=1,,2", "#/knowledge_ids/1"),
+        ("knowledge_ids=1.5", "#/knowledge_ids/0"),
+        ("knowledge_ids=" + ",".join(["1"] * 1001), "#/knowledge_ids"),
+        ("tag=a", "#/tag"),
+    ],
+)
+def test_a_filter_that_means_nothing_is_not_taken_for_everything(client, query, pointer):
+    response = client.get(f"{RAG}/search?q=x&{query}")
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["pointer"] == pointer
+
+
+def test_a_file_that_is_not_below_the_working_directory_is_looked_for_where_the_error_says(
+    client, add
+):
+    item = add("no/such/guide.md")
+    error = client.post(f"{RAG}/index/{item}").json()["error"]
+    assert error.startswith("File not found: no/such/guide.md")
+    assert f"starts at the working directory of the service, {Path.cwd()}" in error
+    assert client.get(f"/api/v1/knowledge/{item}").json()["error"] == error
+
+
+@pytest.mark.parametrize(
     "body",
     [
+        {"query": "x", "category": "/"},
+        {"query": "x", "category": ""},
+        {"query": "x", "tags": ","},
+        {"query": "x", "tags": ["a", " "]},
         {},
         {"query": ""},
         {"query": "  \n"},

@@ -8,11 +8,13 @@ import pytest
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
-from app.indexing.maintenance import read_records
+from app.indexing.index_sources import lexical_source, vector_source
 from app.knowledge.items import ItemDraft
 from app.search.queries import citation
 from app.search.requests import SearchRequest, SearchResult
+from app.search.retrieval import Retriever
 from app.search.searcher import Searcher
+from tests.contracts.fake_lexical_index import FakeLexicalIndex
 
 Ask = Callable[..., tuple[SearchResult, ...]]
 
@@ -105,19 +107,23 @@ def test_what_sql_does_not_hold_never_shortens_an_answer(
     gone = add("gone.md", stale)
     for number in range(6):
         add(f"{number}.md", f"a lighthouse, number {number}, and some other words about rope")
-    index = ExactVectorIndex(container.embedder.dimension)
-    for batch in read_records(container.database, container.embedder.fingerprint)():
-        index.upsert(batch)
+    vectors, words = ExactVectorIndex(container.embedder.dimension), FakeLexicalIndex()
+    for batch in vector_source(container.database, container.embedder.fingerprint)():
+        vectors.upsert(batch)
+    for records in lexical_source(container.database)():
+        words.upsert(records)
     container.knowledge.delete(gone)
+    retriever = Retriever(embedder=container.embedder, dense_index=vectors, lexical_index=words)
     searcher = Searcher(
         database=container.database,
-        embedder=container.embedder,
-        vector_index=index,
+        retriever=retriever,
+        analyser=container.analyser,
         content_version=lambda: 0,
         degraded=tuple,
         metrics=container.metrics,
     )
     results = searcher.search(SearchRequest("the lighthouse blinks", n_results=6)).results
+    retriever.close()
     assert len(results) == 6
     assert gone not in {result.knowledge_id for result in results}
 

@@ -1,8 +1,6 @@
 """What monitors see: metrics by route, an access log without queries, health."""
 
 import logging
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
@@ -10,20 +8,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app.settings import Settings
 from app.web.health import PartHealth
-from tests.light_service import LightService, http_client, light_service
+from tests.light_service import LightService
 
 ITEMS = "/api/v1/knowledge"
-
-
-@pytest.fixture
-def service(settings: Settings, database_template: Path) -> LightService:
-    return light_service(settings, database_template)
-
-
-@pytest.fixture
-def client(service: LightService) -> Iterator[TestClient]:
-    with http_client(service, raise_server_exceptions=False) as client:
-        yield client
 
 
 def requests_by_label(service: LightService) -> dict[tuple[str, str, str], float]:
@@ -44,7 +31,9 @@ def test_requests_are_counted_by_route_whatever_their_path(
         client.get(path)
     client.post(ITEMS, json={})
     client.get("/health/live")
+    client.head("/api/knowledge/4")
     assert requests_by_label(service) == {
+        ("HEAD", "/knowledge/{knowledge_id}", "404"): 1,
         ("GET", "/knowledge/{knowledge_id}", "404"): 3,
         ("POST", "/knowledge", "422"): 1,
         ("GET", "/health/live", "200"): 1,

@@ -1,7 +1,7 @@
 """Whatever goes wrong is answered as problem+json and gives nothing away."""
 
 import logging
-from collections.abc import Iterator
+import re
 from pathlib import Path
 
 import pytest
@@ -10,21 +10,10 @@ from fastapi.testclient import TestClient
 from app.errors import AppError, InvalidRequestError, NotFoundError, StorageError, UnavailableError
 from app.main import create_app
 from app.settings import Settings
-from tests.light_service import LightService, http_client, light_service
+from tests.light_service import LightService
 from tests.web.problem_checks import assert_problem
 
 SECRET = "password=hunter2"
-
-
-@pytest.fixture
-def service(settings: Settings, database_template: Path) -> LightService:
-    return light_service(settings, database_template)
-
-
-@pytest.fixture
-def client(service: LightService) -> Iterator[TestClient]:
-    with http_client(service, raise_server_exceptions=False) as client:
-        yield client
 
 
 class Broken:
@@ -84,13 +73,13 @@ def test_an_unknown_path_is_a_problem_that_names_it(client: TestClient, path: st
 @pytest.mark.parametrize(
     ("method", "path", "allowed"),
     [
-        ("PUT", "/api/v1/knowledge", {"GET", "POST"}),
-        ("POST", "/api/v1/knowledge/1", {"GET", "PUT", "PATCH", "DELETE"}),
-        ("OPTIONS", "/api/v1/rag/search", {"GET", "POST"}),
+        ("PUT", "/api/v1/knowledge", {"GET", "HEAD", "POST"}),
+        ("POST", "/api/v1/knowledge/1", {"GET", "HEAD", "PUT", "PATCH", "DELETE"}),
+        ("OPTIONS", "/api/v1/rag/search", {"GET", "HEAD", "POST"}),
         ("GET", "/api/v1/rag/index/1", {"POST", "DELETE"}),
-        ("DELETE", "/health/live", {"GET"}),
-        ("TRACE", "/api/jobs/1/", {"GET"}),
-        ("BREW", "/api/v1/jobs", {"GET"}),
+        ("DELETE", "/health/live", {"GET", "HEAD"}),
+        ("TRACE", "/api/jobs/1/", {"GET", "HEAD"}),
+        ("BREW", "/api/v1/jobs", {"GET", "HEAD"}),
     ],
 )
 def test_a_method_that_is_not_possible_is_told_which_are(
@@ -99,6 +88,63 @@ def test_a_method_that_is_not_possible_is_told_which_are(
     response = client.request(method, path)
     assert_problem(response, 405, "method-not-allowed")
     assert set(response.headers["allow"].split(", ")) == allowed
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/api/knowledge/9", "/api/v1/knowledge/9/", "/api/jobs/x/", "/api/nowhere/", "/health/"],
+)
+def test_a_problem_names_the_path_as_the_client_wrote_it(client: TestClient, path: str) -> None:
+    assert client.get(path).json()["instance"] == path
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/health/live", "/health/ready", "/metrics", "/", "/docs", "/openapi.json", "/api/knowledge/"],
+)
+def test_head_answers_as_get_does_but_for_the_body(client: TestClient, path: str) -> None:
+    head, get = client.head(path), client.get(path)
+    assert head.status_code == get.status_code
+    assert head.content == b""
+    assert head.headers.keys() == get.headers.keys()
+    if path not in ("/health/ready", "/metrics"):
+        assert head.headers == get.headers
+
+
+def test_head_of_what_is_not_there_or_not_to_be_read_is_refused_too(client: TestClient) -> None:
+    assert client.head("/nowhere").status_code == 404
+    assert client.head("/api/v1/jobs/1/cancel").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "known"),
+    [
+        ("GET", "/api/v1/knowledge?categry=A", "document_type"),
+        ("GET", "/api/knowledge/1/?verbose=1", "none"),
+        ("POST", "/api/v1/knowledge?wait=false", "none"),
+        ("DELETE", "/api/v1/knowledge/1?force=true", "none"),
+        ("GET", "/api/v1/jobs?status=queued", "state, limit, cursor"),
+        ("POST", "/api/v1/rag/index/1?forse=true", "wait, force"),
+        ("GET", "/api/v1/rag/search?q=x&n_results=3", "n, mode"),
+        ("GET", "/api/v1/rag/stats?x", "none"),
+        ("HEAD", "/api/v1/jobs?limits=1", ""),
+    ],
+)
+def test_a_parameter_that_an_operation_does_not_have_is_refused_by_name(
+    client: TestClient, method: str, path: str, known: str
+) -> None:
+    response = client.request(method, path)
+    assert response.status_code == 422
+    if method != "HEAD":
+        wrong = re.split(r"[?&=]", path)[-2 if "=" in path else -1]
+        assert_problem(response, 422, "invalid-request", f"#/{wrong}")
+        assert response.json()["errors"][0]["location"] == "query"
+        assert repr(wrong) in response.json()["detail"]
+        assert known in response.json()["detail"]
+
+
+def test_monitors_may_add_what_they_like_to_an_address(client: TestClient) -> None:
+    assert client.get("/health/live?cachebuster=1").status_code == 200
 
 
 def test_home_leads_to_the_documentation(client: TestClient) -> None:

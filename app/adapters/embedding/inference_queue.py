@@ -58,6 +58,12 @@ class _Call:
             if self._missing == 0:
                 self.done.set()
 
+    def outcome(self) -> Vectors:
+        """The vectors, once done; raises EmbeddingError."""
+        if self.error is not None:
+            raise EmbeddingError(self.error)
+        return self.vectors
+
     def fail(self, error: str) -> None:
         self.batches.clear()
         self.error = error
@@ -89,6 +95,11 @@ class _Lane:
             while not self._calls and not self._closed:
                 self._changed.wait()
             return None if self._closed else self._next_work()
+
+    def take_now(self) -> _Work:
+        """The next batch's parts; nothing if nobody waits."""
+        with self._changed:
+            return self._next_work()
 
     def _next_work(self) -> _Work:
         work: _Work = []
@@ -128,8 +139,10 @@ class _Lane:
 class InferenceQueue:
     """Two lanes over the model's streams: documents over many, queries over one of their own.
 
-    Callers of `documents` are served in turn, a batch each. Queries that arrive while one is being
-    answered go together in the next batch. Safe to call from many threads.
+    Callers of `documents` are served in turn by threads of the queue, a batch each. A query is
+    answered on its caller's own thread, which saves two changes of thread; those that arrive
+    meanwhile go together in the next batch, on the thread of the first of them. Safe to call from
+    many threads.
     """
 
     def __init__(
@@ -147,10 +160,13 @@ class InferenceQueue:
         self._stream_count = len(document_streams)
         self._documents = _Lane(batch_tokens)
         self._queries = _Lane(query_batch_tokens)
-        work = [(stream, self._documents) for stream in document_streams]
+        self._query_stream = query_stream
+        self._query_turn = threading.Lock()
         self._threads = [
-            threading.Thread(target=_serve, args=pair, name=f"embedding-{number}", daemon=True)
-            for number, pair in enumerate([(query_stream, self._queries), *work])
+            threading.Thread(
+                target=_serve, args=(stream, self._documents), name=f"embedding-{n}", daemon=True
+            )
+            for n, stream in enumerate(document_streams)
         ]
         for thread in self._threads:
             thread.start()
@@ -165,12 +181,22 @@ class InferenceQueue:
         lengths = np.array([len(row) for row in rows], np.int64)
         # A call that would fill less than a batch a stream is shared out among all of them.
         share = -(-int(lengths.sum()) // self._stream_count)
-        return self._wait(self._documents, rows, pack(lengths, min(self._batch_tokens, share)))
+        call = _Call(rows, self._dimension, pack(lengths, min(self._batch_tokens, share)))
+        if rows:
+            self._documents.submit(call)
+            call.done.wait()
+        return call.outcome()
 
     def query(self, rows: Sequence[TokenIds]) -> Vectors:
         """Embed the few rows of one query beside waiting documents. Raises EmbeddingError."""
         lengths = np.array([len(row) for row in rows], np.int64)
-        return self._wait(self._queries, rows, pack(lengths, self._query_batch_tokens))
+        call = _Call(rows, self._dimension, pack(lengths, self._query_batch_tokens))
+        if rows:
+            self._queries.submit(call)
+            with self._query_turn:  # whoever had it before may have answered this call as well
+                while not call.done.is_set():
+                    _run(self._query_stream, self._queries, self._queries.take_now())
+        return call.outcome()
 
     def close(self) -> None:
         """Fail waiting calls and let running batches end."""
@@ -178,16 +204,8 @@ class InferenceQueue:
         self._queries.close()
         for thread in self._threads:
             thread.join()
-
-    def _wait(self, lane: _Lane, rows: Sequence[TokenIds], batches: list[list[int]]) -> Vectors:
-        if not rows:
-            return np.empty((0, self._dimension), np.float32)
-        call = _Call(rows, self._dimension, batches)
-        lane.submit(call)
-        call.done.wait()
-        if call.error is not None:
-            raise EmbeddingError(call.error)
-        return call.vectors
+        with self._query_turn:
+            pass  # the query that was being answered has its answer
 
 
 def _serve(stream: Stream, lane: _Lane) -> None:

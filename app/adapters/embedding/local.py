@@ -102,9 +102,10 @@ class LocalEmbedder:
 
     def embed_query(self, text: str) -> Vector:
         """Embed one query beside waiting documents; shape (dimension,), unit length."""
-        windows = self.token_meter.windows(text)
-        vectors = self._queue.query(self._tokenized(windows, self._model.query_prefix))
-        return mean_direction(vectors)
+        rows = self._tokenized([text], self._model.query_prefix)
+        if len(rows[0]) >= self._model.window_tokens:  # perhaps cut: then window by window
+            rows = self._tokenized(self.token_meter.windows(text), self._model.query_prefix)
+        return mean_direction(self._queue.query(rows))
 
     def close(self) -> None:
         """Release the model; waiting calls fail with EmbeddingError. Closing twice is no error."""

@@ -12,8 +12,9 @@ MAX_NESTING = 20
 MAX_FIELD_CHARACTERS = 2000
 MAX_TAGS = 100
 
-OPENING = re.compile(r"---[ \t]*\r?\n")
-CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?$\n?", re.MULTILINE)
+OPENING = re.compile(r"---[ \t]*(?:\r\n|\n|\r)")
+CLOSING = re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
+LINE_BREAK = re.compile(r"\r\n|\n|\r")
 NOTHING = {"", "~", "null"}
 
 
@@ -57,7 +58,7 @@ def read_frontmatter(text: str) -> Frontmatter:
         return Frontmatter(text, warnings=(f"The frontmatter cannot be read: {error}.",))
     return Frontmatter(
         text=text[closing.end() :],
-        first_line=text.count("\n", 0, closing.end()) + 1,
+        first_line=len(LINE_BREAK.findall(text, 0, closing.end())) + 1,
         title=_text(fields.get("title")),
         document_id=_text(fields.get("document_id")),
         source_url=_text(fields.get("source_url")),

@@ -7,6 +7,7 @@ MAX_TITLE_CHARACTERS = 300
 TITLE_LINES = 400
 """How far into a document its title is looked for, in lines."""
 
+LINE_BREAK = re.compile(r"\r\n|\n|\r")
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 ATX_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?P<title>\S.*?)(?:[ \t]+#+)?[ \t]*$")
 SETEXT_LINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
@@ -28,7 +29,7 @@ def find_title(text: str, suffix: str) -> str | None:
     of a leading field block, as PEPs have, else the first underlined line. Plain text: the
     first line when it is underlined.
     """
-    lines = [line.rstrip("\r") for line in text.split("\n", TITLE_LINES)[:TITLE_LINES]]
+    lines = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
     if suffix == ".rst":
         title = _field_title("\n".join(lines)) or _underlined_title(lines)
     elif suffix == ".txt":

@@ -4,20 +4,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from app.adapters.vector_index.vector_rows import VectorRows
 from app.errors import VectorIndexError
 from app.protocols import Vector, VectorRecord
+
+NOT_FINITE = "A vector holds values that are no finite numbers."
 
 
 def checked_vector(vector: Vector, dimension: int) -> Vector:
     """The vector as float32 of shape (dimension,); VectorIndexError when it cannot be that."""
     if vector.shape != (dimension,):
-        message = (
-            f"A vector of shape {vector.shape} does not fit an index of {dimension} dimensions. "
-            "The index was made with another embedding model: rebuild it."
-        )
-        raise VectorIndexError(message)
+        raise VectorIndexError(_does_not_fit(vector.shape, dimension))
     if not np.isfinite(vector).all():
-        raise VectorIndexError("A vector holds values that are no finite numbers.")
+        raise VectorIndexError(NOT_FINITE)
     return np.asarray(vector, dtype=np.float32)
 
 
@@ -28,6 +27,16 @@ def checked_records(records: Sequence[VectorRecord], dimension: int) -> list[Vec
     return list({record.chunk_id: record for record in records}.values())
 
 
-def storable_ids(item_ids: Sequence[int]) -> list[int]:
-    """The distinct ids that a 64-bit column can hold; no record belongs to any other."""
-    return sorted({int(item_id) for item_id in item_ids if -(2**63) <= item_id < 2**63})
+def check_rows(rows: VectorRows, dimension: int) -> None:
+    """Raise VectorIndexError for rows of another length, or with values that are no numbers."""
+    if rows.vectors.shape != (len(rows.chunk_ids), dimension):
+        raise VectorIndexError(_does_not_fit(rows.vectors.shape[1:], dimension))
+    if not np.isfinite(rows.vectors).all():
+        raise VectorIndexError(NOT_FINITE)
+
+
+def _does_not_fit(shape: tuple[int, ...], dimension: int) -> str:
+    return (
+        f"A vector of shape {shape} does not fit an index of {dimension} dimensions. "
+        "The index was made with another embedding model: rebuild it."
+    )

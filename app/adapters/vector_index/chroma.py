@@ -1,6 +1,5 @@
 """The Chroma vector index: approximate nearest neighbours, embedded, on disk."""
 
-import heapq
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -11,31 +10,20 @@ from chromadb.api.client import Client
 from chromadb.api.collection_configuration import CreateHNSWConfiguration
 from filelock import FileLock, Timeout
 
-from app.adapters.vector_index.checks import checked_records, checked_vector, storable_ids
+from app.adapters.vector_index.checks import checked_records, checked_vector
 from app.adapters.vector_index.chroma_client import close_client, open_client, translated_errors
-from app.adapters.vector_index.chroma_files import LOCK_NAME, wipe
+from app.adapters.vector_index.chroma_files import LOCK_NAME, SYNC_THRESHOLD, wipe
 from app.adapters.vector_index.gate import Gate
 from app.errors import VectorIndexError
 from app.protocols import Vector, VectorHit, VectorRecord
 
 Page = TypeVar("Page")
 
-UPSERT_BATCH = 16
-"""Records of one call into Chroma, which holds the GIL throughout: 23 to 31 ms for 16 records with
-nine metadata values each, up to 25,000 records. Smaller batches cost more time in all."""
+UPSERT_BATCH = 64
+"""Records of one call into Chroma, which holds the GIL of its process throughout."""
 REMOVE_BATCH = 100
-"""Ids of one delete, which holds the GIL too: 10-20 ms."""
 READ_PAGE = 500
 """Ids of one `get`; SQLite takes at most 32,766 variables in a statement."""
-FILTER_PAGE = 10_000
-"""Item ids of one filtered query, for the same reason."""
-
-SYNC_THRESHOLD = 400
-"""Changes that wait in Chroma's log before it rewrites the HNSW files. Every rewrite holds the GIL
-(about 0.1 s at 20,000 vectors, more than 0.5 s at 100,000) and is the moment at which a kill does
-damage; every waiting change costs 0.3 ms or more at the next open, and slows each write: to fill in
-25,000 records took 2.0 ms of CPU a record at 400, 2.5 ms at 1,000."""
-
 HNSW_CONFIGURATION: CreateHNSWConfiguration = {
     "space": "cosine",
     # Recall@10 against the exact scan, 100,000 clustered vectors: 0.992 with Chroma's defaults of
@@ -50,10 +38,16 @@ class ChromaVectorIndex:
 
     It holds vectors and metadata but no text: what is deleted in SQL must not stay in its files.
     A search needs no lock of ours; Chroma itself is safe for threads, but not for processes.
+    The service uses it through ChromaProcessIndex: damaged files may crash whoever opens them.
     """
 
     def __init__(
-        self, directory: Path, collection_name: str, dimension: int, sync_threshold: int
+        self,
+        directory: Path,
+        collection_name: str,
+        dimension: int,
+        sync_threshold: int,
+        lock_seconds: float = 0.0,
     ) -> None:
         self._directory = directory
         self._name = collection_name
@@ -61,7 +55,7 @@ class ChromaVectorIndex:
         self._sync_threshold = sync_threshold
         self._gate = Gate()
         self._lock = FileLock(
-            directory / LOCK_NAME, blocking=False, thread_local=False, fallback_to_soft=False
+            directory / LOCK_NAME, timeout=lock_seconds, thread_local=False, fallback_to_soft=False
         )
         self._client: Client
         self._collection: chromadb.Collection
@@ -73,15 +67,21 @@ class ChromaVectorIndex:
         collection_name: str,
         dimension: int,
         sync_threshold: int = SYNC_THRESHOLD,
+        *,
+        lock_seconds: float = 0.0,
+        anew: bool = False,
     ) -> Self:
         """Open the collection, or make an empty one, which keeps its `sync_threshold` for life.
 
-        VectorIndexError: another process uses the folder, the files cannot be read, or the
-        collection was made for other vectors. Damaged files may crash the process: see `probe`.
+        With `anew`, what is there is deleted first, unopened. VectorIndexError: another process
+        uses the folder (and went on for `lock_seconds`), the files cannot be read, or the
+        collection was made for other vectors.
         """
-        index = cls(directory.absolute(), collection_name, dimension, sync_threshold)
+        index = cls(directory.absolute(), collection_name, dimension, sync_threshold, lock_seconds)
         index._acquire()
         try:
+            if anew:
+                wipe(index._directory)
             index._connect()
         except BaseException:
             index._lock.release()
@@ -107,22 +107,13 @@ class ChromaVectorIndex:
             with self._gate.shared(), translated_errors("remove vectors"):
                 self._collection.delete(ids=page)
 
-    def search(
-        self, vector: Vector, limit: int, item_ids: Sequence[int] | None = None
-    ) -> list[VectorHit]:
+    def search(self, vector: Vector, limit: int) -> list[VectorHit]:
         """The (approximately) nearest records, best first."""
         query = checked_vector(vector, self._dimension)
-        if limit <= 0 or (item_ids is not None and len(item_ids) == 0):
+        if limit <= 0:
             return []
         with self._gate.shared(), translated_errors("search"):
-            if item_ids is None:
-                return self._query(query, limit, None)
-            hits = [
-                hit
-                for page in _pages(storable_ids(item_ids), FILTER_PAGE)
-                for hit in self._query(query, limit, {"knowledge_id": {"$in": page}})
-            ]
-        return heapq.nsmallest(limit, hits, key=lambda hit: (-hit.score, hit.chunk_id))
+            return self._query(query, limit)
 
     def chunk_ids(self) -> set[str]:
         """The ids of all records."""
@@ -224,11 +215,11 @@ class ChromaVectorIndex:
             raise VectorIndexError(message)
         # Chroma applies its log to the HNSW graph once more at the first write that follows the
         # first query, at 5 ms of held GIL a record, unless that query came before all writes.
-        self._query(np.eye(1, self._dimension, dtype=np.float32)[0], 1, None)
+        self._query(np.eye(1, self._dimension, dtype=np.float32)[0], 1)
 
-    def _query(self, query: Vector, limit: int, where: dict[str, Any] | None) -> list[VectorHit]:
+    def _query(self, query: Vector, limit: int) -> list[VectorHit]:
         result = self._collection.query(
-            query_embeddings=query[np.newaxis], n_results=limit, where=where, include=["distances"]
+            query_embeddings=query[np.newaxis], n_results=limit, include=["distances"]
         )
         distances = (result["distances"] or [[]])[0]
         return [

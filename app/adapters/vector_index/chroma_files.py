@@ -12,6 +12,11 @@ from app.errors import VectorIndexError
 DATABASE_NAME = "chroma.sqlite3"
 LOCK_NAME = "groundwork.lock"
 COMPLETE_NAME = "groundwork-complete.json"
+SYNC_THRESHOLD = 400
+"""Changes that wait in Chroma's log before it rewrites the HNSW files. Every rewrite takes about
+0.1 s at 20,000 vectors, more than 0.5 s at 100,000, and is the moment at which a kill does damage;
+every waiting change costs 0.3 ms or more at the next open, and slows each write: to fill in 25,000
+records took 2.0 ms of CPU a record at 400, 2.5 ms at 1,000."""
 _SEGMENT_FOLDER = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 

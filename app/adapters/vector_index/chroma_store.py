@@ -1,59 +1,59 @@
-"""Where the Chroma index of a data directory comes from: opened if sound, else made anew."""
+"""Where the Chroma index of a data directory comes from: opened, or made anew."""
 
 from pathlib import Path
 
-from app.adapters.vector_index.chroma import ChromaVectorIndex
 from app.adapters.vector_index.chroma_files import (
     IndexIdentity,
     is_complete,
     mark_complete,
     mark_incomplete,
-    wipe,
 )
-from app.adapters.vector_index.probe import probe_chroma
+from app.adapters.vector_index.chroma_process import ChromaProcessIndex, TimeLimits
 from app.errors import VectorIndexError
-
-PROBE_TIMEOUT_SECONDS = 60.0
 
 
 class ChromaStore:
-    """Opens and remakes the Chroma index in `directory`; the primary of a FailoverVectorIndex.
+    """Opens and remakes the Chroma index in `directory`, each time in a new process.
 
-    `probe_first` is for after an unclean stop: the index is tried out in a child process before
-    this process dares to open it.
+    The primary of a FailoverVectorIndex. Nothing is done until it is asked to.
     """
 
     name = "chroma"
 
     def __init__(
-        self, directory: Path, identity: IndexIdentity, *, probe_first: bool = False
+        self, directory: Path, identity: IndexIdentity, limits: TimeLimits | None = None
     ) -> None:
         self._directory = directory
         self._identity = identity
-        self._probe_first = probe_first
+        self._limits = limits or TimeLimits()
 
-    def open(self) -> ChromaVectorIndex:
-        """Open what is there; VectorIndexError when it is missing, incomplete or damaged."""
-        if not is_complete(self._directory, self._identity):
-            raise VectorIndexError("The vector index has not been built yet for this model.")
-        name = self._identity.collection_name
-        if self._probe_first:
-            reason = probe_chroma(self._directory, name, PROBE_TIMEOUT_SECONDS)
-            if reason is not None:
-                raise VectorIndexError(f"The vector index did not pass its probe: {reason}")
-        return ChromaVectorIndex.open(self._directory, name, self._identity.dimension)
+    def is_complete(self) -> bool:
+        """Whether the index is noted to hold what SQL holds for this model."""
+        return is_complete(self._directory, self._identity)
 
-    def recreate(self) -> ChromaVectorIndex:
+    def open(self) -> ChromaProcessIndex:
+        """Open what is there; VectorIndexError when it is missing, damaged or made for others."""
+        if not self._directory.is_dir():
+            raise VectorIndexError("The vector index has not been built yet.")
+        return self._start(anew=False)
+
+    def recreate(self) -> ChromaProcessIndex:
         """Delete what is there, unopened, and make an empty index, which counts as incomplete."""
-        wipe(self._directory)
-        return ChromaVectorIndex.open(
-            self._directory, self._identity.collection_name, self._identity.dimension
-        )
+        return self._start(anew=True)
 
     def mark_complete(self) -> None:
-        """Note that the index holds what SQL holds, so that it may be opened next time."""
+        """Note that the index holds what SQL holds, so that it may be trusted next time."""
         mark_complete(self._directory, self._identity)
 
     def mark_incomplete(self) -> None:
-        """Note that the index lacks something, so that it is built anew next time."""
+        """Note that the index lacks something, so that it is compared or built anew next time."""
         mark_incomplete(self._directory)
+
+    def _start(self, *, anew: bool) -> ChromaProcessIndex:
+        return ChromaProcessIndex.start(
+            self._directory,
+            self._identity.collection_name,
+            self._identity.dimension,
+            anew=anew,
+            limits=self._limits,
+        )

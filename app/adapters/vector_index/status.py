@@ -8,7 +8,10 @@ class VectorIndexStatus:
     """How the index is doing."""
 
     name: str
+    loaded: bool
+    """Whether the exact scan holds everything: until then the first search loads it."""
     ready: bool
-    """Whether the primary answers; otherwise the exact scan does."""
+    """Whether what is on disk can be trusted after a clean stop now; true if nothing is there."""
     degraded_reason: str | None
+    """Why the index on disk is not used though it should be, or None."""
     count: int

@@ -1,7 +1,8 @@
 import hashlib
+import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.adapters.loading.frontmatter import read_frontmatter
@@ -41,19 +42,27 @@ def test_frontmatter_is_read_and_is_not_text():
     assert loaded.warnings == ()
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def lines_from(text, first_line):
+    """The text from this line on, as any editor counts lines."""
+    return "".join(re.findall(r"[^\r\n]*(?:\r\n|\n|\r|\Z)", text)[first_line - 1 :])
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["Unix", "Windows", "old Mac"])
 def test_content_is_the_file_from_its_first_line_on(ending):
     text = FULL.replace("\n", ending)
     loaded = document(text)
-    lines = text.split("\n")
-    assert loaded.content == "\n".join(lines[loaded.first_line - 1 :])
+    assert (loaded.title, loaded.tags) == ("Configuration Guide", ("auth", "oauth"))
+    assert loaded.first_line == 9
+    assert loaded.content == lines_from(text, 9)
 
 
-@given(st.text(alphabet="-a:. \n\t'\"[]{}&*!", max_size=60))
-def test_whatever_the_frontmatter_no_line_of_text_moves(text):
-    told = read_frontmatter(f"---\n{text}")
-    lines = f"---\n{text}".split("\n")
-    assert not told.text or told.text == "\n".join(lines[told.first_line - 1 :])
+@given(st.text(alphabet="-a:. \n\r\t'\"[]{}&*!", max_size=60), st.sampled_from(["\n", "\r"]))
+@example("---\rtext", "\r")
+@example("a: b\r---\ntext", "\r")
+def test_whatever_the_frontmatter_no_line_of_text_moves(block, ending):
+    text = f"---{ending}{block}"
+    told = read_frontmatter(text)
+    assert not told.text or told.text == lines_from(text, told.first_line)
 
 
 def test_the_hash_is_sha256_of_the_content():
@@ -167,8 +176,9 @@ def test_a_document_without_text_is_refused(text):
         ("", ".md", None),
     ],
 )
-def test_the_title_is_the_first_heading(text, suffix, title):
-    assert find_title(text, suffix) == title
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["Unix", "Windows", "old Mac"])
+def test_the_title_is_the_first_heading(text, suffix, title, ending):
+    assert find_title(text.replace("\r\n", "\n").replace("\n", ending), suffix) == title
 
 
 def test_without_a_heading_the_title_is_the_name_of_the_file():
@@ -178,4 +188,6 @@ def test_without_a_heading_the_title_is_the_name_of_the_file():
 @given(st.text(), st.sampled_from([".md", ".rst", ".txt"]))
 def test_any_text_has_a_title_of_one_short_line_or_none(text, suffix):
     title = find_title(text, suffix)
-    assert title is None or (title == title.strip() and "\n" not in title and 0 < len(title) <= 300)
+    assert title is None or (
+        title == title.strip() and not set("\r\n") & set(title) and 0 < len(title) <= 300
+    )

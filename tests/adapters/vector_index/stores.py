@@ -1,9 +1,61 @@
-"""Primaries that fail on demand."""
+"""Sources and primaries for tests; the primaries fail on demand."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
 
 from app.adapters.vector_index.exact import ExactVectorIndex
+from app.adapters.vector_index.failover import FailoverVectorIndex
+from app.adapters.vector_index.loaded_exact import LoadedExactIndex
+from app.adapters.vector_index.primary import PrimaryIndex, PrimaryStore
+from app.adapters.vector_index.vector_rows import VectorRows, rows_of_records
 from app.errors import VectorIndexError
-from app.protocols import VectorIndex
+from app.protocols import VectorRecord
 from tests.contracts.vector_index_contract import DIMENSION
+
+
+class Table:
+    """Stands for SQL: a snapshot is taken when reading begins, and is read in small batches."""
+
+    def __init__(self, records: Sequence[VectorRecord] = ()) -> None:
+        self.rows = {record.chunk_id: record for record in records}
+        self.reads = 0
+        self.loads = 0
+        self.between_batches: Callable[[], None] = lambda: None
+        self.between_rows: Callable[[], None] = lambda: None
+
+    def records(self) -> Iterator[Sequence[VectorRecord]]:
+        self.reads += 1
+        for batch in self._batches():
+            yield batch
+            self.between_batches()
+
+    def vector_rows(self) -> Iterator[VectorRows]:
+        self.loads += 1
+        for batch in self._batches():
+            yield rows_of_records(batch, DIMENSION)
+            self.between_rows()
+
+    def _batches(self) -> Iterator[list[VectorRecord]]:
+        snapshot = list(self.rows.values())
+        for start in range(0, len(snapshot), 50):
+            yield snapshot[start : start + 50]
+
+
+def failover(
+    store: PrimaryStore,
+    table: Table,
+    *,
+    exact_up_to_records: int = 0,
+    pauses: Sequence[float] = (0.0, 0.0, 0.0),
+) -> FailoverVectorIndex:
+    """An index whose searches ask the primary, however few records there are."""
+    return FailoverVectorIndex(
+        store,
+        LoadedExactIndex(DIMENSION, table.vector_rows),
+        table.records,
+        exact_up_to_records=exact_up_to_records,
+        healing_pauses_seconds=pauses,
+    )
 
 
 class NoStore:
@@ -11,10 +63,17 @@ class NoStore:
 
     name = "none"
 
-    def open(self) -> VectorIndex:
+    def __init__(self) -> None:
+        self.attempts = 0
+
+    def is_complete(self) -> bool:
+        return False
+
+    def open(self) -> PrimaryIndex:
+        self.attempts += 1
         raise VectorIndexError("There is no primary.")
 
-    def recreate(self) -> VectorIndex:
+    def recreate(self) -> PrimaryIndex:
         raise VectorIndexError("There is no primary.")
 
     def mark_complete(self) -> None: ...
@@ -23,22 +82,31 @@ class NoStore:
 
 
 class FlakyStore:
-    """Makes exact indexes that fail on demand."""
+    """Makes exact indexes that fail on demand. What was made last is what is on disk."""
 
     name = "flaky"
 
     def __init__(self) -> None:
         self.broken = False
         self.complete = False
-        self.index: VectorIndex | None = None
+        self.index: FlakyIndex | None = None
+        self.openings = 0
+        self.made = 0
 
-    def open(self) -> VectorIndex:
-        if self.index is None or not self.complete:
+    def is_complete(self) -> bool:
+        return self.complete
+
+    def open(self) -> PrimaryIndex:
+        self.openings += 1
+        if self.index is None or self.broken:
             raise VectorIndexError("Nothing is there.")
         return self.index
 
-    def recreate(self) -> VectorIndex:
+    def recreate(self) -> PrimaryIndex:
+        self.made += 1
         self.complete = False
+        if self.broken:
+            raise VectorIndexError("Nothing can be made.")
         self.index = FlakyIndex(self)
         return self.index
 
@@ -50,14 +118,23 @@ class FlakyStore:
 
 
 class FlakyIndex(ExactVectorIndex):
-    """An index whose every operation fails while its store is broken."""
+    """An index whose every operation fails while its store is broken; closing keeps its records."""
 
     def __init__(self, store: FlakyStore) -> None:
         super().__init__(DIMENSION)
         self._store = store
+        self.busy = False
+        self.searches = 0
+        self.fail_once = threading.Event()
+        """Set: the next operation fails, and only that."""
+
+    @property
+    def failure(self) -> str | None:
+        return "The primary is broken." if self._store.broken else None
 
     def _fail_if_broken(self) -> None:
-        if self._store.broken:
+        if self._store.broken or self.fail_once.is_set():
+            self.fail_once.clear()
             raise VectorIndexError("The primary is broken.")
 
     def upsert(self, records):
@@ -68,9 +145,10 @@ class FlakyIndex(ExactVectorIndex):
         self._fail_if_broken()
         super().remove(chunk_ids)
 
-    def search(self, vector, limit, item_ids=None):
+    def search(self, vector, limit, *scope):
         self._fail_if_broken()
-        return super().search(vector, limit, item_ids)
+        self.searches += 1
+        return super().search(vector, limit, *scope)
 
     def chunk_ids(self):
         self._fail_if_broken()
@@ -79,3 +157,5 @@ class FlakyIndex(ExactVectorIndex):
     def clear(self):
         self._fail_if_broken()
         super().clear()
+
+    def close(self): ...

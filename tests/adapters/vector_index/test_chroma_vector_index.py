@@ -50,8 +50,10 @@ def test_a_deleted_folder_can_be_filled_anew_in_the_same_process(tmp_path: Path)
 def test_a_replaced_record_keeps_nothing_of_its_old_metadata(tmp_path: Path):
     index = open_index(tmp_path)
     vector = unit_vectors(1)[0]
-    index.upsert([VectorRecord("one", 1, vector, {"category": "Old", "tags": ["x"], "title": "T"})])
-    index.upsert([VectorRecord("one", 2, vector, {"title": "T2", "tags": []})])
+    index.upsert(
+        [VectorRecord("one", 1, 7, vector, {"category": "Old", "tags": ["x"], "title": "T"})]
+    )
+    index.upsert([VectorRecord("one", 2, 7, vector, {"title": "T2", "tags": []})])
     assert index.metadata(["one"]) == {"one": {"title": "T2", "knowledge_id": 2}}
     index.close()
 

@@ -11,15 +11,19 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from app.adapters.vector_index.chroma import ChromaVectorIndex
 from app.adapters.vector_index.chroma_files import IndexIdentity
+from app.adapters.vector_index.chroma_process import ChromaProcessIndex
 from app.adapters.vector_index.chroma_store import ChromaStore
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.adapters.vector_index.failover import FailoverVectorIndex
-from app.protocols import VectorIndex, VectorRecord
-from tests.adapters.vector_index.stores import FlakyStore, NoStore
+from app.adapters.vector_index.loaded_exact import LoadedExactIndex
+from app.adapters.vector_index.primary import PrimaryIndex
+from app.protocols import SearchScope, VectorIndex, VectorRecord
+from tests.adapters.vector_index.stores import FlakyStore, NoStore, Table, failover
 from tests.contracts.vector_index_contract import (
     DIMENSION,
+    PrimaryIndexContract,
     VectorIndexContract,
-    expected_order,
+    allows,
     unit_vectors,
 )
 
@@ -30,21 +34,72 @@ class TestExactVectorIndex(VectorIndexContract):
         return ExactVectorIndex(DIMENSION)
 
 
-class TestChromaVectorIndex(VectorIndexContract):
+class TestLoadedExactIndex(VectorIndexContract):
     @pytest.fixture
-    def index(self, tmp_path: Path) -> Iterator[VectorIndex]:
+    def index(self) -> Iterator[VectorIndex]:
+        index = LoadedExactIndex(DIMENSION, Table().vector_rows)
+        yield index
+        index.close()
+
+
+class TestChromaVectorIndex(PrimaryIndexContract):
+    @pytest.fixture
+    def index(self, tmp_path: Path) -> Iterator[ChromaVectorIndex]:
         index = ChromaVectorIndex.open(tmp_path, "knowledge_base", DIMENSION)
         yield index
         index.close()
 
 
+@pytest.fixture(scope="module")
+def chroma_process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaProcessIndex]:
+    """One process for all tests: starting one takes a second."""
+    folder = tmp_path_factory.mktemp("chroma")
+    process = ChromaProcessIndex.start(folder, "knowledge_base", DIMENSION, anew=True)
+    yield process
+    process.close()
+
+
+class TestChromaProcessIndex(PrimaryIndexContract):
+    @pytest.fixture
+    def index(self, chroma_process: ChromaProcessIndex) -> PrimaryIndex:
+        chroma_process.clear()
+        return chroma_process
+
+    def test_a_closed_index_can_be_closed_again(self, tmp_path: Path):
+        index = ChromaProcessIndex.start(tmp_path, "knowledge_base", DIMENSION, anew=True)
+        super().test_a_closed_index_can_be_closed_again(index)
+
+
+@pytest.fixture(scope="module")
+def failover_with_chroma(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[FailoverVectorIndex]:
+    folder = tmp_path_factory.mktemp("failover")
+    identity = IndexIdentity("knowledge_base", DIMENSION, "model")
+    index = failover(ChromaStore(folder, identity), Table())
+    index.rebuild()
+    yield index
+    index.close()
+
+
 class TestFailoverVectorIndexWithChroma(VectorIndexContract):
     @pytest.fixture
-    def index(self, tmp_path: Path) -> Iterator[VectorIndex]:
-        store = ChromaStore(tmp_path, IndexIdentity("knowledge_base", DIMENSION, "model"))
-        index = FailoverVectorIndex(store, ExactVectorIndex(DIMENSION), lambda: iter([]))
+    def index(self, failover_with_chroma: FailoverVectorIndex) -> Iterator[VectorIndex]:
+        failover_with_chroma.clear()
+        yield failover_with_chroma
+        assert failover_with_chroma.status.ready
+
+    def test_a_closed_index_can_be_closed_again(self):
+        index = failover(FlakyStore(), Table())
         index.rebuild()
-        assert index.status.ready
+        super().test_a_closed_index_can_be_closed_again(index)
+
+
+class TestFailoverVectorIndexWithExactSearches(VectorIndexContract):
+    @pytest.fixture
+    def index(self) -> Iterator[VectorIndex]:
+        index = failover(FlakyStore(), Table(), exact_up_to_records=1000)
+        index.rebuild()
         yield index
         index.close()
 
@@ -52,8 +107,9 @@ class TestFailoverVectorIndexWithChroma(VectorIndexContract):
 class TestFailoverVectorIndexWithoutPrimary(VectorIndexContract):
     @pytest.fixture
     def index(self) -> Iterator[VectorIndex]:
-        index = FailoverVectorIndex(NoStore(), ExactVectorIndex(DIMENSION), lambda: iter([]))
-        index.open()
+        index = failover(NoStore(), Table())
+        index.start(trusted=True)
+        index.settle()
         assert not index.status.ready
         yield index
         index.close()
@@ -80,7 +136,7 @@ class VectorIndexHistory(RuleBasedStateMachine):
     @rule(keys=CHUNKS, seed=st.integers(0, 39), item=st.integers(-1, 3))
     def upsert(self, keys: list[str], seed: int, item: int) -> None:
         records = [
-            VectorRecord(key, item, VECTORS[(seed + place) % len(VECTORS)])
+            VectorRecord(key, item, seed % 5, VECTORS[(seed + place) % len(VECTORS)])
             for place, key in enumerate(keys)
         ]
         self.index.upsert(records)
@@ -101,20 +157,32 @@ class VectorIndexHistory(RuleBasedStateMachine):
         seed=st.integers(0, 39),
         limit=st.integers(1, 80),
         items=st.none() | st.lists(st.integers(-1, 4), max_size=3),
+        documents=st.none() | st.sets(st.integers(0, 5)),
     )
-    def search(self, seed: int, limit: int, items: list[int] | None) -> None:
+    def search(
+        self, seed: int, limit: int, items: list[int] | None, documents: set[int] | None
+    ) -> None:
         query = VECTORS[seed]
-        hits = self.index.search(query, limit, items)
+        scope = SearchScope(items, documents)
+        hits = self.index.search(query, limit, scope)
         ids = [hit.chunk_id for hit in hits]
         assert len(set(ids)) == len(ids)
-        assert len(ids) == len(expected_order(list(self.model.values()), query, limit, items))
-        allowed = [r for r in self.model.values() if items is None or r.item_id in items]
+        allowed = [record for record in self.model.values() if allows(scope, record)]
+        assert len(ids) == min(limit, len(allowed))
         best = sorted((float(r.vector @ query) for r in allowed), reverse=True)[:limit]
         np.testing.assert_allclose([hit.score for hit in hits], best, atol=1e-5)
         for hit in hits:
             record = self.model[hit.chunk_id]
-            assert items is None or record.item_id in items
+            assert allows(scope, record)
             assert abs(hit.score - float(record.vector @ query)) < 1e-5
+
+    @rule(seed=st.integers(0, 39), keys=CHUNKS)
+    def similarities(self, seed: int, keys: list[str]) -> None:
+        query = VECTORS[seed]
+        similarities = self.index.similarities(query, keys)
+        assert similarities.keys() == self.model.keys() & set(keys)
+        for key, score in similarities.items():
+            assert abs(score - float(self.model[key].vector @ query)) < 1e-5
 
     @invariant()
     def holds_what_the_model_holds(self) -> None:
@@ -127,9 +195,9 @@ class FailoverHistory(VectorIndexHistory):
 
     def make_index(self) -> VectorIndex:
         self.store = FlakyStore()
-        self.failover = FailoverVectorIndex(
-            self.store, ExactVectorIndex(DIMENSION), lambda: iter([list(self.model.values())])
-        )
+        table = Table()
+        table.rows = self.model
+        self.failover = failover(self.store, table)
         return self.failover
 
     @rule()
@@ -141,11 +209,8 @@ class FailoverHistory(VectorIndexHistory):
         self.store.broken = False
         self.failover.rebuild()
         assert self.failover.status.ready
-
-    @rule()
-    def reconcile(self) -> None:
-        self.store.broken = False
-        assert self.failover.reconcile() == 0
+        assert self.store.index is not None
+        assert self.store.index.chunk_ids() == self.model.keys()
 
 
 QUICK = settings(max_examples=30, stateful_step_count=40, deadline=None)

@@ -1,0 +1,372 @@
+"""The lexical index that the service uses: one that fails is set aside and made anew from SQL."""
+
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from app.errors import LexicalIndexError
+from app.protocols import (
+    EVERYWHERE,
+    LexicalHit,
+    LexicalIndex,
+    LexicalRecord,
+    LexicalSource,
+    SearchScope,
+)
+
+logger = logging.getLogger(__name__)
+
+Answer = TypeVar("Answer")
+
+FILL_BATCH = 256
+"""Records that a rebuild writes (0.2 s) before it lets a waiting writer go first."""
+UNSETTLED_RECORDS = 4096
+"""Latest writes that are kept in memory (10 MB at most), as SQL may not have committed them."""
+
+
+class LexicalStore(Protocol):
+    """Where the index comes from. Failures raise LexicalIndexError."""
+
+    @property
+    def name(self) -> str:
+        """What people know the index by."""
+        ...
+
+    def open(self) -> LexicalIndex:
+        """Open a complete index; raises when it is missing, incomplete or damaged."""
+        ...
+
+    def recreate(self) -> LexicalIndex:
+        """Throw away what is there, and make an empty index that counts as incomplete."""
+        ...
+
+    def mark_complete(self) -> None:
+        """Note durably that the index holds what it should."""
+        ...
+
+    def mark_incomplete(self) -> None:
+        """Note durably that the index lacks something."""
+        ...
+
+
+@dataclass(frozen=True)
+class LexicalIndexStatus:
+    """How the index is doing."""
+
+    name: str
+    ready: bool
+    """Whether searches are answered."""
+    degraded_reason: str | None
+    count: int
+    """Records in the index that answers; 0 when none does."""
+
+
+@dataclass
+class _Filling:
+    """An index that is being brought up to date while writers go on writing to it."""
+
+    index: LexicalIndex
+    found: set[str]
+    """What it held at the start."""
+    written: set[str] = field(default_factory=set)
+    """What was written to it since."""
+    removed: set[str] = field(default_factory=set)
+    """What writers removed since, and did not write again."""
+    repaired: int = 0
+    failure: str | None = None
+
+
+class HealingLexicalIndex:
+    """Answers from the index of `store` while that is sound; searches raise otherwise.
+
+    A failing index never fails a write: it is set aside until `rebuild`, and noted as incomplete
+    on disk. A rebuild begins with the latest writes, of which SQL may know nothing yet, takes
+    every write from then on, and adds what the source shows and nobody has removed. This rests on
+    an order that callers keep: a chunk is upserted before SQL commits it, and SQL forgets a chunk
+    before `remove` is called for it. Locks are taken in the order maintenance, write, state.
+    """
+
+    def __init__(self, store: LexicalStore, source: LexicalSource) -> None:
+        self._store = store
+        self._source = source
+        self._maintenance_lock = threading.Lock()
+        self._write_lock = threading.Lock()
+        self._state_lock = threading.Lock()
+        self._index: LexicalIndex | None = None
+        self._set_aside: LexicalIndex | None = None
+        self._filling: _Filling | None = None
+        self._unsettled: OrderedDict[str, LexicalRecord] = OrderedDict()
+        self._missed_writes = False
+        self._degraded_reason: str | None = "The lexical index has not been opened yet."
+        self._closed = False
+
+    # Reading -----------------------------------------------------------------------------------
+
+    def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
+        """The records that match best, best first; LexicalIndexError while there is no index."""
+        return self._answer(lambda index: index.search(query, limit, scope))
+
+    def ceiling(self, query: str) -> float:
+        """The BM25 that would be full; LexicalIndexError while there is no index."""
+        return self._answer(lambda index: index.ceiling(query))
+
+    def chunk_ids(self) -> set[str]:
+        """The ids of all records; LexicalIndexError while there is no index."""
+        return self._answer(lambda index: index.chunk_ids())
+
+    def count(self) -> int:
+        """How many records there are; LexicalIndexError while there is no index."""
+        return self._answer(lambda index: index.count())
+
+    @property
+    def degraded_reason(self) -> str | None:
+        """Why searches are not answered, or None; costs nothing."""
+        return self._degraded_reason
+
+    @property
+    def status(self) -> LexicalIndexStatus:
+        """Whether searches are answered, and why not. Never raises, never waits."""
+        count, index = 0, self._index
+        if index is not None:
+            try:
+                count = index.count()
+            except LexicalIndexError as error:
+                self._lay_aside(index, error.detail)
+        return LexicalIndexStatus(
+            self._store.name, self._index is not None, self._degraded_reason, count
+        )
+
+    # Writing -----------------------------------------------------------------------------------
+
+    def upsert(self, records: Sequence[LexicalRecord]) -> None:
+        """Add or replace records. A failing index is set aside; the write does not fail."""
+        with self._write_lock:
+            self._check_open()
+            for record in records:
+                self._unsettled.pop(record.chunk_id, None)
+                self._unsettled[record.chunk_id] = record
+            while len(self._unsettled) > UNSETTLED_RECORDS:
+                self._unsettled.popitem(last=False)
+            if self._write(lambda index: index.upsert(records)) and self._filling:
+                ids = [record.chunk_id for record in records]
+                self._filling.written.update(ids)
+                self._filling.removed.difference_update(ids)
+
+    def remove(self, chunk_ids: Sequence[str]) -> None:
+        """Remove records that SQL no longer holds; unknown ids are no error."""
+        with self._write_lock:
+            self._check_open()
+            for chunk_id in chunk_ids:
+                self._unsettled.pop(chunk_id, None)
+            if self._write(lambda index: index.remove(chunk_ids)) and self._filling:
+                self._filling.written.difference_update(chunk_ids)
+                self._filling.removed.update(chunk_ids)
+
+    def clear(self) -> None:
+        """Remove everything; from here on the index is what is written to it."""
+        with self._maintenance_lock, self._write_lock:
+            self._check_open()
+            self._unsettled.clear()
+            if self._write(lambda index: index.clear()):
+                self._store.mark_complete()
+
+    def close(self) -> None:
+        """Stop a rebuild that is under way, then release everything."""
+        self._closed = True
+        with self._maintenance_lock, self._write_lock:
+            self._retire("The lexical index is closed.")
+            self._unsettled.clear()
+
+    # Maintenance -------------------------------------------------------------------------------
+
+    def open(self, *, trusted: bool = True) -> None:
+        """Open the index; when that fails, `status` says why.
+
+        One that is not trusted (after an unclean stop) is compared with the source, and mended,
+        before it answers anything.
+        """
+        with self._maintenance_lock:
+            self._check_open()
+            try:
+                index = self._store.open()
+            except LexicalIndexError as error:
+                logger.warning("The %s index is not usable: %s", self._store.name, error.detail)
+                self._degraded_reason = error.detail
+                return
+            with self._write_lock:
+                if trusted and not self._missed_writes:
+                    self._serve_from(index)
+                    return
+            self._set_aside = index
+            try:
+                self._bring_up_to_date(lambda: index)
+            except LexicalIndexError:
+                return  # `status` says why
+
+    def rebuild(self) -> int:
+        """Make the index anew from the source; gives how many records that took.
+
+        Takes about 1 ms a record. Writers wait for FILL_BATCH records at most. Raises
+        LexicalIndexError when the index cannot be written.
+        """
+        with self._maintenance_lock:
+            self._check_open()
+            self._retire("The lexical index is being rebuilt.")
+            return self._bring_up_to_date(self._store.recreate)
+
+    def reconcile(self) -> int:
+        """Compare the ids with the source's and mend the index; gives how many differed.
+
+        Does nothing when there is no index.
+        """
+        with self._maintenance_lock:
+            self._check_open()
+            index = self._index
+            return 0 if index is None else self._bring_up_to_date(lambda: index)
+
+    # Inside ------------------------------------------------------------------------------------
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise LexicalIndexError("The lexical index is closed.")
+
+    def _answer(self, ask: Callable[[LexicalIndex], Answer]) -> Answer:
+        index = self._index
+        if index is None:
+            raise LexicalIndexError(self._degraded_reason or "The lexical index is being changed.")
+        try:
+            return ask(index)
+        except LexicalIndexError:
+            self._examine(index)
+            raise
+
+    def _examine(self, index: LexicalIndex) -> None:
+        """Set an index aside if it fails a harmless question too: else the question was at fault,
+        and nobody shall switch off search by asking it."""
+        try:
+            index.search("the", 1)
+        except LexicalIndexError as error:
+            self._lay_aside(index, error.detail)
+
+    def _write(self, write: Callable[[LexicalIndex], None]) -> bool:
+        """Whether there is an index and it took the write. The write lock is held."""
+        index = self._filling.index if self._filling else self._index
+        if index is None:
+            self._missed_writes = True
+            return False
+        try:
+            write(index)
+        except LexicalIndexError as error:
+            self._lay_aside(index, error.detail)
+            self._missed_writes = True
+            if self._filling:
+                self._filling.failure = error.detail
+            return False
+        return True
+
+    def _serve_from(self, index: LexicalIndex) -> None:
+        with self._state_lock:
+            self._index, self._set_aside = index, None
+            self._degraded_reason = None
+            self._missed_writes = False
+
+    def _lay_aside(self, index: LexicalIndex, reason: str) -> None:
+        """Stop asking an index that failed. It stays open: others may be working in it."""
+        with self._state_lock:
+            if index not in (self._index, self._set_aside):
+                return
+            logger.error("The %s index failed and is set aside: %s", self._store.name, reason)
+            self._index, self._set_aside = None, index
+            self._degraded_reason = reason
+            self._missed_writes = True
+        try:
+            self._store.mark_incomplete()
+        except LexicalIndexError as error:
+            logger.warning("The %s index could not be marked: %s", self._store.name, error.detail)
+
+    def _retire(self, reason: str) -> None:
+        """Take the index out of service, and close it and the one that was set aside."""
+        with self._state_lock:
+            retired = [index for index in (self._index, self._set_aside) if index is not None]
+            self._index = self._set_aside = None
+            self._degraded_reason = reason
+        for index in retired:
+            try:
+                index.close()
+            except LexicalIndexError as error:
+                logger.warning("The %s index did not close: %s", self._store.name, error.detail)
+
+    def _bring_up_to_date(self, get_index: Callable[[], LexicalIndex]) -> int:
+        """Make an index hold what the source shows and what writers write, then serve from it."""
+        reason: str | None = "The lexical index could not be brought up to date."
+        index: LexicalIndex | None = None
+        try:
+            with self._write_lock:
+                index = get_index()
+                if self._index is not index:
+                    self._set_aside = index
+                filling = self._begin(index)
+            self._fill(filling)
+            with self._write_lock:
+                self._level(filling)
+                self._store.mark_complete()
+                self._serve_from(index)
+            reason = None
+        except LexicalIndexError as error:
+            reason = error.detail
+            raise
+        finally:
+            self._filling = None
+            if reason is not None:
+                self._degraded_reason = reason
+                if index is not None:
+                    self._lay_aside(index, reason)
+        return filling.repaired
+
+    def _begin(self, index: LexicalIndex) -> _Filling:
+        """Let writers write to the index, after the latest writes. The write lock is held."""
+        latest = list(self._unsettled.values())
+        filling = _Filling(index, index.chunk_ids())
+        index.upsert([record for record in latest if record.chunk_id not in filling.found])
+        filling.written.update(self._unsettled)
+        self._filling = filling
+        return filling
+
+    def _fill(self, filling: _Filling) -> None:
+        """Add what the source shows; what is found and not shown is surplus."""
+        surplus = set(filling.found)
+        for batch in self._source():
+            surplus.difference_update(record.chunk_id for record in batch)
+            for start in range(0, len(batch), FILL_BATCH):
+                with self._write_lock:
+                    self._add_missing(filling, batch[start : start + FILL_BATCH])
+        filling.found = surplus
+
+    def _add_missing(self, filling: _Filling, records: Sequence[LexicalRecord]) -> None:
+        self._check_filling(filling)
+        missing = [
+            record
+            for record in records
+            if not any(
+                record.chunk_id in known
+                for known in (filling.found, filling.written, filling.removed)
+            )
+        ]
+        filling.index.upsert(missing)
+        filling.written.update(record.chunk_id for record in missing)
+        filling.repaired += len(missing)
+
+    def _level(self, filling: _Filling) -> None:
+        """Remove the surplus, unless a writer wrote it. The write lock is held."""
+        self._check_filling(filling)
+        surplus = sorted(filling.found - filling.written - filling.removed)
+        filling.index.remove(surplus)
+        filling.repaired += len(surplus)
+
+    def _check_filling(self, filling: _Filling) -> None:
+        self._check_open()
+        if filling.failure is not None:
+            raise LexicalIndexError(filling.failure)

@@ -1,0 +1,151 @@
+"""Tries a tantivy index out in a child process, which may crash, hang or run away instead of us."""
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import tantivy
+from tantivy import Query
+
+from app.adapters.lexical_index.fields import BODY, CHUNK_ID, TITLE, chunk_ids_at, make_schema
+
+QUERIES = 200
+SPARSE_FACTOR = 64
+SPARSE_FLOOR_BYTES = 1 << 30
+"""A file over 1 GiB of which less than one part in 64 is on the disk was not written by tantivy."""
+MEMORY_SLACK_BYTES = 4 << 30
+"""Address space beyond the index's own size; it is reserved by thread pools, hardly any used."""
+FILE_SLACK_BYTES = 1 << 20
+"""The probe writes nothing but, at most, lock files and tantivy's list of files."""
+READ_BYTES = 1 << 20
+FOOTER_MAGIC = b"\x39\x05\x00\x00"
+"""How a file of tantivy ends, after a JSON footer with its checksum and the footer's length."""
+FOOTER_MAX_BYTES = 50_000
+
+
+def probe_tantivy(folder: Path, timeout_seconds: float) -> str | None:
+    """None when the index can be opened, read and searched; else why not, in a few words.
+
+    The child only reads, works on the files themselves (no copy), and ends by itself soon after
+    `timeout_seconds` even if nobody stops it.
+    """
+    reason = _implausible_file(folder)
+    if reason is not None:
+        return reason
+    seconds = max(1, round(timeout_seconds) + 1)
+    command = [sys.executable, "-m", "app.adapters.lexical_index.probe"]
+    try:
+        child = subprocess.run(  # noqa: S603 - our own interpreter and module
+            [*command, str(folder.absolute()), str(seconds)],
+            check=False,
+            capture_output=True,
+            timeout=timeout_seconds,
+            stdin=subprocess.DEVNULL,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it did not answer within {timeout_seconds:g} seconds"
+    except OSError as error:
+        return f"the probe could not be started: {error}"
+    if child.returncode == 0:
+        return None
+    if child.returncode < 0:
+        return f"opening it crashes ({signal.Signals(-child.returncode).name})"
+    lines = child.stderr.decode(errors="replace").strip().splitlines()
+    return lines[-1][:500] if lines else f"the probe ended with status {child.returncode}"
+
+
+def _implausible_file(folder: Path) -> str | None:
+    if not (folder / "meta.json").is_file():
+        return "its list of segments is missing"
+    for path in folder.iterdir():
+        status = path.lstat()
+        on_disk = status.st_blocks * 512
+        if status.st_size > max(SPARSE_FLOOR_BYTES, SPARSE_FACTOR * on_disk):
+            return f"{path.name} claims {status.st_size} bytes but holds {on_disk}"
+    return None
+
+
+def _limit_this_process(folder: Path, seconds: int) -> None:
+    """Bound the time, file sizes, memory and core dumps of this process."""
+    size = sum(path.lstat().st_size for path in folder.iterdir())
+    signal.alarm(seconds)
+    _lower(resource.RLIMIT_FSIZE, FILE_SLACK_BYTES)
+    _lower(resource.RLIMIT_AS, 3 * size + MEMORY_SLACK_BYTES)
+    _lower(resource.RLIMIT_CORE, 0)
+
+
+def _lower(limit: int, value: int) -> None:
+    _, hard = resource.getrlimit(limit)
+    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    resource.setrlimit(limit, (value, value))
+
+
+def _examine(folder: Path) -> str | None:
+    """Check every file's checksum, read what the index says it holds, and search in it."""
+    for path in sorted(folder.iterdir()):
+        if path.suffix and path.name[0] != "." and path.name != "meta.json":
+            reason = _bad_checksum(path)
+            if reason is not None:
+                return reason
+    index = tantivy.Index(make_schema(), path=str(folder))
+    searcher = index.searcher()
+    everything = Query.all_query()
+    ids = {chunk_id for chunk_id, _ in searcher.terms_with_prefix(CHUNK_ID, "", everything)}
+    if len(ids) != searcher.num_docs:
+        return f"it counts {searcher.num_docs} records but lists {len(ids)}"
+    if ids:
+        places = [place for _, place in searcher.search(everything, len(ids), count=False).hits]
+        stored = {searcher.doc(place).get_first(CHUNK_ID) for place in places}
+        if stored != ids or set(chunk_ids_at(searcher, places)) != ids:
+            return "its records have other ids than those it lists"
+    _search(index, searcher)
+    return None
+
+
+def _search(index: tantivy.Index, searcher: tantivy.Searcher) -> None:
+    """Search for a sample of the terms, alone and as phrases; a crash or an error tells."""
+    for field in (BODY, TITLE):
+        terms = [term for term, _ in searcher.terms_with_prefix(field, "", limit=5000)]
+        sample = terms[:: max(1, len(terms) // QUERIES)]
+        for term, following in zip(sample, [*sample[1:], *sample[:1]], strict=True):
+            searcher.search(Query.term_query(index.schema, field, term), 10)
+            searcher.search(Query.phrase_query(index.schema, field, [term, following]), 10)
+
+
+def _bad_checksum(path: Path) -> str | None:
+    """Compare the file with the CRC-32 in its footer, which tantivy itself does not when opening.
+
+    A file whose footer cannot be read has been cut, or comes from a version that writes another.
+    """
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - 8))
+        tail = file.read(8)
+        footer_bytes = int.from_bytes(tail[:4], "little")
+        if tail[4:] != FOOTER_MAGIC or not 0 < footer_bytes <= min(size - 8, FOOTER_MAX_BYTES):
+            return f"{path.name} is cut"
+        body_bytes = size - 8 - footer_bytes
+        file.seek(body_bytes)
+        try:
+            expected = json.loads(file.read(footer_bytes))["crc"]
+        except (ValueError, KeyError, TypeError):
+            return f"{path.name} has a damaged end"
+        file.seek(0)
+        found = 0
+        for start in range(0, body_bytes, READ_BYTES):
+            found = zlib.crc32(file.read(min(READ_BYTES, body_bytes - start)), found)
+    return None if found == expected else f"{path.name} is damaged"
+
+
+def _main() -> None:
+    folder, seconds = Path(sys.argv[1]), int(sys.argv[2])
+    _limit_this_process(folder, seconds)
+    sys.exit(_examine(folder))
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,47 @@
+"""Finds the names that a piece of code defines, in whatever language it is written."""
+
+import regex
+
+MAX_SYMBOLS = 64
+"""Names taken from one chunk; a chunk of 1,000 characters rarely defines ten."""
+
+_MODIFIER = (
+    r"(?:export|default|declare|public|private|protected|internal|static|final|abstract|sealed"
+    r"|async|virtual|override|inline|extern|unsafe|partial|open|data|pub(?:\([a-z ]{1,16}\))?)"
+)
+_KEYWORD = (
+    r"(?:def|class|function\*?|func|fn|fun|sub|struct|interface|trait|enum|record|object|module"
+    r"|namespace|protocol|type|typedef|const|let|var|val|macro_rules!|impl|defmodule|defp"
+    r"|package|message|service|rpc)"
+)
+_NAME = r"[\p{L}_$][\w$]{0,119}"
+_DEFINITION = regex.compile(
+    rf"^[ \t]*+(?:{_MODIFIER}[ \t]++){{0,4}}+{_KEYWORD}[ \t]++"
+    rf"(?:\([^()\n]{{0,80}}\)[ \t]*+)?"  # the receiver of a Go method
+    rf"(?P<name>{_NAME})(?:\.(?P<member>{_NAME}))?"
+    r"(?=[ \t]*+(?:[(<\[{:=;]|$|extends\b|implements\b|struct\b|interface\b|for\b|from\b))",
+    regex.MULTILINE,
+)
+_ASSIGNED = regex.compile(  # constants and functions that are values: NAME = …, name: function(
+    rf"^[ \t]*+(?:(?P<constant>\p{{Lu}}[\p{{Lu}}\d_]{{2,119}})(?:[ \t]*+:[^=\n]{{1,80}})?[ \t]*+="
+    rf"|\#define[ \t]++(?P<macro>{_NAME})"
+    rf"|(?P<value>{_NAME})[ \t]*+[:=][ \t]*+(?:async[ \t]++)?function\b)(?!=)",
+    regex.MULTILINE,
+)
+
+
+def defined_symbols(code: str) -> list[str]:
+    """The names that the text defines, each once, in order; prose gives next to none.
+
+    Knows definitions at the start of a line only, and a keyword must be followed by what follows
+    it in code: "class of the object" in prose is none.
+    """
+    names: dict[str, None] = {}
+    for pattern in (_DEFINITION, _ASSIGNED):
+        for match in pattern.finditer(code):
+            for name in match.groupdict().values():
+                if name is not None:
+                    names.setdefault(name)
+            if len(names) >= MAX_SYMBOLS:
+                return list(names)[:MAX_SYMBOLS]
+    return list(names)

@@ -1,0 +1,204 @@
+"""A lexical index on disk: tantivy, fed with terms that are analysed here."""
+
+import math
+import threading
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import tantivy
+from tantivy import Query
+
+from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.compiling import QueryCompiler
+from app.adapters.lexical_index.fields import (
+    CHUNK_ID,
+    FieldWeights,
+    chunk_ids_at,
+    make_document,
+    make_schema,
+)
+from app.adapters.lexical_index.query import parse_query
+from app.adapters.lexical_index.tantivy_errors import translated_errors
+from app.errors import LexicalIndexError
+from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
+
+WRITER_HEAP_BYTES = 15_000_000
+"""The least that tantivy takes (15 MB a thread); it writes a segment whenever it is full."""
+BM25_FULL = 2.2
+"""k1 + 1, the factor that BM25 nears as a word is repeated; tantivy's k1 is 1.2."""
+MAX_PENDING_REMOVALS = 256
+"""Removals that wait for the next commit; each makes searches ask for one more hit."""
+
+
+class TantivyIndex:
+    """The tantivy index in `folder`, which is made if it is not there.
+
+    One writer thread at a time (a lock sees to it) beside any number of readers; one process
+    only. `upsert` returns when its records are found and on the disk. `remove` takes effect for
+    this object at once, and on the disk with the next `upsert`, when 256 removals are waiting, or
+    when the index is closed: a kill before may bring removed records back.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        analyser: Analyser | None = None,
+        weights: FieldWeights | None = None,
+        heap_bytes: int = WRITER_HEAP_BYTES,
+    ) -> None:
+        self._analyser = analyser or Analyser()
+        self._weights = weights or FieldWeights()
+        self._heap_bytes = heap_bytes
+        self._schema = make_schema()
+        self._write_lock = threading.Lock()
+        self._writer: tantivy.IndexWriter | None = None
+        self._view: _View | None = None
+        with translated_errors("be opened"):
+            folder.mkdir(parents=True, exist_ok=True)
+            self._index = tantivy.Index(self._schema, path=str(folder))
+            self._index.config_reader("manual")
+            self._look_again()
+
+    # Reading -----------------------------------------------------------------------------------
+
+    def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
+        """The records that match best within the scope, best first."""
+        searcher, removed = self._open_view()
+        limit = min(limit, searcher.num_docs)
+        if limit <= 0:
+            return []
+        with translated_errors("be searched"):
+            compiler = QueryCompiler(self._schema, searcher, self._weights)
+            compiled = compiler.compile(parse_query(query, self._analyser), scope)
+            if compiled is None:
+                return []
+            found = searcher.search(compiled, limit + len(removed), count=False).hits
+            chunk_ids = chunk_ids_at(searcher, [place for _, place in found])
+        return [
+            LexicalHit(chunk_id, score)
+            for chunk_id, (score, _) in zip(chunk_ids, found, strict=True)
+            if chunk_id not in removed
+        ][:limit]
+
+    def ceiling(self, query: str) -> float:
+        """`(k1 + 1) * sum of ln(1 + (N - n + 0.5) / (n + 0.5))` over the words of the query.
+
+        `n` of `N` records hold the word in their content; a word that none holds counts in full.
+        What BM25 gives one field that says every word again and again; several fields may lift a
+        score above it.
+        """
+        searcher, _ = self._open_view()
+        with translated_errors("be searched"):
+            compiler = QueryCompiler(self._schema, searcher, self._weights)
+            frequencies = compiler.frequencies(parse_query(query, self._analyser))
+        records = max(searcher.num_docs, 1)
+        return BM25_FULL * sum(
+            math.log(1 + (max(records - n, 0) + 0.5) / (n + 0.5)) for n in frequencies
+        )
+
+    def chunk_ids(self) -> set[str]:
+        """The ids of all records."""
+        searcher, removed = self._open_view()
+        with translated_errors("be read"):
+            listed = searcher.terms_with_prefix(CHUNK_ID, "")
+            if len(listed) != searcher.num_docs:  # some stand for deleted records only
+                listed = searcher.terms_with_prefix(CHUNK_ID, "", Query.all_query())
+        return {chunk_id for chunk_id, _ in listed}.difference(removed)
+
+    def count(self) -> int:
+        """How many records there are."""
+        searcher, removed = self._open_view()
+        return searcher.num_docs - len(removed)
+
+    # Writing -----------------------------------------------------------------------------------
+
+    def upsert(self, records: Sequence[LexicalRecord]) -> None:
+        """Add or replace records: 40 ms and 0.5 ms a record; of equal ids the last is kept."""
+        latest = {record.chunk_id: record for record in records}
+        if not latest:
+            return
+        with translated_errors("be written"):
+            documents = [make_document(record, self._analyser) for record in latest.values()]
+            with self._writing() as writer:
+                for chunk_id, document in zip(latest, documents, strict=True):
+                    writer.delete_documents_by_term(CHUNK_ID, chunk_id)
+                    writer.add_document(document)
+                self._commit(writer)
+
+    def remove(self, chunk_ids: Sequence[str]) -> None:
+        """Remove records; unknown ids are no error. On the disk with the next commit."""
+        with translated_errors("be written"), self._writing() as writer:
+            searcher, removed = self._open_view()
+            present = self._present(searcher, set(chunk_ids).difference(removed))
+            for chunk_id in present:
+                writer.delete_documents_by_term(CHUNK_ID, chunk_id)
+            self._view = _View(searcher, removed.union(present))
+            if len(removed) + len(present) >= MAX_PENDING_REMOVALS:
+                self._commit(writer)
+
+    def clear(self) -> None:
+        """Remove everything, and start again with an empty index."""
+        with translated_errors("be written"), self._writing() as writer:
+            writer.delete_all_documents()
+            self._commit(writer)
+
+    def close(self) -> None:
+        """Put what is pending on the disk, wait for merges, release the files."""
+        with translated_errors("be closed"), self._write_lock:
+            view, self._view = self._view, None
+            writer, self._writer = self._writer, None
+            if view is not None and writer is not None:
+                if view.removed:
+                    writer.commit()
+                writer.wait_merging_threads()
+
+    # Inside ------------------------------------------------------------------------------------
+
+    def _open_view(self) -> "_View":
+        view = self._view
+        if view is None:
+            raise LexicalIndexError("The lexical index is closed.")
+        return view
+
+    @contextmanager
+    def _writing(self) -> Iterator[tantivy.IndexWriter]:
+        """Have the writer to oneself. After a failure, what was not committed is dropped."""
+        with self._write_lock:
+            removed = self._open_view().removed
+            if self._writer is None:
+                self._writer = self._index.writer(self._heap_bytes, 1)
+                for chunk_id in removed:
+                    self._writer.delete_documents_by_term(CHUNK_ID, chunk_id)
+            try:
+                yield self._writer
+            except BaseException:
+                failed, self._writer = self._writer, None
+                with suppress(ValueError, OSError, RuntimeError):
+                    failed.wait_merging_threads()  # releases its lock, and commits nothing
+                raise
+
+    def _commit(self, writer: tantivy.IndexWriter) -> None:
+        writer.commit()
+        self._look_again()
+
+    def _look_again(self) -> None:
+        self._index.reload()
+        self._view = _View(self._index.searcher(), frozenset())
+
+    def _present(self, searcher: tantivy.Searcher, chunk_ids: Set[str]) -> set[str]:
+        """Which of the ids the searcher finds."""
+        if not chunk_ids:
+            return set()
+        query = Query.term_set_query(self._schema, CHUNK_ID, list(chunk_ids))
+        found = searcher.search(query, len(chunk_ids), count=False).hits
+        return set(chunk_ids_at(searcher, [place for _, place in found]))
+
+
+class _View(NamedTuple):
+    """What a reader sees: a committed state, less what was removed since."""
+
+    searcher: tantivy.Searcher
+    removed: frozenset[str]

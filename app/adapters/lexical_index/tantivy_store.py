@@ -1,0 +1,122 @@
+"""Where the tantivy index of a data directory comes from: opened if sound, else made anew."""
+
+import json
+import os
+import re
+import shutil
+from dataclasses import asdict
+from pathlib import Path
+
+import tantivy
+
+from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.fields import FieldWeights, LexicalIdentity
+from app.adapters.lexical_index.probe import probe_tantivy
+from app.adapters.lexical_index.tantivy_index import TantivyIndex
+from app.errors import LexicalIndexError
+
+COMPLETE_NAME = "groundwork-complete.json"
+PROBE_TIMEOUT_SECONDS = 60.0
+_GENERATION = re.compile(r"generation-(\d{1,9})")
+
+
+class TantivyStore:
+    """Opens and remakes the tantivy index below `directory`, for a HealingLexicalIndex.
+
+    Each index that is made is a new generation in a folder of its own; a note beside them names
+    the one that is complete. `probe_first` is for after an unclean stop: the index is tried out
+    in a child process before this process dares to open it.
+    """
+
+    name = "tantivy"
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        analyser: Analyser | None = None,
+        weights: FieldWeights | None = None,
+        probe_first: bool = False,
+    ) -> None:
+        self._directory = directory
+        self._analyser = analyser or Analyser()
+        self._weights = weights
+        self._probe_first = probe_first
+        self._generation: str | None = None
+
+    def open(self) -> TantivyIndex:
+        """Open what is there; LexicalIndexError when it is missing, incomplete or damaged."""
+        generation = self._noted_generation()
+        if generation is None or not (self._directory / generation).is_dir():
+            raise LexicalIndexError("The lexical index has not been built yet.")
+        folder = self._directory / generation
+        if self._probe_first:
+            reason = probe_tantivy(folder, PROBE_TIMEOUT_SECONDS)
+            if reason is not None:
+                raise LexicalIndexError(f"The lexical index did not pass its probe: {reason}")
+        if not tantivy.Index.exists(str(folder)):
+            raise LexicalIndexError("The lexical index has lost its files.")
+        self._generation = generation
+        return TantivyIndex(folder, analyser=self._analyser, weights=self._weights)
+
+    def recreate(self) -> TantivyIndex:
+        """Delete what is there, unopened, and make an empty index, which counts as incomplete."""
+        self.mark_incomplete()
+        try:
+            known = self._generations()
+            for folder in known.values():
+                shutil.rmtree(folder)
+        except OSError as error:
+            raise LexicalIndexError(f"The lexical index could not be deleted: {error}") from error
+        generation = f"generation-{max(known, default=0) + 1}"
+        index = TantivyIndex(
+            self._directory / generation, analyser=self._analyser, weights=self._weights
+        )
+        self._generation = generation
+        return index
+
+    def mark_complete(self) -> None:
+        """Note durably that the index holds what SQL holds, so that it may be opened next time."""
+        path = self._directory / COMPLETE_NAME
+        try:
+            with path.open("w", encoding="utf-8") as file:
+                json.dump({"generation": self._generation, **self._identity()}, file)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise LexicalIndexError(f"The lexical index could not be finished: {error}") from error
+
+    def mark_incomplete(self) -> None:
+        """Take the note back. Deleting it works on a full disk too, where writing would not."""
+        try:
+            (self._directory / COMPLETE_NAME).unlink(missing_ok=True)
+        except OSError as error:
+            raise LexicalIndexError(f"The lexical index cannot be changed: {error}") from error
+
+    # Inside ------------------------------------------------------------------------------------
+
+    def _identity(self) -> dict[str, str | int]:
+        return asdict(LexicalIdentity(self._analyser.language))
+
+    def _noted_generation(self) -> str | None:
+        """The generation that is complete and fits the analyser and the schema of today."""
+        try:
+            noted = json.loads((self._directory / COMPLETE_NAME).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        generation = noted.pop("generation", None) if isinstance(noted, dict) else None
+        if noted != self._identity() or not isinstance(generation, str):
+            return None
+        return generation if _GENERATION.fullmatch(generation) else None
+
+    def _generations(self) -> dict[int, Path]:
+        """The folders that are ours, by number; links and strangers' files are left alone."""
+        if not self._directory.exists():
+            return {}
+        return {
+            int(match[1]): path
+            for path in self._directory.iterdir()
+            if (match := _GENERATION.fullmatch(path.name))
+            and path.is_dir()
+            and not path.is_symlink()
+        }

@@ -1,0 +1,305 @@
+"""Keeps the index on disk equal to the exact one, in the background, and heals it when it fails."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
+
+from app.adapters.vector_index.filling import Filling
+from app.adapters.vector_index.loaded_exact import LoadedExactIndex
+from app.adapters.vector_index.missed_writes import MissedWrites
+from app.adapters.vector_index.primary import PrimaryIndex, PrimaryStore
+from app.errors import AppError, VectorIndexError
+from app.protocols import VectorRecord, VectorSource
+
+logger = logging.getLogger(__name__)
+
+HEALING_PAUSES_SECONDS = (0.0, 1.0, 10.0, 60.0, 300.0)
+"""Pause before each attempt after a failure; then it is left until `rebuild` or a restart."""
+HEALED_AFTER_SECONDS = 600.0
+"""An index that held so long starts again with the first pause when it fails."""
+CHECK_SECONDS = 5.0
+"""How often it is looked whether the process of the index has died while nobody asked it."""
+
+
+class Phase(Enum):
+    """What there is to do."""
+
+    STOPPED = auto()
+    """Nothing has been asked for yet, or all is closed."""
+    RESTING = auto()
+    """The index on disk is sound and complete, and nobody needs it yet."""
+    WANTED = auto()
+    """It is to be opened, mended or made anew."""
+    SERVING = auto()
+    GIVEN_UP = auto()
+
+
+class PrimaryKeeper:
+    """Owns the primary index. `write_lock` is the one that all writers hold while they write.
+
+    An index that is trusted rests on disk until the first write, or until somebody needs it.
+    Locks are taken in the order maintenance, write, state.
+    """
+
+    def __init__(
+        self,
+        store: PrimaryStore,
+        exact: LoadedExactIndex,
+        source: VectorSource,
+        write_lock: threading.Lock,
+        pauses_seconds: Sequence[float] = HEALING_PAUSES_SECONDS,
+    ) -> None:
+        self._store = store
+        self._exact = exact
+        self._source = source
+        self._write_lock = write_lock
+        self._pauses_seconds = pauses_seconds
+        self._maintenance_lock = threading.Lock()
+        self._state = threading.Condition()
+        self._phase = Phase.STOPPED
+        self._attempts = 0
+        self._serving_since = 0.0
+        self._trusted = False
+        self._index: PrimaryIndex | None = None
+        self._set_aside: PrimaryIndex | None = None
+        self._missed = MissedWrites()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="vector-index-keeper", daemon=True)
+        self.degraded_reason: str | None = None
+
+    # For whoever reads and writes --------------------------------------------------------------
+
+    @property
+    def index(self) -> PrimaryIndex | None:
+        """The index, while it is up to date and answers."""
+        return self._index
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether what is on disk may be trusted once everything is closed."""
+        return self._phase in (Phase.RESTING, Phase.SERVING)
+
+    def upsert(self, records: Sequence[VectorRecord]) -> None:
+        """Add or replace records now or later. The write lock is held."""
+        self._write(lambda index: index.upsert(records), lambda: self._missed.note_upsert(records))
+
+    def remove(self, chunk_ids: Sequence[str]) -> None:
+        """Remove records now or later. The write lock is held."""
+        self._write(
+            lambda index: index.remove(chunk_ids), lambda: self._missed.note_removal(chunk_ids)
+        )
+
+    def lay_aside(self, index: PrimaryIndex, reason: str) -> None:
+        """Stop asking an index that failed, and have it healed."""
+        with self._state:
+            if index is not self._index:
+                return
+            logger.error("The %s index failed and is set aside: %s", self._store.name, reason)
+            if time.monotonic() - self._serving_since > HEALED_AFTER_SECONDS:
+                self._attempts = 0
+            self._index, self._set_aside = None, index
+            self.degraded_reason = reason
+            self._enter(Phase.WANTED)
+        self._mark_incomplete()
+
+    # Its life ----------------------------------------------------------------------------------
+
+    def start(self, *, trusted: bool) -> None:
+        """See to the index on disk in the background; returns at once.
+
+        With `trusted` (the last process stopped in order), one that is noted as complete is left
+        to rest; else it is compared and mended, or made anew.
+        """
+        self._trusted = trusted and self._store.is_complete()
+        if not trusted:
+            self.degraded_reason = "The vector index is being checked after an unclean stop."
+        self._missed.begin()
+        with self._state:
+            self._enter(Phase.RESTING if self._trusted else Phase.WANTED)
+        self._thread.start()
+
+    def awaken(self) -> None:
+        """Have a resting index opened."""
+        with self._state:
+            if self._phase is Phase.RESTING:
+                self._enter(Phase.WANTED)
+
+    def settle(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until the index is open and up to date, rests, or was given up; whether it is so."""
+        with self._state:
+            return self._state.wait_for(self._is_settled, timeout_seconds)
+
+    def rebuild(self) -> int:
+        """Make the index anew from the source; gives its size. VectorIndexError: it cannot be."""
+        with self._maintenance_lock:
+            self._require_open()
+            self._attempts = 0
+            self._retire("The vector index is being rebuilt.")
+            self._missed.begin()
+            try:
+                return self._fill(self._store.recreate())
+            except AppError as error:
+                self._note_failure(error)
+                raise
+
+    def clear(self) -> None:
+        """Empty the exact index and this one; from here on they are what is written to them."""
+        with self._maintenance_lock, self._write_lock:
+            self._require_open()
+            self._exact.clear()
+            self._trusted = False
+            if self._index is not None:
+                self._write(lambda index: index.clear(), lambda: None)
+            if self._index is not None:
+                self._store.mark_complete()
+            else:
+                self._mark_incomplete()
+                self.awaken()
+
+    def close(self) -> None:
+        """Stop what is under way, then release everything."""
+        self._closed = True
+        with self._state:
+            self._state.notify_all()
+        if self._thread.ident is not None:
+            self._thread.join()
+        with self._maintenance_lock, self._write_lock:
+            self._retire("The vector index is closed.")
+            with self._state:
+                self._enter(Phase.STOPPED)
+
+    # The thread --------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._closed:
+            if self._phase is Phase.WANTED:
+                self._attempt()
+                continue
+            with self._state:
+                self._state.wait(CHECK_SECONDS)
+            index = self._index
+            if index is not None and index.failure is not None:
+                self.lay_aside(index, index.failure)
+
+    def _attempt(self) -> None:
+        """Try once to have the index serve, after the pause that is due."""
+        if self._attempts >= len(self._pauses_seconds):
+            logger.error("The %s index is not tried again before a restart.", self._store.name)
+            with self._state:
+                self._missed.end()
+                self._enter(Phase.GIVEN_UP)
+            return
+        with self._state:
+            pause = self._pauses_seconds[self._attempts]
+            self._state.wait_for(lambda: self._closed, pause)
+        with self._maintenance_lock:
+            if self._closed or self._phase is not Phase.WANTED:
+                return
+            self._attempts += 1
+            try:
+                self._restore()
+            except AppError as error:
+                self._note_failure(error)
+
+    def _restore(self) -> None:
+        """Open the index and bring it up to date; make it anew when that cannot be."""
+        trusted, self._trusted = self._trusted, False
+        self._missed.begin()
+        exact = self._exact.full()
+        self._close_set_aside()
+        try:
+            index = self._store.open()
+            if trusted:
+                self._serve(Filling(index, exact, self._missed, self._require_open), index)
+            else:
+                self._fill(index)
+        except VectorIndexError as error:
+            self._require_open()
+            logger.warning("The %s index is made anew: %s", self._store.name, error.detail)
+            if exact.count():  # else there is nothing that it could lack
+                self.degraded_reason = error.detail
+            self._close_set_aside()
+            self._fill(self._store.recreate())
+
+    def _fill(self, index: PrimaryIndex) -> int:
+        """Bring the index up to date, and serve from it; gives how many records were written."""
+        self._set_aside = index
+        filling = Filling(index, self._exact.full(), self._missed, self._require_open)
+        repaired = filling.run(self._source)
+        self._serve(filling, index)
+        logger.info("The %s index is up to date; records mended: %d", self._store.name, repaired)
+        return repaired
+
+    def _serve(self, filling: Filling, index: PrimaryIndex) -> None:
+        self._set_aside = index
+        filling.catch_up()
+        with self._write_lock:
+            filling.catch_up()
+            self._store.mark_complete()
+            with self._state:
+                self._index, self._set_aside = index, None
+                self.degraded_reason = None
+                self._serving_since = time.monotonic()
+                self._missed.end()
+                self._enter(Phase.SERVING)
+
+    def _note_failure(self, error: AppError) -> None:
+        """An attempt failed: what is missed from here on is found by comparing."""
+        logger.warning("The %s index cannot be used: %s", self._store.name, error.detail)
+        self.degraded_reason = error.detail
+        self._close_set_aside()
+        with self._state:
+            if not self._closed:
+                self._missed.end()
+                self._enter(Phase.WANTED)
+
+    # Inside ------------------------------------------------------------------------------------
+
+    def _write(self, write: Callable[[PrimaryIndex], None], note: Callable[[], None]) -> None:
+        index = self._index
+        if index is not None:
+            try:
+                write(index)
+            except VectorIndexError as error:
+                self.lay_aside(index, error.detail)
+            return
+        note()
+        if self._phase is Phase.RESTING:
+            self._mark_incomplete()
+            self.awaken()
+
+    def _is_settled(self) -> bool:
+        return self._phase is not Phase.WANTED or not self._thread.is_alive()
+
+    def _enter(self, phase: Phase) -> None:
+        """The state lock is held."""
+        self._phase = phase
+        self._state.notify_all()
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise VectorIndexError("The vector index is closed.")
+
+    def _mark_incomplete(self) -> None:
+        try:
+            self._store.mark_incomplete()
+        except VectorIndexError as error:
+            logger.warning("The %s index could not be marked: %s", self._store.name, error.detail)
+
+    def _retire(self, reason: str) -> None:
+        """Take the index out of service and close it."""
+        with self._state:
+            if self._index is not None:
+                self._set_aside, self._index = self._index, None
+                self.degraded_reason = reason
+        self._close_set_aside()
+
+    def _close_set_aside(self) -> None:
+        index, self._set_aside = self._set_aside, None
+        if index is not None:
+            try:
+                index.close()
+            except VectorIndexError as error:
+                logger.warning("The %s index did not close: %s", self._store.name, error.detail)

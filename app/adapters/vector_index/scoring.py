@@ -1,0 +1,71 @@
+"""Cosines of a query and many rows, and the best of them."""
+
+import heapq
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from app.protocols import Vector, VectorHit, Vectors
+
+Rows = npt.NDArray[np.int64]
+Scores = npt.NDArray[np.float32]
+
+SCORE_DECIMALS = 6
+"""Scores are rounded to what float32 sums of a few hundred products can tell apart, so that equal
+vectors tie and their order is decided by the chunk id."""
+GATHERED_ROWS = 512
+"""Rows that are copied together at a time: 0.8 MB at 384 dimensions stays in the cache, which is
+twice as fast as one large copy."""
+
+
+def scores_of_all(matrix: Vectors, query: Vector) -> Scores:
+    """The cosine of every row of unit vectors, shape (n,).
+
+    `vecdot` and not `@`: that spreads over all cores and then waits for its slowest thread. On two
+    cores that were also embedding, 25,000 x 384 took 12 ms (p50) with `@`, 1.3 ms with `vecdot`.
+    """
+    scores: Scores = np.vecdot(matrix, query)
+    return scores
+
+
+def scores_of_rows(matrix: Vectors, rows: Rows, query: Vector) -> Scores:
+    """The cosines of some rows, in their order."""
+    scores = np.empty(len(rows), np.float32)
+    for start in range(0, len(rows), GATHERED_ROWS):
+        some = matrix[rows[start : start + GATHERED_ROWS]]
+        np.vecdot(some, query, out=scores[start : start + GATHERED_ROWS])
+    return scores
+
+
+def as_similarities(scores: Scores) -> list[float]:
+    """The scores as they are answered: rounded, and within -1 and 1."""
+    rounded = np.round(scores.astype(np.float64), SCORE_DECIMALS)
+    answered: list[float] = np.clip(rounded, -1.0, 1.0).tolist()
+    return answered
+
+
+def best_hits(
+    chunk_ids: Sequence[str], rows: Rows | None, scores: Scores, limit: int
+) -> list[VectorHit]:
+    """The `limit` best scores; those of -inf are none. The chunk id settles ties, at the cut too.
+
+    `rows` says which row each score belongs to; None: its own place.
+    """
+    if len(scores) > limit:
+        cut = np.partition(scores, len(scores) - limit)[len(scores) - limit]
+        # One rounding step below the cut still rounds to the same score.
+        places = np.flatnonzero(scores >= cut - np.float32(10.0**-SCORE_DECIMALS))
+    else:
+        places = np.arange(len(scores))
+    places = places[scores[places] > -np.inf]
+    found = places if rows is None else rows[places]
+    ranked = zip(
+        (-round(score, SCORE_DECIMALS) for score in scores[places].tolist()),
+        (chunk_ids[row] for row in found.tolist()),
+        strict=True,
+    )
+    return [
+        VectorHit(chunk_id, max(-1.0, min(1.0, -negative)))
+        for negative, chunk_id in heapq.nsmallest(limit, ranked)
+    ]

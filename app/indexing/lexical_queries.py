@@ -1,0 +1,52 @@
+"""SQL about words: what the lexical index should hold."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
+
+from app.indexing.queries import slices
+from app.models import ChunkRow, DocumentRow, ItemRow
+from app.protocols import LexicalRecord
+
+_RECORDS = (
+    select(
+        ChunkRow.id,
+        ChunkRow.item_id,
+        ChunkRow.content,
+        ChunkRow.heading_path,
+        DocumentRow.number,
+        DocumentRow.key,
+        func.coalesce(DocumentRow.title, ItemRow.title).label("title"),
+    )
+    .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+    .join(ItemRow, ItemRow.id == ChunkRow.item_id)
+)
+
+
+def lexical_records_of(session: Session, chunk_ids: Sequence[str]) -> list[LexicalRecord]:
+    """What the lexical index should hold for these chunks; those SQL lacks are left out."""
+    records: list[LexicalRecord] = []
+    for some in slices(chunk_ids):
+        rows = session.execute(_RECORDS.where(ChunkRow.id.in_(some))).all()
+        records += map(_to_record, rows)
+    return records
+
+
+def lexical_records_after(session: Session, last_id: str, limit: int) -> list[LexicalRecord]:
+    """What the lexical index should hold, by chunk id: the next `limit` after the last."""
+    page = _RECORDS.where(ChunkRow.id > last_id).order_by(ChunkRow.id).limit(limit)
+    return [_to_record(row) for row in session.execute(page)]
+
+
+def _to_record(row: Any) -> LexicalRecord:
+    return LexicalRecord(
+        chunk_id=row.id,
+        item_id=row.item_id,
+        document_number=row.number,
+        content=row.content,
+        title=row.title,
+        heading_path=tuple(row.heading_path),
+        path=row.key,
+    )

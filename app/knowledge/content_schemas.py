@@ -1,0 +1,59 @@
+"""The stored text of items as JSON."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class Content(BaseModel):
+    """Lines of a document as they are stored."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    knowledge_id: int
+    document: str = Field(description="Key of the document within its item.")
+    title: str | None
+    uri: str = Field(description="Address of the document.")
+    first_line: int = Field(
+        description="First line of `content`, counted in the source as citations count."
+    )
+    last_line: int = Field(description="Last line of `content`, included.")
+    total_lines: int = Field(description="Lines of the source, frontmatter included.")
+    content: str = Field(description="The lines with their line breaks.")
+    content_hash: str = Field(description="SHA-256 of the document's whole text.")
+    truncated: bool = Field(
+        description="Whether more was asked for than one answer holds; go on at last_line + 1."
+    )
+
+
+class Document(BaseModel):
+    """A document of a knowledge item: a file or a page."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    key: str = Field(
+        description="Names the document within its item, in citations, too: a relative path or an "
+        "address.",
+        examples=["guide/auth.md"],
+    )
+    title: str | None
+    uri: str = Field(description="Address of the document.")
+    first_line: int = Field(
+        description="Line of the source at which the text starts, after the frontmatter."
+    )
+    total_lines: int = Field(description="Lines of the source, frontmatter included.")
+    chunk_count: int
+    licence: str | None = Field(description="The document's own, else that of its item.")
+    language: str | None
+    content_hash: str = Field(description="SHA-256 of the text.")
+    indexed_at: datetime
+
+
+class DocumentPage(BaseModel):
+    """One page of an item's documents, ordered by key."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    documents: list[Document]
+    next_cursor: str | None = Field(description="`cursor` of the next page; null on the last.")
+    total: int = Field(description="Documents on all pages.")

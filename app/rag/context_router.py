@@ -1,0 +1,26 @@
+"""`/rag/context`: the passages that answer a question, ready for a prompt."""
+
+from fastapi import APIRouter
+
+from app.rag.context_schemas import ContextAnswer, ContextBody
+from app.rag.router import RAGDep
+from app.web.parameters import KNOWN_PARAMETERS_ONLY
+from app.web.problems import problem_responses
+
+router = APIRouter(prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ONLY)
+
+
+@router.post(
+    "/context",
+    operation_id="get_context",
+    responses=problem_responses(400, 413, 422, 503, 507),
+)
+async def get_context(body: ContextBody, rag: RAGDep) -> ContextAnswer:
+    """Search, and put the passages that answer together for a prompt.
+
+    Each hit is widened to whole lines, with `context_chunks` neighbours on each side; what overlaps
+    or adjoins becomes one passage. They come in the order of the search until `max_tokens` are
+    reached: a passage that is too long is cut at the end of a line or gives way to a shorter one,
+    and `omitted` says what is missing.
+    """
+    return ContextAnswer.of(await rag.context(body.context_request()))

@@ -1,0 +1,150 @@
+"""A context for a prompt as JSON: what is asked and what is answered."""
+
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from app.rag.search_schemas import SearchBody, is_number
+from app.search import context as contexts
+from app.search import context_budget, passages
+from app.search.neighbours import MOST_CONTEXT_CHUNKS
+
+
+class ContextFormat(StrEnum):
+    """How the passages are written down."""
+
+    MARKDOWN = "markdown"
+    JSON = "json"
+    TOOL = "tool"
+
+
+MaxTokens = Annotated[
+    int,
+    Field(ge=contexts.LEAST_TOKENS, le=contexts.MOST_TOKENS, examples=[2000]),
+    BeforeValidator(is_number),
+]
+ContextChunks = Annotated[int, Field(ge=0, le=MOST_CONTEXT_CHUNKS), BeforeValidator(is_number)]
+
+
+class ContextBody(SearchBody):
+    """A question, what may answer it, and how much of the answer a prompt can take."""
+
+    max_tokens: MaxTokens = Field(
+        contexts.MAX_TOKENS,
+        description="Most tokens of the context, headers included, as the embedding model counts "
+        "them.",
+    )
+    format: ContextFormat = Field(
+        ContextFormat.MARKDOWN,
+        description="`markdown`: `# File: core/agents.py (lines 5-8)` before each passage. `json`: "
+        "a list of objects, in which no text of a source can pass for a header. `tool`: "
+        "`--- Result 1 (score: 0.823, source: guide.md) ---` before each passage.",
+    )
+
+    def context_request(self) -> contexts.ContextRequest:
+        """As the service takes it."""
+        return contexts.ContextRequest(
+            search=self.request(),
+            max_tokens=self.max_tokens,
+            format=self.format.value,
+            context_chunks=self.context_chunks,
+        )
+
+
+class Passage(BaseModel):
+    """Whole lines of a document; hits that overlap or adjoin are one passage."""
+
+    rank: int = Field(description="Of its best hit in the search; 1 is the best.")
+    score: float = Field(description="Best cosine similarity among its hits, 0 to 1.")
+    citation: str = Field(examples=["guide/auth.md#L120-L135"])
+    knowledge_id: int
+    document: str = Field(description="Key of the document within its item.")
+    title: str
+    uri: str = Field(description="Address of the document.")
+    start_line: int
+    end_line: int
+    heading_path: list[str]
+    licence: str | None
+    language: str | None
+    chunk_ids: list[str] = Field(description="Its hits, best first.")
+    content: str = Field(description="The source's own words.")
+
+    @classmethod
+    def of(cls, passage: passages.Passage) -> "Passage":
+        """As the service gives it."""
+        document = passage.document
+        return cls(
+            rank=passage.rank,
+            score=passage.score,
+            citation=passage.citation,
+            knowledge_id=document.knowledge_id,
+            document=document.key,
+            title=document.title,
+            uri=document.uri,
+            start_line=passage.start_line,
+            end_line=passage.end_line,
+            heading_path=list(passage.heading_path),
+            licence=document.licence,
+            language=document.language,
+            chunk_ids=list(passage.chunk_ids),
+            content=passage.content,
+        )
+
+
+class Omission(BaseModel):
+    """Lines that had no room: `GET /knowledge/{knowledge_id}/content` has them."""
+
+    rank: int
+    score: float
+    citation: str = Field(examples=["guide/auth.md#L120-L135"])
+    knowledge_id: int
+    document: str
+    start_line: int
+    end_line: int
+
+    @classmethod
+    def of(cls, omission: context_budget.Omission) -> "Omission":
+        """As the service gives it."""
+        return cls(
+            rank=omission.rank,
+            score=omission.score,
+            citation=omission.citation,
+            knowledge_id=omission.document.knowledge_id,
+            document=omission.document.key,
+            start_line=omission.start_line,
+            end_line=omission.end_line,
+        )
+
+
+class ContextAnswer(BaseModel):
+    """A block of text for a prompt, and what it is made of."""
+
+    query: str
+    format: ContextFormat
+    context: str = Field(description="Goes into the prompt as it is.")
+    passages: list[Passage] = Field(description="In the order of the context.")
+    total_tokens: int = Field(description="Of the context; never more than max_tokens.")
+    max_tokens: int
+    truncated: bool = Field(description="Whether anything had no room: see omitted.")
+    omitted: list[Omission] = Field(
+        description="Passages, and parts of passages, that had no room."
+    )
+    degraded: list[str] = Field(
+        description="What could not take part in the search, in words; empty when all is well."
+    )
+
+    @classmethod
+    def of(cls, answer: contexts.ContextAnswer) -> "ContextAnswer":
+        """As the service gives it."""
+        return cls(
+            query=answer.query,
+            format=ContextFormat(answer.format),
+            context=answer.context,
+            passages=[Passage.of(passage) for passage in answer.passages],
+            total_tokens=answer.total_tokens,
+            max_tokens=answer.max_tokens,
+            truncated=answer.truncated,
+            omitted=[Omission.of(omission) for omission in answer.omitted],
+            degraded=list(answer.degraded),
+        )

@@ -1,0 +1,324 @@
+"""Searching as JSON."""
+
+import re
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+
+from app.knowledge.filters import CategoryFilter, FilterText, TagFilters
+from app.knowledge.items import normalise_category
+from app.knowledge.schemas import DocumentType
+from app.search import requests
+from app.search.neighbours import MOST_CONTEXT_CHUNKS
+from app.search.requests import SearchRequest
+from app.web.pagination import LARGEST_ID
+
+
+class SearchMode(StrEnum):
+    """Which sides of the search take part."""
+
+    HYBRID = "hybrid"
+    DENSE = "dense"
+    LEXICAL = "lexical"
+
+
+class FusionMethod(StrEnum):
+    """How the two sides of a hybrid search become one order."""
+
+    COVERAGE = "coverage"
+    CONVEX = "convex"
+    RRF = "rrf"
+
+
+class LicencePolicy(StrEnum):
+    """Which licences a text may have."""
+
+    ANY = "any"
+    PERMISSIVE = "permissive"
+
+
+class GroupBy(StrEnum):
+    """What results are put together by."""
+
+    DOCUMENT = "document"
+
+
+class TagsMatch(StrEnum):
+    """Whether one of the tags is enough, or all are needed."""
+
+    ANY = "any"
+    ALL = "all"
+
+
+KnowledgeId = Annotated[int, Field(ge=1, le=LARGEST_ID)]
+MOST_KNOWLEDGE_IDS = 10_000
+
+
+HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
+
+
+def _searchable(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be empty")
+    if HALF_CHARACTER.search(value):
+        raise ValueError("must not contain halves of characters")
+    return value
+
+
+Query = Annotated[
+    str,
+    AfterValidator(_searchable),
+    Field(
+        min_length=1,
+        max_length=8000,
+        examples=["How to configure the database connection?"],
+        json_schema_extra={"pattern": r"\S"},
+    ),
+]
+
+
+def is_number(value: object) -> object:
+    """Refuse what Pydantic would take for a number, against what the schema says."""
+    if isinstance(value, bool | str):
+        raise ValueError("must be a number")  # noqa: TRY004, Pydantic reports ValueError
+    return value
+
+
+JsonKnowledgeId = Annotated[KnowledgeId, BeforeValidator(is_number)]
+ResultCount = Annotated[int, Field(ge=1, le=100), BeforeValidator(is_number)]
+Score = Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)]
+
+
+SearchDepth = Annotated[int, Field(ge=1, le=1000), BeforeValidator(is_number)]
+ContextChunks = Annotated[int, Field(ge=0, le=MOST_CONTEXT_CHUNKS), BeforeValidator(is_number)]
+PathGlob = Annotated[FilterText, Field(min_length=1, examples=["docs/**/*.md"])]
+Language = Annotated[FilterText, Field(min_length=1)]
+
+
+class SearchBody(BaseModel):
+    """A question, and what may answer it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    query: Query = Field(
+        description='Plain text. Words in "double quotes" must stand side by side; a text with a '
+        "word after a minus sign (`-draft`) is left out."
+    )
+    n_results: ResultCount = 5
+    mode: SearchMode = Field(
+        SearchMode.HYBRID, description="By meaning (dense), by words (lexical), or both."
+    )
+    fusion: FusionMethod = Field(
+        FusionMethod.COVERAGE, description="How a hybrid search puts both sides in one order."
+    )
+    dense_depth: SearchDepth = Field(
+        requests.DENSE_DEPTH, description="Candidates by meaning that are looked at."
+    )
+    lexical_depth: SearchDepth = Field(
+        requests.LEXICAL_DEPTH, description="Candidates by words that are looked at."
+    )
+    category: CategoryFilter | None = Field(
+        None,
+        description="With everything below it: `Engineering` also means `Engineering/Security`.",
+        examples=["Engineering/Security"],
+    )
+    tags: TagFilters | None = Field(
+        None, description="A list, or one string with commas.", examples=[["docker", "production"]]
+    )
+    tags_match: TagsMatch = TagsMatch.ANY
+    knowledge_ids: list[JsonKnowledgeId] | None = Field(None, max_length=MOST_KNOWLEDGE_IDS)
+    collection: FilterText | None = None
+    document_types: list[DocumentType] | None = Field(None, min_length=1, max_length=20)
+    paths: list[PathGlob] | None = Field(
+        None,
+        min_length=1,
+        max_length=50,
+        description="Globs on a document's path within its item, one of which must match: `*` "
+        "stays within a folder, `**` crosses folders; without `/`, any folder is meant.",
+    )
+    languages: list[Language] | None = Field(
+        None, min_length=1, max_length=50, description="As the documents name their language."
+    )
+    licence_policy: LicencePolicy = Field(
+        LicencePolicy.ANY,
+        description="`permissive`: only texts whose licence is known to be permissive (by SPDX "
+        "expression; the document's own, else that of its item).",
+    )
+    indexed_after: AwareDatetime | None = Field(
+        None, description="Documents whose present version was indexed later than this."
+    )
+    indexed_before: AwareDatetime | None = None
+    min_score: Score | None = Field(None, description="Results under this cosine are left out.")
+    context_chunks: ContextChunks = Field(
+        0, description="Neighbouring chunks that come with each result, on each side."
+    )
+    group_by: GroupBy | None = Field(
+        None,
+        description="`document`: one result for each document, its best, with the others' places.",
+    )
+    explain: bool = Field(False, description="Say how each result came to its place.")
+
+    def request(self) -> SearchRequest:
+        """As the service takes it."""
+        ids = self.knowledge_ids
+        return SearchRequest(
+            query=self.query,
+            n_results=self.n_results,
+            mode=self.mode.value,
+            fusion=self.fusion.value,
+            dense_depth=self.dense_depth,
+            lexical_depth=self.lexical_depth,
+            category=normalise_category(self.category),
+            tags=tuple(self.tags or ()),
+            tags_match=self.tags_match.value,
+            knowledge_ids=None if ids is None else tuple(ids),
+            collection=self.collection,
+            document_types=tuple(kind.value for kind in self.document_types or ()),
+            paths=tuple(self.paths or ()),
+            languages=tuple(self.languages or ()),
+            licence_policy=self.licence_policy.value,
+            indexed_after=self.indexed_after,
+            indexed_before=self.indexed_before,
+            min_score=self.min_score,
+            context_chunks=self.context_chunks,
+            group_by=self.group_by.value if self.group_by else None,
+            explain=self.explain,
+        )
+
+
+class HighlightKind(StrEnum):
+    """What is highlighted."""
+
+    WORD = "word"
+    SENTENCE = "sentence"
+
+
+class Highlight(BaseModel):
+    """A stretch of `content` that says what was asked for: `content[start:end] == text`."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    kind: HighlightKind = Field(description="A matched word, or the sentence that says most.")
+    start: int
+    end: int
+    text: str
+
+
+class Explanation(BaseModel):
+    """How a result came to its place; enough to compute the order again."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    rank: int = Field(description="Among the candidates; 1 is the best.")
+    fused_score: float = Field(description="dense_part + lexical_part: what decides the order.")
+    dense_part: float
+    lexical_part: float
+    cosine: float
+    document_cosine: float = Field(
+        description="The highest cosine among the candidates of the same document."
+    )
+    dense_rank: int | None = Field(description="Null: no candidate of that side.")
+    bm25: float = Field(description="0: no candidate of the lexical side.")
+    lexical_rank: int | None
+    bm25_ceiling: float | None = Field(
+        description="What BM25 would give a text that says all of the query; the fusion method "
+        "`coverage` divides by it."
+    )
+
+
+class NeighbourText(BaseModel):
+    """The text right before or after a result in its document."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    content: str
+    start_index: int
+    end_index: int
+    start_line: int
+    end_line: int
+
+
+class OtherHit(BaseModel):
+    """A further hit in the document of a result."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    chunk_id: str
+    score: float
+    start_line: int
+    end_line: int
+    citation: str
+
+
+class DocumentGroup(BaseModel):
+    """The hits of one document."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    count: int = Field(description="Hits of the document, the shown one included.")
+    others: list[OtherHit] = Field(description="The next ones, best first; at most 20.")
+
+
+class SearchResult(BaseModel):
+    """A chunk that answers, and where it stands."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    content: str = Field(description="The source's own words.")
+    knowledge_id: int
+    title: str
+    uri: str
+    score: float = Field(description="Cosine similarity of query and chunk, 0 to 1.")
+    chunk_index: int
+    chunk_id: str
+    document: str = Field(
+        description="Key of the document within its item, as `/knowledge/{id}/content` takes it."
+    )
+    document_title: str | None
+    document_uri: str
+    start_index: int
+    end_index: int
+    start_line: int
+    end_line: int
+    heading_path: list[str]
+    category: str | None
+    tags: list[str]
+    licence: str | None
+    language: str | None
+    symbol: str | None = Field(description="The first name that code in the chunk defines.")
+    highlights: list[Highlight]
+    citation: str = Field(examples=["guide/auth.md#L120-L135"])
+    before: NeighbourText | None = Field(None, description="With context_chunks.")
+    after: NeighbourText | None = Field(None, description="With context_chunks.")
+    group: DocumentGroup | None = Field(None, description="With group_by=document.")
+    explain: Explanation | None = Field(None, description="With explain.")
+
+
+class SearchAnswer(BaseModel):
+    """The results, best first."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    query: str
+    results: list[SearchResult]
+    total_results: int = Field(description="Results in this answer.")
+    degraded: list[str] = Field(
+        description="What could not take part, in words; empty when all is well."
+    )
+    duration_ms: float
+    timings_ms: dict[str, float] | None = Field(
+        None, description="With explain: milliseconds of each stage."
+    )
+
+    @classmethod
+    def of(cls, answer: requests.SearchAnswer, request: SearchRequest) -> "SearchAnswer":
+        """As the service gives it."""
+        return cls(
+            query=answer.query,
+            results=[SearchResult.model_validate(result) for result in answer.results],
+            total_results=len(answer.results),
+            degraded=list(answer.degraded),
+            duration_ms=answer.duration_ms,
+            timings_ms=dict(answer.timings_ms) if request.explain else None,
+        )

@@ -1,0 +1,204 @@
+"""Puts the passages that answer a question together for a prompt, within a token budget."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlalchemy import Connection
+
+from app.database import Database
+from app.protocols import TokenMeter
+from app.search.context_budget import ContextBudget, Omission
+from app.search.context_formats import FORMATS, ContextFormatName
+from app.search.passage_queries import (
+    PlacedChunk,
+    extents_with_neighbours,
+    places_of_chunks,
+    text_of_document,
+)
+from app.search.passages import (
+    Passage,
+    PassageLines,
+    PassagePlan,
+    lines_of_plan,
+    merge_plans,
+)
+from app.search.requests import SearchAnswer, SearchRequest, SearchResult
+
+MAX_TOKENS = 2000
+"""Of a context, unless the request says otherwise; the specification's default."""
+LEAST_TOKENS, MOST_TOKENS = 50, 32_000
+
+SEARCHES = 3
+"""Tries to read the documents before one of them gets a new version. Afterwards the passages that
+a new version did not touch answer; for a source that changes all the time, that is all there is."""
+
+
+@dataclass(frozen=True)
+class ContextRequest:
+    """A question, and how much of the answer a prompt can take."""
+
+    search: SearchRequest
+    max_tokens: int = MAX_TOKENS
+    """LEAST_TOKENS to MOST_TOKENS, in tokens of the embedding model, headers included."""
+    format: ContextFormatName = "markdown"
+    context_chunks: int = 0
+    """Neighbours on each side of a hit, up to MOST_CONTEXT_CHUNKS."""
+
+
+@dataclass(frozen=True)
+class ContextAnswer:
+    """The context, and what it is made of."""
+
+    query: str
+    format: ContextFormatName
+    context: str
+    passages: tuple[Passage, ...]
+    """In the order of the context."""
+    total_tokens: int
+    max_tokens: int
+    omitted: tuple[Omission, ...]
+    """What had no room: whole passages, and the lines that were cut off."""
+    degraded: tuple[str, ...]
+    """What could not take part in the search, in words."""
+
+    @property
+    def truncated(self) -> bool:
+        """Whether anything had no room."""
+        return bool(self.omitted)
+
+
+class AnswersSearches(Protocol):
+    """The Searcher."""
+
+    def search(self, request: SearchRequest) -> SearchAnswer:
+        """The chunks that answer the query best, best first."""
+        ...
+
+
+class ContextAssembler:
+    """Makes contexts. Safe from many threads."""
+
+    def __init__(
+        self, *, database: Database, searcher: AnswersSearches, token_meter: TokenMeter | None
+    ) -> None:
+        """Without a token meter, tokens are estimated at four characters each."""
+        self._database = database
+        self._searcher = searcher
+        self._token_meter = token_meter
+
+    def assemble(self, request: ContextRequest) -> ContextAnswer:
+        """The passages that answer best, best first, as far as `max_tokens` reaches.
+
+        Raises what a search raises: EmbeddingError, StorageError, VectorIndexError,
+        LexicalIndexError.
+        """
+        # Neighbours are read here, in the snapshot of everything else.
+        search = dataclasses.replace(request.search, context_chunks=0)
+        searches_left = SEARCHES
+        while True:
+            searches_left -= 1
+            answer = self._searcher.search(search)
+            with self._database.snapshot() as connection:
+                places = _unchanged(connection, answer.results)
+                if len(places) == len(answer.results) or not searches_left:
+                    return self._from_snapshot(connection, request, answer, places)
+
+    def _from_snapshot(
+        self,
+        connection: Connection,
+        request: ContextRequest,
+        answer: SearchAnswer,
+        places: Mapping[str, PlacedChunk],
+    ) -> ContextAnswer:
+        """All that is read here is one state of the database, so no versions are mixed."""
+        plans = _plans(connection, answer.results, places, request.context_chunks)
+        budget = ContextBudget(request.max_tokens, self._token_meter, FORMATS[request.format])
+        reader = _LineReader(connection, plans)
+        for plan in plans:
+            if budget.is_spent:
+                budget.leave_out(plan)
+            else:
+                budget.add(reader.lines(plan))
+        made = budget.finished()
+        return ContextAnswer(
+            query=answer.query,
+            format=request.format,
+            context=made.text,
+            passages=made.passages,
+            total_tokens=made.total_tokens,
+            max_tokens=request.max_tokens,
+            omitted=made.omitted,
+            degraded=answer.degraded,
+        )
+
+
+class _LineReader:
+    """Reads each document once, and keeps just the lines that passages need."""
+
+    def __init__(self, connection: Connection, plans: Sequence[PassagePlan]) -> None:
+        self._connection = connection
+        self._plans = plans
+        self._lines_by_rank: dict[int, PassageLines] = {}
+
+    def lines(self, plan: PassagePlan) -> PassageLines:
+        """The lines of one of the plans."""
+        if plan.rank not in self._lines_by_rank:
+            document = plan.document
+            text = text_of_document(self._connection, document.row_id)
+            for other in self._plans:
+                if other.document == document:
+                    self._lines_by_rank[other.rank] = lines_of_plan(other, text)
+        return self._lines_by_rank[plan.rank]
+
+
+def _unchanged(connection: Connection, results: Sequence[SearchResult]) -> dict[str, PlacedChunk]:
+    """The results that SQL holds now as the search saw them, by chunk id.
+
+    A chunk keeps its id when a new version of its document moves it: so its place must agree, and
+    the licence, by which the search may have chosen.
+    """
+    places = places_of_chunks(connection, [result.chunk_id for result in results])
+    return {
+        result.chunk_id: places[result.chunk_id]
+        for result in results
+        if result.chunk_id in places and _agrees(result, places[result.chunk_id])
+    }
+
+
+def _agrees(result: SearchResult, place: PlacedChunk) -> bool:
+    extent = place.extent
+    return (
+        (result.start_index, result.end_index) == (extent.start_index, extent.end_index)
+        and (result.start_line, result.end_line) == (extent.start_line, extent.end_line)
+        and result.licence == place.document.licence
+    )
+
+
+def _plans(
+    connection: Connection,
+    results: Sequence[SearchResult],
+    places: Mapping[str, PlacedChunk],
+    context_chunks: int,
+) -> list[PassagePlan]:
+    """One passage for the hits that touch, with their neighbours; best rank first."""
+    wider = (
+        extents_with_neighbours(connection, list(places), context_chunks) if context_chunks else {}
+    )
+    plans = []
+    for rank, result in enumerate(results, 1):
+        place = places.get(result.chunk_id)
+        if place is not None:
+            plans.append(
+                PassagePlan(
+                    rank=rank,
+                    score=result.score,
+                    document=place.document,
+                    heading_path=place.heading_path,
+                    chunk_ids=(result.chunk_id,),
+                    core=place.extent,
+                    extent=wider.get(result.chunk_id, place.extent),
+                )
+            )
+    return merge_plans(plans)

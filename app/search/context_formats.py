@@ -1,0 +1,91 @@
+"""How passages are written into a prompt: Markdown, JSON, or the text of the `rag_search` tool."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.search.passages import Passage
+
+ContextFormatName = Literal["markdown", "json", "tool"]
+
+NOTHING_FOUND = "No relevant documentation found for your query."
+"""What the tool answers to a question without results, as its specification has it."""
+
+NOTHING_FITS = "Relevant documentation was found, but no passage of it fits into the token limit."
+"""Not the same: a model that reads NOTHING_FOUND stops looking. At most 22 tokens."""
+
+_NOT_ON_ONE_LINE = re.compile("[\\x00-\\x1f\\x7f\\x85\\u2028\\u2029]+")
+
+
+@dataclass(frozen=True)
+class ContextFormat:
+    """Writes passages one after the other."""
+
+    block: Callable[[Passage, int], str]
+    """One passage with its header, verbatim; the blocks are numbered from 1."""
+    written: Callable[[str], str] = str
+    """A stretch of text as it stands within a block, for counting."""
+    opening: str = ""
+    separator: str = "\n\n"
+    closing: str = ""
+    nothing_found: str = ""
+    """The whole text where the search found nothing."""
+    nothing_fits: str = ""
+    """The whole text where no passage had room."""
+
+    def joined(self, blocks: Sequence[str]) -> str:
+        """The whole text of some blocks."""
+        return self.opening + self.separator.join(blocks) + self.closing
+
+
+def _markdown_block(passage: Passage, _number: int) -> str:
+    """`# File: core/agents.py (lines 5-8)`, then the text.
+
+    It is not fenced, not even code: a passage that begins or ends within a fence of its own would
+    turn ours inside out, and the specification's example has none.
+    """
+    lines = f"(lines {passage.start_line}-{passage.end_line})"
+    return f"# File: {_one_line(passage.document.key)} {lines}\n{passage.content}"
+
+
+def _json_block(passage: Passage, _number: int) -> str:
+    """An object, in which no text of a source can pass for a header or end its passage."""
+    fields = {
+        "citation": passage.citation,
+        "score": round(passage.score, 3),
+        "content": passage.content,
+    }
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def _as_json(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)[1:-1]
+
+
+def _tool_block(passage: Passage, number: int) -> str:
+    """`--- Result 1 (score: 0.823, source: guide.md) ---`, then the text."""
+    source = _one_line(passage.document.key)
+    header = f"--- Result {number} (score: {passage.score:.3f}, source: {source}) ---"
+    return f"{header}\n{passage.content}"
+
+
+def _one_line(key: str) -> str:
+    """A file's name may hold line breaks; a header must not."""
+    return _NOT_ON_ONE_LINE.sub(" ", key)
+
+
+FORMATS: Mapping[ContextFormatName, ContextFormat] = {
+    "markdown": ContextFormat(_markdown_block),
+    "json": ContextFormat(
+        _json_block,
+        written=_as_json,
+        opening="[",
+        separator=", ",
+        closing="]",
+        nothing_found="[]",
+        nothing_fits="[]",
+    ),
+    "tool": ContextFormat(_tool_block, nothing_found=NOTHING_FOUND, nothing_fits=NOTHING_FITS),
+}

@@ -1,0 +1,144 @@
+"""Where chunks stand in their documents, and the text around them, from SQL."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, and_, bindparam, func, select
+from sqlalchemy.orm import aliased
+
+from app.models import ChunkRow, DocumentRow, ItemRow
+
+
+@dataclass(frozen=True)
+class DocumentFacts:
+    """A document that passages are taken from, without its text."""
+
+    row_id: int
+    knowledge_id: int
+    key: str
+    """Unique within the item: a relative path or an address."""
+    title: str
+    """The document's own title, else that of its item."""
+    uri: str
+    licence: str | None
+    language: str | None
+
+
+@dataclass(frozen=True)
+class Extent:
+    """A stretch of a document: characters of its text, and lines of its source."""
+
+    start_index: int
+    end_index: int
+    start_line: int
+    end_line: int
+    """The last line, included."""
+
+    def touches(self, other: "Extent") -> bool:
+        """Whether no line stands between the two."""
+        return self.start_line <= other.end_line + 1 and other.start_line <= self.end_line + 1
+
+    def united(self, other: "Extent") -> "Extent":
+        """From where the first begins to where the last ends."""
+        return Extent(
+            min(self.start_index, other.start_index),
+            max(self.end_index, other.end_index),
+            min(self.start_line, other.start_line),
+            max(self.end_line, other.end_line),
+        )
+
+
+@dataclass(frozen=True)
+class PlacedChunk:
+    """A chunk as it stands in its document now."""
+
+    document: DocumentFacts
+    extent: Extent
+    heading_path: tuple[str, ...]
+
+
+_PLACES = (
+    select(
+        ChunkRow.id,
+        ChunkRow.item_id,
+        ChunkRow.document_id,
+        ChunkRow.start_index,
+        ChunkRow.end_index,
+        ChunkRow.start_line,
+        ChunkRow.end_line,
+        ChunkRow.heading_path,
+        DocumentRow.key,
+        DocumentRow.title,
+        DocumentRow.uri,
+        DocumentRow.licence,
+        DocumentRow.language,
+        ItemRow.title.label("item_title"),
+        ItemRow.licence.label("item_licence"),
+    )
+    .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+    .join(ItemRow, ItemRow.id == ChunkRow.item_id)
+    .where(ChunkRow.id.in_(bindparam("chunk_ids", expanding=True)), ItemRow.status != "archived")
+)
+
+_hit, _near = aliased(ChunkRow), aliased(ChunkRow)
+_NEAR = (
+    select(
+        _hit.id,
+        func.min(_near.start_index),
+        func.max(_near.end_index),
+        func.min(_near.start_line),
+        func.max(_near.end_line),
+    )
+    .join(
+        _near,
+        and_(
+            _near.document_id == _hit.document_id,
+            _near.chunk_index >= _hit.chunk_index - bindparam("distance"),
+            _near.chunk_index <= _hit.chunk_index + bindparam("distance"),
+        ),
+    )
+    .where(_hit.id.in_(bindparam("chunk_ids", expanding=True)))
+    .group_by(_hit.id)
+)
+_TEXT = select(DocumentRow.content).where(DocumentRow.id == bindparam("row_id"))
+
+
+def places_of_chunks(connection: Connection, chunk_ids: Collection[str]) -> dict[str, PlacedChunk]:
+    """Where these chunks stand now, by id; those of archived items and unknown ones are left out.
+
+    At most some hundred ids, as one search answers them.
+    """
+    if not chunk_ids:
+        return {}
+    rows = connection.execute(_PLACES, {"chunk_ids": list(chunk_ids)})
+    return {
+        row.id: PlacedChunk(
+            DocumentFacts(
+                row_id=row.document_id,
+                knowledge_id=row.item_id,
+                key=row.key,
+                title=row.title or row.item_title,
+                uri=row.uri,
+                licence=row.licence or row.item_licence,
+                language=row.language,
+            ),
+            Extent(row.start_index, row.end_index, row.start_line, row.end_line),
+            tuple(row.heading_path),
+        )
+        for row in rows
+    }
+
+
+def extents_with_neighbours(
+    connection: Connection, chunk_ids: Sequence[str], distance: int
+) -> dict[str, Extent]:
+    """From the chunk `distance` before each of these to the one as far after it, by id."""
+    if not chunk_ids:
+        return {}
+    rows = connection.execute(_NEAR, {"chunk_ids": list(chunk_ids), "distance": distance})
+    return {chunk_id: Extent(*ends) for chunk_id, *ends in rows}
+
+
+def text_of_document(connection: Connection, row_id: int) -> str:
+    """The document's text; its row must exist in this snapshot."""
+    return str(connection.execute(_TEXT, {"row_id": row_id}).scalar_one())

@@ -1,0 +1,134 @@
+"""Turns hits into passages: whole lines of their documents, merged where they touch."""
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from app.adapters.splitting.source_lines import (
+    line_end,
+    line_start,
+    split_lines,
+    without_line_break,
+)
+from app.search.passage_queries import DocumentFacts, Extent
+from app.search.queries import citation
+
+
+@dataclass(frozen=True)
+class PassagePlan:
+    """A stretch of a document that shall become a passage."""
+
+    rank: int
+    """Of its best hit; 1 is the best."""
+    score: float
+    """The best cosine among its hits."""
+    document: DocumentFacts
+    heading_path: tuple[str, ...]
+    """Of its best hit."""
+    chunk_ids: tuple[str, ...]
+    """Its hits, best first."""
+    core: Extent
+    """Its best hit alone."""
+    extent: Extent
+    """All of it."""
+
+
+@dataclass(frozen=True)
+class Passage:
+    """Whole lines of a document, and where they stand."""
+
+    rank: int
+    score: float
+    document: DocumentFacts
+    heading_path: tuple[str, ...]
+    chunk_ids: tuple[str, ...]
+    start_line: int
+    end_line: int
+    """1-based lines of the source, the last one included."""
+    content: str
+    """The document's own characters, without the last line's line break."""
+
+    @property
+    def citation(self) -> str:
+        """`guide/auth.md#L120-L135`."""
+        return citation(self.document.key, self.start_line, self.end_line)
+
+
+@dataclass(frozen=True)
+class PassageLines:
+    """A plan with the lines that it stands for: from here, passages are cut."""
+
+    plan: PassagePlan
+    first_line: int
+    """1-based line of the source."""
+    lines: tuple[str, ...]
+    """With their line breaks."""
+
+    @property
+    def last_line(self) -> int:
+        """The last line of the source, included."""
+        return self.first_line + len(self.lines) - 1
+
+    def have_text(self, start_line: int, end_line: int) -> bool:
+        """Whether any of these lines of the source says something."""
+        first, last = start_line - self.first_line, end_line - self.first_line
+        return any(line.strip() for line in self.lines[first : last + 1])
+
+    def passage(self, start_line: int, end_line: int) -> Passage:
+        """These lines of the source; blank ones at either end are left out."""
+        lines = self.lines[start_line - self.first_line : end_line - self.first_line + 1]
+        above, below = _blank_edges(lines)
+        text = "".join(lines[above : len(lines) - below])
+        return Passage(
+            rank=self.plan.rank,
+            score=self.plan.score,
+            document=self.plan.document,
+            heading_path=self.plan.heading_path,
+            chunk_ids=self.plan.chunk_ids,
+            start_line=start_line + above,
+            end_line=end_line - below,
+            content=without_line_break(text),
+        )
+
+
+def merge_plans(plans: Iterable[PassagePlan]) -> list[PassagePlan]:
+    """Those of one document that overlap or adjoin become one; best rank first.
+
+    Afterwards there is at least one line between any two of a document.
+    """
+    merged: list[PassagePlan] = []
+    order = sorted(plans, key=lambda plan: (plan.document.row_id, plan.extent.start_line))
+    for plan in order:
+        last = merged[-1] if merged else None
+        if (
+            last
+            and last.document.row_id == plan.document.row_id
+            and last.extent.touches(plan.extent)
+        ):
+            merged[-1] = _united(last, plan)
+        else:
+            merged.append(plan)
+    return sorted(merged, key=lambda plan: plan.rank)
+
+
+def _united(some: PassagePlan, other: PassagePlan) -> PassagePlan:
+    best, second = (some, other) if some.rank < other.rank else (other, some)
+    return dataclasses.replace(
+        best,
+        score=max(best.score, second.score),
+        chunk_ids=(*best.chunk_ids, *second.chunk_ids),
+        extent=best.extent.united(second.extent),
+    )
+
+
+def lines_of_plan(plan: PassagePlan, text: str) -> PassageLines:
+    """The plan widened to whole lines of the document's text."""
+    start = line_start(text, plan.extent.start_index)
+    end = line_end(text, plan.extent.end_index - 1)
+    return PassageLines(plan, plan.extent.start_line, tuple(split_lines(text[start:end])))
+
+
+def _blank_edges(lines: Sequence[str]) -> tuple[int, int]:
+    """How many lines at the start and at the end say nothing; never all of them."""
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    return (filled[0], len(lines) - 1 - filled[-1]) if filled else (0, 0)

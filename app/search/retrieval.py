@@ -1,0 +1,194 @@
+"""Both sides of a search: candidates by meaning and by words, each with its exact cosine."""
+
+import functools
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from app.errors import EmbeddingError, LexicalIndexError
+from app.protocols import Embedder, LexicalHit, LexicalIndex, SearchScope, Vector, VectorHit
+from app.search.requests import SearchRequest
+
+LEXICAL_THREADS = 4
+"""Lexical searches that run beside the embedding of their queries."""
+
+CACHED_QUERIES = 512
+"""Queries whose vectors are kept: people page, filter and repeat. At most 1 MB of vectors."""
+
+Scores = npt.NDArray[np.float64]
+Ranks = npt.NDArray[np.int64]
+
+
+class DenseIndex(Protocol):
+    """What hybrid search asks of a vector index."""
+
+    def search(self, vector: Vector, limit: int, scope: SearchScope) -> list[VectorHit]:
+        """The nearest records within the scope, best first."""
+        ...
+
+    def similarities(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
+        """The exact cosine of each of these records; unknown ids are left out."""
+        ...
+
+    def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
+        """The document number of each of these records; unknown ids are left out."""
+        ...
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What both sides found; arrays of shape (candidates,) in the order of `chunk_ids`."""
+
+    chunk_ids: tuple[str, ...]
+    cosines: Scores
+    """Exact, whichever side found the candidate; 0 when the query has no vector."""
+    dense_ranks: Ranks
+    lexical_scores: Scores
+    """BM25; 0 where the lexical side did not find the candidate."""
+    lexical_ranks: Ranks
+    """1 is the best; 0: not found on that side."""
+    documents: Ranks
+    """The number of each one's document; below 0 for a candidate that has just left the index."""
+    lexical_ceiling: float | None
+    """The BM25 that would count as full for this query; None: not known."""
+    lexical_answered: bool
+    exhausted: bool
+    """Both sides gave all they have: asking for more finds nothing new."""
+    complete_above: float
+    """Every record whose cosine is greater is among the candidates."""
+    degraded: tuple[str, ...]
+    """Which side is missing, and why."""
+    seconds: tuple[tuple[str, float], ...]
+    """How long each stage took; the lexical one runs beside the embedding."""
+
+
+class Retriever:
+    """Asks both indexes at once. Safe from many threads."""
+
+    def __init__(
+        self, *, embedder: Embedder, dense_index: DenseIndex, lexical_index: LexicalIndex
+    ) -> None:
+        self._embed = functools.lru_cache(CACHED_QUERIES)(embedder.embed_query)
+        self._dense_index = dense_index
+        self._lexical_index = lexical_index
+        self._threads = ThreadPoolExecutor(LEXICAL_THREADS, thread_name_prefix="lexical-search")
+
+    def retrieve(self, request: SearchRequest, scope: SearchScope, deeper: int) -> Candidates:
+        """The candidates of the sides that the request's mode wants, `deeper` times its depths.
+
+        In hybrid mode one side may fail while the other answers. Raises EmbeddingError,
+        LexicalIndexError and VectorIndexError when there is nobody left to answer, and
+        EmbeddingError when a `min_score` needs cosines that are not to be had.
+        """
+        lexical = None if request.mode == "dense" else self._start_lexical(request, scope, deeper)
+        degraded: list[str] = []
+        started = time.perf_counter()
+        try:
+            vector = self._embed(request.query)
+        except EmbeddingError as error:
+            if lexical is None or request.min_score is not None:
+                raise
+            vector = None
+            degraded.append(f"embedding: {error.detail} Scores are 0.")
+        embedded = time.perf_counter()
+        dense_limit = request.dense_depth * deeper
+        dense: list[VectorHit] = []
+        if request.mode != "lexical" and vector is not None:
+            dense = self._dense_index.search(vector, dense_limit, scope)
+        found = time.perf_counter()
+        words = _Lexical()
+        if lexical is not None:
+            try:
+                words = lexical.result()
+            except LexicalIndexError as error:
+                if request.mode == "lexical" or vector is None:
+                    raise
+                degraded.append(f"lexical index: {error.detail}")
+        exhausted = len(dense) < dense_limit and len(words.hits) < request.lexical_depth * deeper
+        seconds = (
+            ("embed", embedded - started),
+            ("dense", found - embedded),
+            ("lexical", words.seconds),
+        )
+        ranked_all = request.mode != "lexical" and vector is not None
+        worst = dense[-1].score if len(dense) == dense_limit else -1.0
+        return self._candidates(
+            vector,
+            dense,
+            words,
+            exhausted=exhausted,
+            complete_above=worst if ranked_all else 1.0,
+            degraded=tuple(degraded),
+            seconds=seconds,
+        )
+
+    def close(self) -> None:
+        """Let running searches end."""
+        self._threads.shutdown()
+
+    def _start_lexical(
+        self, request: SearchRequest, scope: SearchScope, deeper: int
+    ) -> "Future[_Lexical]":
+        def search() -> _Lexical:
+            started = time.perf_counter()
+            hits = self._lexical_index.search(request.query, request.lexical_depth * deeper, scope)
+            ceiling = self._lexical_index.ceiling(request.query)
+            return _Lexical(hits, time.perf_counter() - started, ceiling, answered=True)
+
+        return self._threads.submit(search)
+
+    def _candidates(
+        self,
+        vector: Vector | None,
+        dense: Sequence[VectorHit],
+        words: "_Lexical",
+        *,
+        exhausted: bool,
+        complete_above: float,
+        degraded: tuple[str, ...],
+        seconds: tuple[tuple[str, float], ...],
+    ) -> Candidates:
+        cosines = {hit.chunk_id: hit.score for hit in dense}
+        dense_rank = {hit.chunk_id: rank for rank, hit in enumerate(dense, 1)}
+        only_lexical = [hit.chunk_id for hit in words.hits if hit.chunk_id not in cosines]
+        if vector is not None and only_lexical:
+            # Without a cosine, a candidate has left the dense index, and so SQL.
+            cosines |= self._dense_index.similarities(vector, only_lexical)
+        elif vector is None:
+            cosines = dict.fromkeys(only_lexical, 0.0)
+        numbers = self._dense_index.documents_of(list(cosines))
+        documents = np.array(
+            [numbers.get(key, -place) for place, key in enumerate(cosines, 1)], np.int64
+        )
+        lexical_place = {hit.chunk_id: (rank, hit.score) for rank, hit in enumerate(words.hits, 1)}
+        nowhere = (0, 0.0)
+        places = [lexical_place.get(chunk_id, nowhere) for chunk_id in cosines]
+        return Candidates(
+            chunk_ids=tuple(cosines),
+            cosines=np.fromiter(cosines.values(), np.float64, len(cosines)),
+            dense_ranks=np.array([dense_rank.get(key, 0) for key in cosines], np.int64),
+            lexical_scores=np.array([score for _, score in places], np.float64),
+            lexical_ranks=np.array([rank for rank, _ in places], np.int64),
+            documents=documents,
+            lexical_ceiling=words.ceiling,
+            lexical_answered=words.answered,
+            exhausted=exhausted,
+            complete_above=complete_above,
+            degraded=degraded,
+            seconds=seconds,
+        )
+
+
+@dataclass(frozen=True)
+class _Lexical:
+    """What the lexical side gave."""
+
+    hits: list[LexicalHit] = field(default_factory=list)
+    seconds: float = 0.0
+    ceiling: float | None = None
+    answered: bool = False

@@ -1,0 +1,116 @@
+"""Which items and documents a search may look at: the filter, resolved in SQL."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, exists, func, or_, select
+
+from app.knowledge.queries import filter_conditions
+from app.models import ChunkRow, DocumentRow, ItemRow
+from app.protocols import EVERYWHERE, SearchScope
+from app.search.licences import is_permissive
+from app.search.path_globs import PathGlob
+from app.search.requests import SearchRequest
+
+LICENCE = func.coalesce(DocumentRow.licence, ItemRow.licence)
+"""A document's own licence counts, else that of its item."""
+
+# Built once: putting a statement together costs more than SQLite takes to answer it.
+_ARCHIVED_ITEM_WITH_CHUNKS = (
+    select(ItemRow.id)
+    .where(ItemRow.status == "archived", exists().where(ChunkRow.item_id == ItemRow.id))
+    .limit(1)
+)
+
+
+@dataclass(frozen=True)
+class ResolvedFilter:
+    """A request's filter: as a scope for the indexes, and as conditions for the final look."""
+
+    scope: SearchScope
+    conditions: tuple[ColumnElement[bool], ...]
+    """On items and documents joined; the globs say the rest."""
+    globs: tuple[PathGlob, ...]
+
+    @property
+    def allows_nothing(self) -> bool:
+        """Whether no document can pass."""
+        return not (self.scope.item_ids is None or len(self.scope.item_ids)) or not (
+            self.scope.document_numbers is None or len(self.scope.document_numbers)
+        )
+
+    def allows_path(self, key: str) -> bool:
+        """Whether one of the globs matches, if there are any."""
+        return not self.globs or any(glob.matches(key) for glob in self.globs)
+
+
+def resolve_filter(connection: Connection, request: SearchRequest) -> ResolvedFilter:
+    """What the filter allows now. Archived items never are, so their presence is a filter, too."""
+    conditions: tuple[ColumnElement[bool], ...] = ()
+    globs = tuple(PathGlob(path) for path in request.paths)
+    scope = EVERYWHERE
+    if request.restricts_items:
+        conditions = tuple(_item_conditions(request))
+    if request.restricts_documents:
+        conditions += tuple(_document_conditions(connection, request, globs))
+        numbers = _document_numbers(connection, conditions, globs)
+        scope = SearchScope(document_numbers=numbers)
+    elif request.restricts_items or _archived_chunks_exist(connection):
+        allowed = conditions or (ItemRow.status != "archived",)
+        scope = SearchScope(item_ids=tuple(connection.scalars(select(ItemRow.id).where(*allowed))))
+    return ResolvedFilter(scope, conditions, globs)
+
+
+def _item_conditions(request: SearchRequest) -> list[ColumnElement[bool]]:
+    conditions = filter_conditions(request.item_filter())
+    if request.document_types:
+        conditions.append(ItemRow.document_type.in_(request.document_types))
+    return conditions
+
+
+def _archived_chunks_exist(connection: Connection) -> bool:
+    return connection.scalar(_ARCHIVED_ITEM_WITH_CHUNKS) is not None
+
+
+def _document_numbers(
+    connection: Connection, conditions: Sequence[ColumnElement[bool]], globs: Sequence[PathGlob]
+) -> tuple[int, ...]:
+    allowed = (*conditions, ItemRow.status != "archived")
+    if not globs:
+        return tuple(connection.scalars(_documents(DocumentRow.number).where(*allowed)))
+    rows = connection.execute(_documents(DocumentRow.number, DocumentRow.key).where(*allowed))
+    return tuple(number for number, key in rows if any(glob.matches(key) for glob in globs))
+
+
+def _documents(*columns: Any) -> Select[Any]:
+    return select(*columns).join(ItemRow, ItemRow.id == DocumentRow.item_id)
+
+
+def _document_conditions(
+    connection: Connection, request: SearchRequest, globs: Sequence[PathGlob]
+) -> list[ColumnElement[bool]]:
+    conditions: list[ColumnElement[bool]] = []
+    if globs:
+        conditions.append(or_(*(_begins_with(glob.literal_start) for glob in globs)))
+    if request.languages:
+        wanted = {language.lower() for language in request.languages}
+        conditions.append(func.lower(DocumentRow.language).in_(wanted))
+    if request.indexed_after is not None:
+        conditions.append(DocumentRow.indexed_at > request.indexed_after)
+    if request.indexed_before is not None:
+        conditions.append(DocumentRow.indexed_at < request.indexed_before)
+    if request.licence_policy == "permissive":
+        conditions.append(LICENCE.in_(_permissive_licences(connection)))
+    return conditions
+
+
+def _permissive_licences(connection: Connection) -> list[str]:
+    """Those of the licences in use that are permissive; there are few different ones."""
+    in_use = connection.scalars(_documents(LICENCE).where(LICENCE.is_not(None)).distinct())
+    return [licence for licence in in_use if is_permissive(licence)]
+
+
+def _begins_with(start: str) -> ColumnElement[bool]:
+    # Not LIKE: on SQLite it takes upper and lower case for the same.
+    return func.substr(DocumentRow.key, 1, len(start)) == start

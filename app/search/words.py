@@ -1,0 +1,118 @@
+"""What the words of a query ask of a text: what must not stand there, and what to highlight."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+import regex
+
+from app.adapters.lexical_index.analysis import Analyser, Token, Word
+from app.adapters.lexical_index.query import ParsedQuery, parse_query
+from app.adapters.lexical_index.term_finder import TermFinder
+from app.search.requests import Highlight
+
+MAX_WORD_HIGHLIGHTS = 50
+"""Per result; a reader needs no more to see why it was found."""
+
+FUNCTION_WORDS = frozenset(
+    re.findall(
+        r"\w+",
+        "a about an and any are as at be been but by can could did do does for from had has "
+        "have how i if in into is it its me my no not of on or our should so some such than "
+        "that the their them then there these they this to was we were what when where which "
+        "who why will with would you your ",
+    )
+)
+"""English words that say nothing of the subject: not highlighted beside words that do."""
+
+_SENTENCE_END = regex.compile(
+    r"(?<=[.!?\u2026][\"'\u201d\u2019)\]]*)\s+(?=\S)"
+    r"|\n\s*\n"
+    r"|\n(?=\s*(?:[-*+#|>]|\d+\.)\s)"
+)
+
+
+class QueryWords:
+    """The words of one query. Made once for a search, then asked about each text."""
+
+    def __init__(self, query: str, analyser: Analyser) -> None:
+        self._analyser = analyser
+        self._parsed = parse_query(query, analyser)
+        self._finder = TermFinder(_subject(self._parsed), analyser)
+
+    @property
+    def require_words(self) -> bool:
+        """Whether only texts may answer that hold certain words: there is a phrase in quotes."""
+        return bool(self._parsed.phrases)
+
+    @property
+    def exclude_words(self) -> bool:
+        """Whether texts with certain words may not answer."""
+        return bool(self._parsed.excluded)
+
+    def reject(self, text: str) -> bool:
+        """Whether the text holds something that the query excludes."""
+        if not self._parsed.excluded:
+            return False
+        tokens = self._analyser.analyse(text)
+        return any(_holds(tokens, phrase) for phrase in self._parsed.excluded)
+
+    def highlights(self, content: str) -> tuple[Highlight, ...]:
+        """The matched words in order, and the sentence that has most of them, if any matched."""
+        found = list(self._matches(content))
+        words = tuple(
+            Highlight(start, end, content[start:end], "word")
+            for start, end, _ in found[:MAX_WORD_HIGHLIGHTS]
+        )
+        if not found:
+            return ()
+        start, end = max(_sentences(content), key=lambda span: _weight(found, *span))
+        return (Highlight(start, end, content[start:end], "sentence"), *words)
+
+    def _matches(self, content: str) -> Iterator[tuple[int, int, str]]:
+        """Start, end and term of each matched word; a name in one piece counts once."""
+        last_end = -1
+        for token in self._finder.find(content):
+            if token.start >= last_end:
+                last_end = token.end
+                yield token.start, token.end, token.term
+
+
+def _subject(parsed: ParsedQuery) -> frozenset[str]:
+    words = [*parsed.words, *(word for phrase in parsed.phrases for word in phrase)]
+    telling = [word for word in words if word.whole not in FUNCTION_WORDS] or words
+    return frozenset(term for word in telling for term in _terms(word))
+
+
+def _terms(word: Word) -> tuple[str, ...]:
+    return tuple(term for term in (*word.parts, word.whole, word.stem) if term)
+
+
+def _holds(tokens: Sequence[Token], phrase: Sequence[Word]) -> bool:
+    """Whether the words stand side by side, in one piece or in parts."""
+    if len(phrase) == 1 and phrase[0].whole in {token.term for token in tokens}:
+        return True
+    parts = [part for word in phrase for part in word.parts]
+    terms = [token.term for token in tokens if not token.is_whole]
+    return bool(parts) and any(
+        terms[start : start + len(parts)] == parts for start in range(len(terms) - len(parts) + 1)
+    )
+
+
+def _sentences(content: str) -> list[tuple[int, int]]:
+    """Spans of the sentences, list entries and paragraphs, without the space around them."""
+    spans, start = [], 0
+    ends = [(match.start(), match.end()) for match in _SENTENCE_END.finditer(content)]
+    for end, following in [*ends, (len(content), len(content))]:
+        stretch = content[start:end]
+        left = start + len(stretch) - len(stretch.lstrip())
+        right = start + len(stretch.rstrip())
+        if left < right:
+            spans.append((left, right))
+        start = following
+    return spans
+
+
+def _weight(found: Sequence[tuple[int, int, str]], start: int, end: int) -> float:
+    """How much of the query a sentence says: different words first, then how short it is."""
+    terms = {term for left, right, term in found if left >= start and right <= end}
+    return len(terms) - min(1.0, (end - start) / 10_000)

@@ -1,0 +1,51 @@
+"""What holds for all parameters of the API: none is unknown, and ids are written in one way."""
+
+import re
+
+from fastapi import Depends, Request
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.exceptions import RequestValidationError
+from fastapi.params import ParamTypes
+from fastapi.routing import APIRoute
+from pydantic import BeforeValidator
+
+WHOLE_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)")
+MOST_NAME_CHARACTERS = 100
+
+
+def _digits_only(value: object) -> object:
+    if isinstance(value, str) and not WHOLE_NUMBER.fullmatch(value):
+        raise ValueError("must be a whole number, written in digits alone")
+    return value
+
+
+Digits = BeforeValidator(_digits_only)
+"""For ids in paths: `1.0`, `01` and ` 1` are no other addresses of what is at `1`."""
+
+
+async def refuse_unknown_parameters(request: Request) -> None:
+    """Answer 422 to a query parameter that the operation does not have: most likely a typo."""
+    route = request.scope["route"]
+    assert isinstance(route, APIRoute)  # noqa: S101, only our operations depend on this
+    known = [
+        parameter.alias
+        for parameter in get_flat_params(route.dependant)
+        if getattr(parameter.field_info, "in_", None) is ParamTypes.query
+    ]
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        there_are = f"there are: {', '.join(known)}" if known else "this operation has none"
+        raise RequestValidationError(
+            [
+                {
+                    "type": "extra_forbidden",
+                    "loc": ("query", name),
+                    "msg": f"There is no parameter {name[:MOST_NAME_CHARACTERS]!r}; {there_are}",
+                }
+                for name in unknown
+            ]
+        )
+
+
+KNOWN_PARAMETERS_ONLY = [Depends(refuse_unknown_parameters)]
+"""The `dependencies` of every router of the API."""

@@ -1,0 +1,33 @@
+"""A store whose indexes are fakes that fail on demand."""
+
+from app.errors import LexicalIndexError
+from tests.contracts.fake_lexical_index import FakeLexicalIndex
+
+
+class FlakyStore:
+    """Keeps one fake index; what is set to `broken` fails."""
+
+    name = "flaky"
+
+    def __init__(self) -> None:
+        self.broken = False
+        self.complete = False
+        self.index: FakeLexicalIndex | None = None
+
+    def open(self) -> FakeLexicalIndex:
+        if self.broken or self.index is None or not self.complete:
+            raise LexicalIndexError("Nothing usable is there.")
+        return self.index
+
+    def recreate(self) -> FakeLexicalIndex:
+        if self.broken:
+            raise LexicalIndexError("The disk is full.")
+        self.complete = False
+        self.index = FakeLexicalIndex()
+        return self.index
+
+    def mark_complete(self) -> None:
+        self.complete = True
+
+    def mark_incomplete(self) -> None:
+        self.complete = False

@@ -1,0 +1,138 @@
+"""Text becomes the same terms wherever it stands, each with the characters it stands for."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.adapters.lexical_index.analysis import MAX_TERM_CHARACTERS, Analyser, fold
+
+ANALYSER = Analyser()
+TEXTS = st.text(
+    st.one_of(
+        st.sampled_from("aZé_-.' \u0301\u00ad字カก+#\"ß1,0ﬁİ\ud800🎉\u200d"), st.characters()
+    ),
+    max_size=60,
+)
+
+
+def parts(text: str) -> list[str]:
+    return ANALYSER.index_terms(text).parts
+
+
+def wholes(text: str) -> list[str]:
+    return ANALYSER.index_terms(text).wholes
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "whole"),
+    [
+        ("getUserName", ["get", "user", "name"], ["getusername"]),
+        ("get_user_name", ["get", "user", "name"], ["getusername"]),
+        ("get-user-name", ["get", "user", "name"], ["getusername"]),
+        ("GetUserName", ["get", "user", "name"], ["getusername"]),
+        ("HTTPServer2", ["http", "server", "2"], ["httpserver2"]),
+        ("app.main", ["app", "main"], ["appmain"]),
+        ("APIs", ["api"], []),
+        ("sha256", ["sha", "256"], ["sha256"]),
+        ("v1.2.3", ["v", "1", "2", "3"], ["v1.2.3"]),
+        ("1,000", ["1", "000"], ["1000"]),
+        ("1,0000", ["1", "0000"], []),
+        ("9f86d081884c7d65", ["9f86d081884c7d65"], []),
+        ("user's", ["user"], []),
+        ("C++", ["c++"], []),
+        ("C#", ["c#"], []),
+        (".NET", ["net"], [".net"]),
+        ("end.", ["end"], []),
+        ("running", ["run"], []),
+        ("____", [], []),
+        ("東京都", ["東京", "京都"], ["東", "京", "都"]),
+        ("字", ["字"], ["字"]),
+        ("API設計", ["api", "設計"], ["設", "計"]),
+        ("हिन्दी", ["हिन्दी"], []),
+        ("\u0301 \u200d \ufe0f", [], []),
+    ],
+)
+def test_words_are_taken_apart_and_kept_whole(text: str, expected: list[str], whole: list[str]):
+    assert parts(text) == expected
+    assert wholes(text) == whole
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("café", "cafe\u0301"),
+        ("CAFÉ", "cafe"),
+        ("Straße", "STRASSE"),
+        ("\ufb01le", "file"),
+        ("auto\u00admatic", "automatic"),
+        ("Ёлка", "елка"),
+        ("ﾃｽﾄ", "テスト"),
+        ("Ørsted", "orsted"),
+    ],
+)
+def test_differences_of_mere_form_are_folded(one: str, other: str):
+    assert parts(one) == parts(other) != []
+
+
+def test_a_split_says_how_a_name_is_taken_apart():
+    assert ANALYSER.index_terms("FastAPI and GitHub").splits == [
+        "fastapi=fast=api",
+        "github=git=hub",
+    ]
+
+
+def test_the_language_decides_how_words_are_stemmed():
+    assert Analyser("german").words("Häuser")[0].parts == Analyser("german").words("haus")[0].parts
+    with pytest.raises(ValueError, match="Known are"):
+        Analyser("klingon")
+
+
+def test_stems_leave_identifiers_in_one_piece_alone():
+    assert wholes("get_running_services") == ["getrunningservices"]
+
+
+@given(TEXTS)
+@settings(max_examples=400)
+def test_tokens_stand_in_the_text_and_agree_with_what_is_indexed(text: str):
+    tokens = ANALYSER.analyse(text)
+    indexed = ANALYSER.index_terms(text)
+    assert [token.term for token in tokens if not token.is_whole] == indexed.parts
+    assert [token.position for token in tokens if not token.is_whole] == list(
+        range(len(indexed.parts))
+    )
+    assert sorted(token.term for token in tokens if token.is_whole) == sorted(indexed.wholes)
+    for token in tokens:
+        assert 0 <= token.start < token.end <= len(text)
+        assert 0 <= token.position < len(indexed.parts)
+        assert 0 < len(token.term) <= MAX_TERM_CHARACTERS
+        assert not set(token.term) & set(" =\t\n\ud800")
+    assert [part for word in ANALYSER.words(text) for part in word.parts] == indexed.parts
+
+
+@given(TEXTS)
+def test_folding_twice_is_folding_once(text: str):
+    text = "".join(filter(str.isalnum, text))
+    assert fold(fold(text)) == fold(text)
+
+
+def test_the_span_of_a_name_covers_it():
+    tokens = ANALYSER.analyse("see getUserName now")
+    assert [(t.term, t.start, t.end, t.position) for t in tokens if t.is_whole] == [
+        ("getusername", 4, 15, 1)
+    ]
+
+
+def test_very_long_words_are_cut_alike_in_texts_and_queries():
+    long = "x" * 100_000
+    assert parts(long) == ["x" * MAX_TERM_CHARACTERS]
+    assert len(parts("aB" * 50_000)) == 1
+
+
+def test_many_threads_may_share_an_analyser():
+    texts = [f"running services number{n} getName{n}" for n in range(300)]
+    expected = [ANALYSER.index_terms(text) for text in texts]
+    shared = Analyser()
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(shared.index_terms, texts)) == expected

@@ -1,0 +1,79 @@
+"""Only double quotes and a leading minus mean anything in a query; the rest is text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.query import (
+    MAX_EXCLUSIONS,
+    MAX_PHRASES,
+    MAX_WORDS,
+    parse_query,
+)
+
+ANALYSER = Analyser()
+
+
+def parsed(text: str) -> tuple[list[str], list[str], list[str]]:
+    query = parse_query(text, ANALYSER)
+    return (
+        [word.whole for word in query.words],
+        [" ".join(word.whole for word in phrase) for phrase in query.phrases],
+        [" ".join(word.whole for word in phrase) for phrase in query.excluded],
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain words", (["plain", "words"], [], [])),
+        ('say "hello world" now', (["say", "now"], ["hello world"], [])),
+        ("“hello world”", ([], ["hello world"], [])),
+        ("cats -dogs", (["cats"], [], ["dogs"])),
+        ('cats -"big dogs" -“old dogs”', (["cats"], [], ["big dogs", "old dogs"])),
+        ('"cats" -dogs', ([], ["cats"], ["dogs"])),
+        ("-dogs", (["dogs"], [], [])),
+        ('-"big dogs"', (["big", "dogs"], [], [])),
+        ("... -dogs", (["dogs"], [], [])),
+        ("well-known a-b", (["wellknown", "ab"], [], [])),
+        ("pass --flag", (["pass", "flag"], [], [])),
+        ("cold -5 degrees", (["cold", "5", "degrees"], [], [])),
+        ("cats - dogs", (["cats", "dogs"], [], [])),
+        ('a 5" pipe and 6" pipe', (["5", "pipe", "6"], [], [])),
+        ('unbalanced "quote', (["unbalanced", "quote"], [], [])),
+        ('"" cats', (["cats"], [], [])),
+        ("cats -C++", (["cats"], [], ["c++"])),
+        ("title:cats AND (dogs OR fish)^2", (["title", "cats", "dogs", "fish", "2"], [], [])),
+        ("cats cats CATS", (["cats"], [], [])),
+    ],
+)
+def test_what_a_query_means(text: str, expected: tuple[list[str], list[str], list[str]]):
+    assert parsed(text) == expected
+
+
+def test_stop_words_are_left_out_only_beside_others():
+    assert parsed("how to run the tests")[0] == ["run", "tests"]
+    assert parsed("to be or not to be")[0] == ["to", "be", "or", "not"]
+    assert parsed('"to be"')[1] == ["to be"]
+    german = parse_query("the Haus", Analyser("german"))
+    assert [word.whole for word in german.words] == ["the", "haus"]
+
+
+def test_pasted_text_is_bounded():
+    query = parse_query(" ".join(f"word{n}" for n in range(5000)), ANALYSER)
+    assert len(query.words) == MAX_WORDS
+    many = parse_query(
+        "start " + ' "a b"  -c' * 500 + " ".join(f'"p{n} q" -x{n}' for n in range(99)), ANALYSER
+    )
+    assert len(many.phrases) <= MAX_PHRASES
+    assert len(many.excluded) <= MAX_EXCLUSIONS
+
+
+@given(st.text(st.one_of(st.sampled_from('ab"“”- \t\n'), st.characters()), max_size=80))
+def test_any_text_is_a_query(text: str):
+    query = parse_query(text, ANALYSER)
+    assert all(query.phrases)
+    assert all(query.excluded)
+    assert query.words or query.phrases or not query.excluded
+    assert len(set(query.words)) == len(query.words)

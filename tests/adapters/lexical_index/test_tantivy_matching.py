@@ -1,0 +1,69 @@
+"""What tantivy finds is what a plain scan finds, and no query at all is an error."""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.adapters.lexical_index.fields import FieldWeights
+from app.adapters.lexical_index.tantivy_index import TantivyIndex
+from app.protocols import SearchScope
+from tests.contracts.fake_lexical_index import FakeLexicalIndex
+from tests.contracts.lexical_index_contract import found, many, record
+
+WORDS = st.sampled_from(
+    ["user", "users", "name", "fox", "foxes", "getUserName", "get_user", "GitHub", "github", "C++"]
+)
+TEXTS = st.lists(WORDS, max_size=6).map(" ".join)
+CLAUSES = st.one_of(WORDS, TEXTS.map('"{}"'.format), WORDS.map("-{}".format))
+QUERIES = st.lists(CLAUSES, max_size=4).map(" ".join)
+SIGNS = st.one_of(st.sampled_from("ab\"“”-' \t\x00*:^~()[]🎉字é\u0301\ud800"), st.characters())
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TantivyIndex]:
+    index = TantivyIndex(tmp_path_factory.mktemp("tantivy"))
+    yield index
+    index.close()
+
+
+@given(
+    texts=st.lists(TEXTS, min_size=1, max_size=8), queries=st.lists(QUERIES, min_size=8, max_size=8)
+)
+@settings(max_examples=30, deadline=None)
+def test_tantivy_finds_what_a_scan_finds(index: TantivyIndex, texts: list[str], queries: list[str]):
+    records = [
+        record(f"r{number}", text, number % 2, number % 3) for number, text in enumerate(texts)
+    ]
+    fake = FakeLexicalIndex()
+    fake.upsert(records)
+    index.clear()
+    index.upsert(records)
+    for query in queries:
+        for scope in (SearchScope(), SearchScope([1]), SearchScope(document_numbers=[0, 2])):
+            assert found(index, query, scope) == found(fake, query, scope), query
+
+
+@given(st.text(SIGNS, max_size=200))
+@settings(max_examples=300, deadline=None)
+def test_any_text_may_be_asked(index: TantivyIndex, query: str):
+    for hit in index.search(query, 10, SearchScope([0, 1])):
+        assert hit.score > 0
+
+
+def test_a_field_of_weight_zero_is_not_looked_into(tmp_path):
+    index = TantivyIndex(tmp_path, weights=FieldWeights(path=0.0))
+    index.upsert([record("one", "content", path="docs/hidden.md"), *many(3)])
+    assert found(index, "hidden") == set()
+    assert found(index, "content") == {"one"}
+    index.close()
+
+
+def test_a_title_weighs_as_much_as_it_is_told(tmp_path):
+    records = [record("title", "alpha", title="wind"), record("body", "wind wind alpha")]
+    for weight, first in ((0.01, "body"), (50.0, "title")):
+        index = TantivyIndex(tmp_path / first, weights=FieldWeights(title=weight))
+        index.upsert(records)
+        assert index.search("wind", 2)[0].chunk_id == first
+        index.close()

@@ -1,0 +1,199 @@
+"""A tantivy index is opened only when it is complete, fits, and has passed its probe."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.healing import HealingLexicalIndex
+from app.adapters.lexical_index.probe import probe_tantivy
+from app.adapters.lexical_index.tantivy_index import TantivyIndex
+from app.adapters.lexical_index.tantivy_store import COMPLETE_NAME, TantivyStore
+from app.errors import LexicalIndexError
+from tests.contracts.lexical_index_contract import found, many
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture
+def complete(tmp_path: Path) -> Path:
+    """A folder with a complete index of 30 records."""
+    store = TantivyStore(tmp_path)
+    index = store.recreate()
+    index.upsert(many(30))
+    store.mark_complete()
+    index.close()
+    return tmp_path
+
+
+def generation(directory: Path) -> Path:
+    """The folder of the one generation."""
+    (folder,) = directory.glob("generation-*")
+    return folder
+
+
+def test_a_complete_index_opens_again_with_its_records(complete: Path):
+    for probe_first in (False, True):
+        index = TantivyStore(complete, probe_first=probe_first).open()
+        assert index.count() == 30
+        assert len(found(index, "shared")) == 30
+        index.close()
+
+
+def test_nothing_and_what_is_incomplete_is_not_opened(complete: Path, tmp_path_factory):
+    with pytest.raises(LexicalIndexError, match="not been built"):
+        TantivyStore(tmp_path_factory.mktemp("empty") / "none").open()
+    store = TantivyStore(complete)
+    store.mark_incomplete()
+    store.mark_incomplete()
+    with pytest.raises(LexicalIndexError, match="not been built"):
+        store.open()
+
+
+def test_another_language_or_version_counts_as_incomplete(complete: Path):
+    with pytest.raises(LexicalIndexError, match="not been built"):
+        TantivyStore(complete, analyser=Analyser("german")).open()
+    note = json.loads((complete / COMPLETE_NAME).read_text())
+    for change in ({"analyser_version": -1}, {"schema_version": -1}, {"generation": "../x"}):
+        (complete / COMPLETE_NAME).write_text(json.dumps(note | change))
+        with pytest.raises(LexicalIndexError, match="not been built"):
+            TantivyStore(complete).open()
+    for text in ("", "[]", "null", "{", '{"generation": 5}', "\x00"):
+        (complete / COMPLETE_NAME).write_text(text)
+        with pytest.raises(LexicalIndexError, match="not been built"):
+            TantivyStore(complete).open()
+
+
+def test_recreating_makes_a_new_generation_and_leaves_strangers_alone(complete: Path):
+    stranger, linked = complete / "notes.txt", complete / "generation-7"
+    stranger.write_text("mine")
+    target = complete / "elsewhere"
+    target.mkdir()
+    linked.symlink_to(target)
+    store = TantivyStore(complete)
+    index = store.recreate()
+    assert index.count() == 0
+    assert not (complete / "generation-1").exists()
+    assert (complete / "generation-2").is_dir()
+    assert stranger.read_text() == "mine"
+    assert linked.is_symlink()
+    assert target.is_dir()
+    index.close()
+
+
+def test_a_folder_that_cannot_be_made_is_our_error(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(LexicalIndexError):
+        TantivyStore(tmp_path / "file").recreate()
+    with pytest.raises(LexicalIndexError):
+        TantivyStore(tmp_path / "file").mark_complete()
+
+
+def test_a_second_writer_is_refused(tmp_path: Path):
+    one, other = TantivyIndex(tmp_path), TantivyIndex(tmp_path)
+    one.upsert(many(1))
+    with pytest.raises(LexicalIndexError, match="Lock"):
+        other.upsert(many(1))
+    one.close()
+    other.upsert(many(2))
+    assert other.count() == 2
+    other.close()
+
+
+def test_removals_are_on_the_disk_once_it_is_closed(tmp_path: Path):
+    index = TantivyIndex(tmp_path)
+    index.upsert(many(5))
+    index.remove(["chunk-0000"])
+    index.close()
+    index = TantivyIndex(tmp_path)
+    assert index.count() == 4
+    index.close()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "damage"),
+    [
+        *((suffix, "flipped") for suffix in (".idx", ".pos", ".term", ".store", ".fast")),
+        *((".fieldnorm", damage) for damage in ("flipped", "cut", "emptied", "gone")),
+    ],
+)
+def test_a_damaged_file_fails_the_probe(complete: Path, suffix: str, damage: str):
+    path = max(generation(complete).glob(f"*{suffix}"), key=lambda file: file.stat().st_size)
+    data = bytearray(path.read_bytes())
+    if damage == "flipped":
+        data[len(data) // 8] ^= 0x40
+        path.write_bytes(data)
+    elif damage == "cut":
+        path.write_bytes(data[: len(data) // 2])
+    elif damage == "emptied":
+        path.write_bytes(b"\x00" * len(data))
+    else:
+        path.unlink()
+    with pytest.raises(LexicalIndexError, match="probe"):
+        TantivyStore(complete, probe_first=True).open()
+
+
+@pytest.mark.parametrize("text", ["", '{"segments": []}'])
+def test_a_damaged_list_of_segments_fails_the_probe(complete: Path, text: str):
+    (generation(complete) / "meta.json").write_text(text)
+    assert probe_tantivy(generation(complete), 30) is not None
+
+
+def test_a_file_that_claims_terabytes_fails_the_probe_at_once(complete: Path):
+    with (generation(complete) / "runaway.idx").open("wb") as file:
+        file.truncate(1 << 41)
+    assert "claims" in (probe_tantivy(generation(complete), 30) or "")
+
+
+def test_a_probe_that_takes_too_long_is_given_up(complete: Path):
+    assert "answer" in (probe_tantivy(generation(complete), 0.001) or "")
+
+
+def test_lost_files_are_an_error_and_not_a_new_empty_index(complete: Path):
+    (generation(complete) / "meta.json").unlink()
+    with pytest.raises(LexicalIndexError):
+        TantivyStore(complete).open()
+    shutil.rmtree(generation(complete))
+    with pytest.raises(LexicalIndexError):
+        TantivyStore(complete).open()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from app.adapters.lexical_index.tantivy_store import TantivyStore
+from tests.contracts.lexical_index_contract import many
+index = TantivyStore(Path(sys.argv[1])).open()
+for number in range(1000):
+    index.upsert(many(20, f"r{number}"))
+    index.remove([f"r{number}-0000"])
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.parametrize("rounds", [1, 9])
+def test_what_was_written_survives_a_kill_and_the_index_heals(complete: Path, rounds: int):
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(complete)], stdout=subprocess.PIPE, cwd=ROOT
+    )
+    assert writer.stdout is not None
+    for _ in range(rounds):
+        assert writer.stdout.readline()
+    writer.send_signal(signal.SIGKILL)
+    writer.wait()
+    writer.stdout.close()
+    index = TantivyStore(complete, probe_first=True).open()
+    expected = {r.chunk_id for n in range(rounds) for r in many(20, f"r{n}")[1:]}
+    assert index.chunk_ids() >= expected
+    index.close()
+    healing = HealingLexicalIndex(
+        TantivyStore(complete, probe_first=True), lambda: iter([many(30), many(20, "r0")])
+    )
+    healing.open(trusted=False)
+    assert healing.chunk_ids() == {r.chunk_id for r in [*many(30), *many(20, "r0")]}
+    healing.close()

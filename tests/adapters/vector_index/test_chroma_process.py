@@ -1,0 +1,206 @@
+"""The process that holds Chroma may die, hang or be left alone at any moment; all of it heals."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.adapters.vector_index.chroma import ChromaVectorIndex
+from app.adapters.vector_index.chroma_files import IndexIdentity
+from app.adapters.vector_index.chroma_process import ChromaProcessIndex, TimeLimits
+from app.adapters.vector_index.chroma_store import ChromaStore
+from app.adapters.vector_index.failover import FailoverVectorIndex
+from app.errors import VectorIndexError
+from app.protocols import VectorRecord
+from tests.adapters.vector_index.stores import Table, failover
+from tests.contracts.vector_index_contract import (
+    DIMENSION,
+    expected_order,
+    records_of,
+    unit_vectors,
+)
+
+IDENTITY = IndexIdentity("knowledge_base", DIMENSION, "model")
+RECORDS = records_of(unit_vectors(200))
+QUERY = unit_vectors(1, seed=1)[0]
+ROOT = Path(__file__).parents[3]
+
+
+class WatchedStore(ChromaStore):
+    """A ChromaStore that remembers the processes it started."""
+
+    def __init__(self, directory: Path, limits: TimeLimits | None = None) -> None:
+        super().__init__(directory, IDENTITY, limits)
+        self.started: list[ChromaProcessIndex] = []
+
+    def open(self) -> ChromaProcessIndex:
+        self.started.append(super().open())
+        return self.started[-1]
+
+    def recreate(self) -> ChromaProcessIndex:
+        self.started.append(super().recreate())
+        return self.started[-1]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> WatchedStore:
+    return WatchedStore(tmp_path / "chroma", TimeLimits(searching=0.5, anything_else=0.5))
+
+
+@pytest.fixture
+def index(store: WatchedStore) -> Iterator[FailoverVectorIndex]:
+    table = Table(RECORDS)
+    index = failover(store, table)
+    index.start(trusted=True)
+    assert index.settle(60)
+    assert index.status.ready
+    yield index
+    index.close()
+    assert all(not psutil.pid_exists(process.pid) for process in store.started)
+
+
+def kill(process: ChromaProcessIndex) -> None:
+    os.kill(process.pid, signal.SIGKILL)
+
+
+def stop(process: ChromaProcessIndex) -> None:
+    os.kill(process.pid, signal.SIGSTOP)
+
+
+def assert_healed(index: FailoverVectorIndex, store: WatchedStore, records: list[VectorRecord]):
+    assert index.settle(60)
+    assert index.status.ready
+    assert index.degraded_reason is None
+    assert len(store.started) >= 2
+    assert index.chunk_ids() == {record.chunk_id for record in records}
+    found = [hit.chunk_id for hit in index.search(QUERY, 10)]
+    assert found == expected_order(records, QUERY, 10)
+    assert store.started[-1].failure is None
+
+
+@pytest.mark.parametrize("hurt", [kill, stop])
+def test_a_process_that_dies_or_hangs_in_a_search_costs_nothing_and_is_replaced(
+    index: FailoverVectorIndex, store: WatchedStore, hurt: Callable[[ChromaProcessIndex], None]
+):
+    hurt(store.started[-1])
+    found = [hit.chunk_id for hit in index.search(QUERY, 10)]
+    assert found == expected_order(RECORDS, QUERY, 10)
+    assert_healed(index, store, RECORDS)
+
+
+def test_a_process_killed_amid_writes_loses_nothing(
+    index: FailoverVectorIndex, store: WatchedStore
+):
+    new = records_of(unit_vectors(600, seed=5), prefix="new")
+    under_way = threading.Event()
+
+    def kill_amid() -> None:
+        under_way.wait()
+        kill(store.started[0])
+
+    killer = threading.Thread(target=kill_amid)
+    killer.start()
+    for start in range(0, len(new), 50):
+        if start == 100:
+            under_way.set()
+        index.upsert(new[start : start + 50])
+        assert len(index.search(QUERY, 300)) >= 200
+    killer.join()
+    index.remove([new[0].chunk_id])
+    assert_healed(index, store, [*RECORDS, *new[1:]])
+
+
+def test_a_folder_that_is_deleted_under_it_heals(
+    index: FailoverVectorIndex, store: WatchedStore, tmp_path: Path
+):
+    (tmp_path / "chroma").rename(tmp_path / "gone")
+    kill(store.started[0])
+    new = records_of(unit_vectors(20, seed=5), prefix="new")
+    index.upsert(new)
+    assert_healed(index, store, [*RECORDS, *new])
+
+
+def test_a_call_to_a_process_that_is_gone_says_how_it_ended(tmp_path: Path):
+    process = ChromaProcessIndex.start(tmp_path, "knowledge_base", DIMENSION, anew=True)
+    process.upsert(RECORDS)
+    kill(process)
+    with pytest.raises(VectorIndexError, match="SIGKILL"):
+        process.search(QUERY, 5)
+    with pytest.raises(VectorIndexError, match="SIGKILL"):
+        process.count()
+    assert "SIGKILL" in (process.failure or "")
+    process.close()
+
+
+def test_opening_has_its_time(tmp_path: Path):
+    with pytest.raises(VectorIndexError, match="did not answer within"):
+        ChromaProcessIndex.start(
+            tmp_path, "knowledge_base", DIMENSION, anew=True, limits=TimeLimits(opening=0.01)
+        )
+
+
+def test_an_index_of_another_dimension_is_refused_with_its_reason(tmp_path: Path):
+    ChromaVectorIndex.open(tmp_path, "knowledge_base", DIMENSION).close()
+    with pytest.raises(VectorIndexError, match="rebuild"):
+        ChromaProcessIndex.start(tmp_path, "knowledge_base", DIMENSION + 1)
+
+
+SERVICE = """
+import sys
+from pathlib import Path
+from app.adapters.vector_index.chroma_process import ChromaProcessIndex
+from tests.adapters.vector_index.test_chroma_process import RECORDS
+process = ChromaProcessIndex.start(Path(sys.argv[1]), "knowledge_base", len(RECORDS[0].vector),
+                                   anew=True)
+process.upsert(RECORDS)
+print(process.pid, flush=True)
+while True:
+    process.upsert(RECORDS)
+"""
+
+
+def test_when_the_service_is_killed_the_process_ends_by_itself_and_leaves_a_sound_index(
+    tmp_path: Path,
+):
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVICE, str(tmp_path)], stdout=subprocess.PIPE, cwd=ROOT
+    ) as service:
+        assert service.stdout is not None
+        child = psutil.Process(int(service.stdout.readline()))
+        service.kill()
+    child.wait(30)
+    index = ChromaVectorIndex.open(tmp_path, "knowledge_base", DIMENSION)
+    assert index.chunk_ids() == {record.chunk_id for record in RECORDS}
+    found = [hit.chunk_id for hit in index.search(QUERY, 10)]
+    assert found == expected_order(RECORDS, QUERY, 10)
+    index.close()
+
+
+def test_ctrl_c_and_terminate_are_for_the_service(tmp_path: Path):
+    process = ChromaProcessIndex.start(tmp_path, "knowledge_base", DIMENSION, anew=True)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        os.kill(process.pid, number)
+    assert process.count() == 0
+    process.close()
+
+
+def test_the_process_gets_none_of_the_descriptors_of_the_service(tmp_path: Path):
+    with (tmp_path / "ours").open("w") as ours:
+        os.set_inheritable(ours.fileno(), True)
+        process = ChromaProcessIndex.start(tmp_path / "c", "knowledge_base", DIMENSION, anew=True)
+        opened = {file.path for file in psutil.Process(process.pid).open_files()}
+        assert str(tmp_path / "ours") not in opened
+        assert os.getsid(process.pid) == process.pid
+        process.close()
+
+
+def test_the_service_side_imports_no_chroma():
+    code = "import sys, app.adapters.vector_index.failover, app.adapters.vector_index.chroma_store"
+    code += "; sys.exit('chromadb' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)

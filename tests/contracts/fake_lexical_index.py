@@ -1,0 +1,129 @@
+"""A lexical index in memory that scans everything: simple, slow, and the oracle of matching."""
+
+import threading
+from collections.abc import Sequence
+
+from app.adapters.lexical_index.analysis import Analyser, Word
+from app.adapters.lexical_index.query import Phrase, parse_query
+from app.errors import LexicalIndexError
+from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
+
+
+class FakeLexicalIndex:
+    """Scores by how often the words of a query stand in a record, titles counted twice."""
+
+    def __init__(self, language: str = "english") -> None:
+        self._analyser = Analyser(language)
+        self._records: dict[str, LexicalRecord] = {}
+        self._lock = threading.Lock()
+        self._closed = False
+        self.broken = False
+        """While set, every operation fails."""
+        self.poison: str | None = None
+        """A query that fails."""
+
+    def upsert(self, records: Sequence[LexicalRecord]) -> None:
+        with self._lock:
+            self._require_sound()
+            self._records.update({record.chunk_id: record for record in records})
+
+    def remove(self, chunk_ids: Sequence[str]) -> None:
+        with self._lock:
+            self._require_sound()
+            for chunk_id in chunk_ids:
+                self._records.pop(chunk_id, None)
+
+    def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
+        with self._lock:
+            self._require_sound()
+            if query == self.poison:
+                raise LexicalIndexError("The fake index cannot answer this.")
+            records = list(self._records.values())
+        parsed = parse_query(query, self._analyser)
+        hits = []
+        for record in records:
+            texts = self._texts(record)
+            if (
+                not _in_scope(record, scope)
+                or any(_count(phrase, texts) for phrase in parsed.excluded)
+                or not all(_count(phrase, texts) for phrase in parsed.phrases)
+            ):
+                continue
+            score = sum(_count((word,), texts, loosely=True) for word in parsed.words)
+            score += sum(_count(phrase, texts) for phrase in parsed.phrases)
+            if score:
+                hits.append(LexicalHit(record.chunk_id, float(score)))
+        return sorted(hits, key=lambda hit: -hit.score)[: max(0, limit)]
+
+    def ceiling(self, query: str) -> float:
+        with self._lock:
+            self._require_sound()
+        parsed = parse_query(query, self._analyser)
+        return 2.0 * (len(parsed.words) + sum(map(len, parsed.phrases)))
+
+    def chunk_ids(self) -> set[str]:
+        with self._lock:
+            self._require_sound()
+            return set(self._records)
+
+    def count(self) -> int:
+        with self._lock:
+            self._require_sound()
+            return len(self._records)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._require_sound()
+            self._records.clear()
+
+    def close(self) -> None:
+        self._closed = True
+
+    def _require_sound(self) -> None:
+        if self._closed or self.broken:
+            raise LexicalIndexError("The fake index is closed or broken.")
+
+    def _texts(self, record: LexicalRecord) -> list[list[Word]]:
+        """Each field's words; the titles stand twice, which doubles their weight."""
+        titles = [record.title, *record.heading_path]
+        return [
+            self._analyser.words(text) for text in (record.content, *titles, *titles, record.path)
+        ]
+
+
+def _in_scope(record: LexicalRecord, scope: SearchScope) -> bool:
+    return (scope.item_ids is None or record.item_id in scope.item_ids) and (
+        scope.document_numbers is None or record.document_number in scope.document_numbers
+    )
+
+
+def _count(phrase: Phrase, texts: list[list[Word]], *, loosely: bool = False) -> int:
+    """How often the phrase stands in the texts; `loosely`: any part of its words will do."""
+    if loosely:
+        wanted = {term for word in phrase for term in _terms(word)}
+        return sum(len(wanted & _terms(word)) for text in texts for word in text)
+    return sum(_stands_at(phrase, text, place) for text in texts for place in range(len(text)))
+
+
+def _stands_at(phrase: Phrase, text: list[Word], place: int) -> bool:
+    """Whether the phrase begins within the word at `place`, names taken apart or not."""
+    if len(phrase) == 1 and phrase[0].whole and phrase[0].whole in _terms(text[place]):
+        return True
+    wanted = [part for word in phrase for part in word.parts]
+    parts = [part for word in text[place : place + len(wanted)] for part in word.parts]
+    starts = range(len(text[place].parts))
+    if any(parts[start : start + len(wanted)] == wanted for start in starts):
+        return True
+    following = text[place : place + len(phrase)]
+    return len(following) == len(phrase) and all(
+        _same(a, b) for a, b in zip(phrase, following, strict=True)
+    )
+
+
+def _same(one: Word, other: Word) -> bool:
+    return one.parts == other.parts or (one.stem != "" and one.stem == other.stem)
+
+
+def _terms(word: Word) -> set[str]:
+    singles = {single for single, _, _ in word.singles}
+    return {*word.parts, *singles, *([word.whole, word.stem] if word.whole else [])}

@@ -1,0 +1,394 @@
+"""What every LexicalIndex must do: subclass LexicalIndexContract and give it an `index` fixture."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from app.protocols import EVERYWHERE, LexicalIndex, LexicalRecord, SearchScope
+
+
+def record(
+    chunk_id: str,
+    content: str,
+    item_id: int = 1,
+    document_number: int = 1,
+    title: str = "",
+    heading_path: Sequence[str] = (),
+    path: str = "",
+) -> LexicalRecord:
+    """A record with short defaults."""
+    return LexicalRecord(
+        chunk_id, item_id, document_number, content, title, tuple(heading_path), path
+    )
+
+
+def found(index: LexicalIndex, query: str, scope: SearchScope = EVERYWHERE) -> set[str]:
+    """The ids that a query finds."""
+    return {hit.chunk_id for hit in index.search(query, 100, scope)}
+
+
+def many(count: int, prefix: str = "chunk") -> list[LexicalRecord]:
+    """Records of five items and ten documents; all hold `shared`, each a word of its own."""
+    return [
+        record(f"{prefix}-{n:04d}", f"shared {prefix}word{n}", n % 5 + 1, n % 10 + 1)
+        for n in range(count)
+    ]
+
+
+FINDABLE = {
+    "cafe": "a café in Paris",
+    "NAÏVE": "a naive question",
+    "running": "who runs there",
+    "STRASSE": "die Straße",
+    "full": "\uff46\uff55\uff4c\uff4c width",
+    "C++": "written in C++ by hand",
+    "C#": "written in C# by hand",
+    ".NET": "on .NET 8",
+    "--dry-run": "pass --dry-run first",
+    "a-b": "the a-b test",
+    "🎉": "released 🎉 today",
+    "京都": "東京都に住む",
+    "住": "東京都に住む",
+    "1000": "more than 1,000 genomes",
+    "http": "class HTTPServer2:",
+    "httpserver2": "class HTTPServer2:",
+    "fastapi": "FastAPI is fast",
+    "FastAPI": "fastapi is quick",
+    "ภาษา": "ภาษาไทย",
+    "ЯБЛОКО": "яблоко",
+    "auto\u00admatic": "an automatic door",
+}
+"""Queries, and contents that they find."""
+
+PHRASES = {
+    '"brown fox"': {"one", "three"},
+    "“brown fox”": {"one", "three"},
+    '"fox brown"': {"two"},
+    'quick "brown fox"': {"one", "three"},
+    '"brown fox" "quick brown"': {"one"},
+    '"brown fox" -quick': {"three"},
+    "fox -quick": {"two", "three"},
+    'fox -"brown fox"': {"two"},
+    "fox -quick -two": {"three"},
+    '"quick"': {"one"},
+    'brown fox"': {"one", "two", "three"},
+    '"brown fox': {"one", "two", "three"},
+    "-quick": {"one"},
+    '"no such phrase" fox': set(),
+    '"" fox': {"one", "two", "three"},
+    "quick - brown": {"one", "two", "three"},
+}
+"""Queries, and the records that they find."""
+
+HOSTILE_QUERIES = [
+    "",
+    " ",
+    "*",
+    "body:word",
+    "a AND b OR (c",
+    "[1 TO 5]",
+    "\x00",
+    "\ud800",
+    '"',
+    '""',
+    '"" ""',
+    "-",
+    "--",
+    '-"',
+    '-""',
+    "- -",
+    "“",
+    "”“",
+    "🎉",
+    "👨\u200d👩\u200d👧",
+    "e\u0301" * 4000,
+    "\u0301",
+    "\u202eabc",
+    "(" * 8000,
+    '"a" ' * 2000,
+    "-a " * 2600,
+    "a." * 4000,
+    "'; DROP TABLE chunks; --",
+    "word~2 wor? /wo.*/ ^5",
+    "x" * 8000,
+    "\uffff",
+    "字" * 8000,
+]
+
+
+class LexicalIndexContract:
+    """The laws of the protocol."""
+
+    @pytest.fixture
+    def index(self) -> LexicalIndex:
+        raise NotImplementedError
+
+    # What is held --------------------------------------------------------------------------
+
+    def test_an_empty_index_finds_nothing(self, index: LexicalIndex):
+        assert index.search("anything", 10) == []
+        assert index.search("anything", 10, SearchScope(item_ids=[1])) == []
+        assert index.count() == 0
+        assert index.chunk_ids() == set()
+
+    def test_a_record_is_found_as_soon_as_upsert_returns(self, index: LexicalIndex):
+        index.upsert([record("one", "the quick brown fox")])
+        assert found(index, "fox") == {"one"}
+        assert index.count() == 1
+        assert index.chunk_ids() == {"one"}
+
+    def test_an_upsert_with_a_known_id_replaces_the_record(self, index: LexicalIndex):
+        index.upsert([record("one", "apple", 1, 1)])
+        index.upsert([record("one", "banana", 2, 2)])
+        assert index.count() == 1
+        assert found(index, "apple") == set()
+        assert found(index, "banana", SearchScope(item_ids=[1])) == set()
+        assert found(index, "banana", SearchScope(item_ids=[2], document_numbers=[2])) == {"one"}
+
+    def test_of_equal_ids_in_one_upsert_the_last_is_kept(self, index: LexicalIndex):
+        index.upsert([record("one", "apple"), record("one", "banana")])
+        assert index.count() == 1
+        assert found(index, "apple") == set()
+        assert found(index, "banana") == {"one"}
+
+    def test_what_is_removed_is_gone_for_every_later_call(self, index: LexicalIndex):
+        index.upsert(many(30))
+        gone = [f"chunk-{n:04d}" for n in range(10)]
+        index.remove([*gone, gone[0], "never there"])
+        index.remove(gone[:3])
+        left = {f"chunk-{n:04d}" for n in range(10, 30)}
+        assert index.count() == 20
+        assert index.chunk_ids() == left
+        assert found(index, "shared") == left
+        assert len(index.search("shared", 20)) == 20
+
+    def test_a_removed_record_can_come_back(self, index: LexicalIndex):
+        index.upsert(many(3))
+        index.remove(["chunk-0001"])
+        index.upsert([record("chunk-0001", "returned")])
+        assert index.count() == 3
+        assert found(index, "returned") == {"chunk-0001"}
+        index.remove(["chunk-0001"])
+        assert found(index, "returned") == set()
+
+    def test_removing_more_than_any_buffer_holds_removes_all(self, index: LexicalIndex):
+        index.upsert(many(700))
+        for start in range(0, 600, 100):
+            index.remove([f"chunk-{n:04d}" for n in range(start, start + 100)])
+        assert index.count() == 100
+        assert len(index.search("shared", 700)) == 100
+
+    def test_writing_nothing_changes_nothing(self, index: LexicalIndex):
+        index.upsert(many(3))
+        index.upsert([])
+        index.remove([])
+        index.remove(["never there"])
+        assert index.count() == 3
+
+    def test_after_clear_it_is_empty_and_usable(self, index: LexicalIndex):
+        index.upsert(many(20))
+        index.remove(["chunk-0001"])
+        index.clear()
+        assert index.count() == 0
+        assert index.chunk_ids() == set()
+        assert found(index, "shared") == set()
+        index.upsert(many(2))
+        assert found(index, "shared") == {"chunk-0000", "chunk-0001"}
+
+    def test_a_closed_index_can_be_closed_again(self, index: LexicalIndex):
+        index.upsert(many(2))
+        index.remove(["chunk-0000"])
+        index.close()
+        index.close()
+
+    def test_any_text_is_accepted_as_id_and_content(self, index: LexicalIndex):
+        ids = [
+            "0f" * 16,
+            "f" * 32,
+            "0" * 31 + "g",
+            "with space",
+            "a\x00b",
+            "ü/😀",
+            "q" * 500,
+            '"quoted"',
+        ]
+        index.upsert([record(chunk_id, f"\x00\uffff content {chunk_id}") for chunk_id in ids])
+        index.upsert([record("empty", ""), record("signs", "=== \t\n ???")])
+        assert index.chunk_ids() == {*ids, "empty", "signs"}
+        assert found(index, "content") == set(ids)
+        index.remove(ids)
+        assert index.chunk_ids() == {"empty", "signs"}
+
+    # What is found -------------------------------------------------------------------------
+
+    def test_hits_come_best_first_with_scores_above_zero(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("much", "wind wind wind tunnel tunnel"),
+                record("some", "wind and a great deal of other weather in the tunnel of time"),
+                record("none", "nothing of the kind"),
+            ]
+        )
+        hits = index.search("wind tunnel", 10)
+        assert [hit.chunk_id for hit in hits] == ["much", "some"]
+        assert all(isinstance(hit.score, float) and hit.score > 0 for hit in hits)
+        assert [hit.chunk_id for hit in index.search("wind tunnel", 1)] == ["much"]
+        assert index.search("wind tunnel", 0) == []
+        assert len(index.search("wind tunnel", 1_000_000)) == 2
+
+    def test_spellings_of_a_name_meet(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("camel", "call getUserName(id) first"),
+                record("snake", "call get_user_name(id) first"),
+                record("other", "nothing to see"),
+            ]
+        )
+        for query in (
+            *("getUserName", "get_user_name", "get-user-name", "user name", "GETUSERNAME"),
+            *("getusername", "Names", "get.user.name"),
+        ):
+            assert found(index, query) == {"camel", "snake"}, query
+
+    def test_words_of_every_kind_are_found(self, index: LexicalIndex):
+        index.upsert([record(content, content) for content in FINDABLE.values()])
+        index.upsert([record("unrelated", "entirely something else")])
+        for query, content in FINDABLE.items():
+            hits = found(index, query)
+            assert content in hits, query
+            assert "unrelated" not in hits, query
+
+    def test_title_headings_and_path_are_found(self, index: LexicalIndex):
+        index.upsert(
+            [record("one", "body", title="Manual", heading_path=["Setup"], path="docs/intro.md")]
+        )
+        for query in ("manual", "setup", "intro", '"docs intro"', "intro.md"):
+            assert found(index, query) == {"one"}
+
+    def test_a_defined_symbol_ranks_before_its_mention(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("use", "value = load_settings(path)\nprint(value)\nreturn value"),
+                record("definition", "def load_settings(path):\n    print(path)\n    return 1"),
+            ]
+        )
+        if self.ranks_symbols:
+            assert index.search("load_settings", 2)[0].chunk_id == "definition"
+        assert found(index, "load_settings") == {"use", "definition"}
+
+    ranks_symbols = True
+
+    # Phrases and exclusions ----------------------------------------------------------------
+
+    def test_phrases_and_exclusions(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("one", "the quick brown fox"),
+                record("two", "two times fox, brown and slow"),
+                record("three", "a brown fox that sleeps"),
+                record("four", "a dog"),
+            ]
+        )
+        for query, matching in PHRASES.items():
+            assert found(index, query) == matching, query
+
+    def test_a_phrase_finds_names_however_they_are_written(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("name", "here getUserName returns text"),
+                record("apart", "the name of a user, get it; it returns"),
+            ]
+        )
+        for query in (
+            *('"user name"', '"get user name"', '"getUserName returns"', '"GetUserName Returns"'),
+            *('"get_user_name returns"', '"getusername returns"', '"getUserName"'),
+        ):
+            assert found(index, query) == {"name"}, query
+
+    def test_a_phrase_in_lower_case_finds_a_name_in_mixed_case(self, index: LexicalIndex):
+        index.upsert(
+            [record("mixed", "the FastAPI application"), record("lower", "fastapi application")]
+        )
+        for query in ('"fastapi application"', '"FastAPI application"'):
+            assert found(index, query) == {"mixed", "lower"}
+
+    def test_a_phrase_does_not_reach_from_one_heading_into_the_next(self, index: LexicalIndex):
+        index.upsert([record("one", "text", title="User Guide", heading_path=["Access", "Rights"])])
+        assert found(index, '"user guide"') == {"one"}
+        assert found(index, '"access rights"') == set()
+
+    def test_an_excluded_name_leaves_out_all_its_spellings(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("camel", "shared getUserName"),
+                record("snake", "shared get_user_name"),
+                record("parts", "shared get the name of a user"),
+            ]
+        )
+        assert found(index, "shared -getUserName") == {"parts"}
+        assert found(index, "shared -getusername") == {"parts"}
+
+    def test_no_text_is_a_query_language_or_an_error(self, index: LexicalIndex):
+        index.upsert(many(3))
+        for query in HOSTILE_QUERIES:
+            assert {hit.chunk_id for hit in index.search(query, 5)} <= index.chunk_ids()
+        assert found(index, "shared") == index.chunk_ids()
+
+    # Scopes --------------------------------------------------------------------------------
+
+    def test_a_scope_keeps_what_it_names_and_changes_no_score(self, index: LexicalIndex):
+        records = many(60)
+        index.upsert(records)
+        scores = {hit.chunk_id: hit.score for hit in index.search("shared chunkword7", 100)}
+        for items, documents in (([2], None), (None, [3, 8]), ([1, 3], [1, 2, 3]), ([1], [2])):
+            scope = SearchScope(item_ids=items, document_numbers=documents)
+            hits = index.search("shared chunkword7", 100, scope)
+            assert {hit.chunk_id for hit in hits} == {
+                r.chunk_id
+                for r in records
+                if (items is None or r.item_id in items)
+                and (documents is None or r.document_number in documents)
+            }
+            assert all(hit.score == pytest.approx(scores[hit.chunk_id], rel=1e-5) for hit in hits)
+
+    def test_a_scope_may_be_empty_unknown_and_very_large(self, index: LexicalIndex):
+        index.upsert([*many(20), record("far", "shared", -5, 2**53 - 1)])
+        assert found(index, "shared", SearchScope(item_ids=[])) == set()
+        assert found(index, "shared", SearchScope(document_numbers=frozenset())) == set()
+        assert found(index, "shared", SearchScope(item_ids={999, 2**63, -(2**70)})) == set()
+        assert len(found(index, "shared", SearchScope(item_ids=range(50_000)))) == 20
+        scope = SearchScope(item_ids=(-5,), document_numbers={2**53 - 1})
+        assert found(index, "shared", scope) == {"far"}
+
+    # Threads -------------------------------------------------------------------------------
+
+    def test_readers_beside_a_writer_see_only_what_is_true(self, index: LexicalIndex):
+        """Some records stay; others come and go. Readers always find the first kind."""
+        lasting = {r.chunk_id for r in many(40, "lasting")}
+        passing = many(20, "passing")
+        index.upsert(many(40, "lasting"))
+        stop = threading.Event()
+
+        def read() -> int:
+            searches = 0
+            while not stop.is_set():
+                hits = [hit.chunk_id for hit in index.search("shared", 100)]
+                assert len(set(hits)) == len(hits)
+                assert lasting <= set(hits) <= lasting | {r.chunk_id for r in passing}
+                assert lasting <= index.chunk_ids()
+                searches += 1
+            return searches
+
+        with ThreadPoolExecutor(2) as pool:
+            readers = [pool.submit(read) for _ in range(2)]
+            try:
+                for _ in range(4):
+                    index.upsert(passing)
+                    index.upsert(many(5, "lasting"))
+                    index.remove([r.chunk_id for r in passing])
+            finally:
+                stop.set()
+            assert all(reader.result() > 0 for reader in readers)
+        assert index.chunk_ids() == lasting
