@@ -42,6 +42,9 @@ fix: $(INSTALLED) ## format, and mend what the linter can
 bench: $(INSTALLED) ## measure on real documents (DATA=folder with docs_peps.tar.gz …)
 	$(BIN)/python -m benchmarks $(DATA)
 
+eval: $(INSTALLED) ## search quality on a question set (DATA=folder in BEIR layout)
+	$(BIN)/groundwork eval $(DATA)
+
 snapshots: $(INSTALLED) ## write .env.example and the OpenAPI snapshot after a deliberate change
 	$(BIN)/python -m app.settings > .env.example
 	$(BIN)/groundwork openapi > tests/openapi.json
@@ -53,4 +56,4 @@ lock: $(INSTALLED) ## pin the newest versions that pyproject.toml allows
 		--output-file requirements.lock pyproject.toml
 	sed -i.old -e "s/+cpu$$//" -e "/^# /d" requirements.lock && rm requirements.lock.old
 
-.PHONY: help setup run test test-slow check fix bench snapshots lock
+.PHONY: help setup run test test-slow check fix bench eval snapshots lock

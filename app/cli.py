@@ -9,6 +9,7 @@ import typer
 
 from app.command import display, reports
 from app.command.backend import Backend, Backends, LocalBackend
+from app.command.evaluation import evaluate
 from app.command.options import ItemId, Json, Url, refuse_url, split_tags
 from app.command.remote import open_remote
 from app.command.shell import EPILOG, FAILED, PROBLEMS, Commands, flush_results
@@ -57,6 +58,9 @@ def _root(
     ] = False,
 ) -> None:
     """Hand it documents, folders and web sites; ask where something is said; get the lines."""
+
+
+app.command("eval")(evaluate)
 
 
 @app.command()

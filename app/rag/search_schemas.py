@@ -157,6 +157,9 @@ class SearchBody(BaseModel):
         None,
         description="`document`: one result for each document, its best, with the others' places.",
     )
+    highlight: bool = Field(
+        True, description="Say which words matched, and which sentence says most."
+    )
     explain: bool = Field(False, description="Say how each result came to its place.")
 
     def request(self) -> SearchRequest:
@@ -183,6 +186,7 @@ class SearchBody(BaseModel):
             min_score=self.min_score,
             context_chunks=self.context_chunks,
             group_by=self.group_by.value if self.group_by else None,
+            highlight=self.highlight,
             explain=self.explain,
         )
 

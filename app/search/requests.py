@@ -47,6 +47,7 @@ class SearchRequest:
     """Neighbouring chunks that come with each result, on each side."""
     group_by: GroupBy | None = None
     """With `document`, `n_results` counts documents."""
+    highlight: bool = True
     explain: bool = False
 
     @property

@@ -172,7 +172,7 @@ class Searcher:
             dataclasses.replace(
                 hit,
                 symbol=next(iter(defined_symbols(hit.content)), None),
-                highlights=words.highlights(hit.content),
+                highlights=words.highlights(hit.content) if request.highlight else (),
                 before=near.get(hit.chunk_id, nothing).before,
                 after=near.get(hit.chunk_id, nothing).after,
             )

@@ -186,10 +186,12 @@ class HealingLexicalIndex:
         """Open the index; when that fails, `status` says why.
 
         One that is not trusted (after an unclean stop) is compared with the source, and mended,
-        before it answers anything.
+        before it answers anything. Does nothing when there is an index that answers.
         """
         with self._maintenance_lock:
             self._check_open()
+            if self._index is not None:
+                return
             try:
                 index = self._store.open()
             except LexicalIndexError as error:

@@ -1,0 +1,215 @@
+"""Runs an evaluation through the service's own pipeline: index the corpus, ask every question."""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from app.container import Container
+from app.errors import SourceUnreadableError
+from app.evaluation.corpus_source import CorpusSources
+from app.evaluation.question_set import CorpusDocument, Question, QuestionScores, QuestionSet
+from app.indexing.indexer import Indexer
+from app.knowledge.items import ItemDraft, ItemFilter
+from app.protocols import ProgressListener
+from app.search.requests import Fusion, Mode, SearchAnswer, SearchRequest, SearchResult
+
+TIMED_RESULTS = 10
+"""Results of the searches whose latency is measured."""
+
+
+@dataclass(frozen=True)
+class SearchMode:
+    """A way to search."""
+
+    mode: Mode
+    fusion: Fusion = SearchRequest.fusion
+
+
+SEARCH_MODES: Mapping[str, SearchMode] = {
+    "hybrid": SearchMode("hybrid"),
+    "dense": SearchMode("dense"),
+    "lexical": SearchMode("lexical"),
+    "rrf": SearchMode("hybrid", "rrf"),
+}
+"""By name; the first is what a search does when nothing is said."""
+
+
+class CanSearch(Protocol):
+    """What is evaluated."""
+
+    def search(self, request: SearchRequest) -> SearchAnswer:
+        """The chunks that answer best."""
+        ...
+
+
+@dataclass(frozen=True)
+class IndexedCorpus:
+    """A corpus in the service."""
+
+    items: Mapping[str | None, int]
+    """Ids of the items by group."""
+    chunks: int
+    seconds: float
+    """How long indexing took; what a kept directory had already takes no time."""
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ModeRun:
+    """What one mode achieved."""
+
+    scores: QuestionScores
+    milliseconds: tuple[float, ...]
+    """Of one search for each question, its embedding included."""
+    degraded: tuple[str, ...]
+    """What could not take part, in words."""
+
+
+# Indexing --------------------------------------------------------------------------------------
+
+
+def index_corpus(
+    container: Container, question_set: QuestionSet, progress: ProgressListener
+) -> IndexedCorpus:
+    """Bring the corpus into the service, an item for each group; raises SourceUnreadableError.
+
+    Items of groups that the set does not have (any more) are deleted.
+    """
+    started = time.perf_counter()
+    groups = _groups(question_set)
+    indexer = Indexer(
+        database=container.database,
+        sources=CorpusSources({_uri(group): found for group, found in groups.items()}),
+        splitter=container.splitter,
+        embedder=container.embedder,
+        publisher=container.publisher,
+        metrics=container.metrics,
+    )
+    items: dict[str | None, int] = {}
+    chunks, remarks = 0, []
+    try:
+        known = _items_by_uri(container, keep={_uri(group) for group in groups})
+        for group in groups:
+            item_id = known.get(_uri(group)) or _create_item(container, question_set, group)
+            result = indexer.index(item_id, progress=progress)
+            if not result.success:
+                raise SourceUnreadableError(f"{question_set.name}: {result.error}")
+            if result.skipped:
+                remarks.append(f"{len(result.skipped)} documents hold no text.")
+            items[group] = item_id
+            chunks += result.chunks_indexed
+    finally:
+        indexer.close()
+    container.settle()
+    return IndexedCorpus(items, chunks, time.perf_counter() - started, tuple(remarks))
+
+
+def _groups(question_set: QuestionSet) -> dict[str | None, list[CorpusDocument]]:
+    groups: dict[str | None, list[CorpusDocument]] = {}
+    for document in question_set.documents:
+        groups.setdefault(document.group, []).append(document)
+    return groups
+
+
+def _uri(group: str | None) -> str:
+    return f"evaluation:/{group or ''}"
+
+
+def _items_by_uri(container: Container, keep: set[str]) -> dict[str, int]:
+    known: dict[str, int] = {}
+    for item_id in container.knowledge.ids(ItemFilter()):
+        uri = container.knowledge.get(item_id).uri
+        if uri in keep:
+            known[uri] = item_id
+        else:
+            container.knowledge.delete(item_id)
+    return known
+
+
+def _create_item(container: Container, question_set: QuestionSet, group: str | None) -> int:
+    # A folder: one document that cannot be read does not fail the others.
+    draft = ItemDraft(title=group or question_set.name, uri=_uri(group), document_type="folder")
+    return container.knowledge.create(draft).id
+
+
+# Asking ----------------------------------------------------------------------------------------
+
+
+def ask_all(
+    searcher: CanSearch,
+    question_set: QuestionSet,
+    questions: Sequence[Question],
+    items: Mapping[str | None, int],
+    modes: Sequence[str],
+) -> dict[str, ModeRun]:
+    """Ask the questions in every mode, for rankings and for times; raises what the search does."""
+    milliseconds = _timed(searcher, questions, items, modes)
+    runs = {}
+    for name in modes:
+        scores, degraded = rank_all(searcher, question_set, questions, items, name)
+        runs[name] = ModeRun(scores, tuple(milliseconds[name]), degraded)
+    return runs
+
+
+def rank_all(
+    searcher: CanSearch,
+    question_set: QuestionSet,
+    questions: Sequence[Question],
+    items: Mapping[str | None, int],
+    mode: str,
+) -> tuple[QuestionScores, tuple[str, ...]]:
+    """Ask the questions in one mode; gives their scores, and what could not take part."""
+    scorer, degraded = question_set.scorer(), set[str]()
+    for question in questions:
+        results: dict[str, SearchResult] = {}
+        for depth in question_set.depths:
+            answer = searcher.search(_request(question, SEARCH_MODES[mode], items, depth))
+            degraded.update(answer.degraded)
+            for result in answer.results:
+                results.setdefault(result.chunk_id, result)
+            if len(answer.results) < depth:
+                break
+        scorer.add(question, list(results.values()))
+    return scorer.scores(), tuple(sorted(degraded))
+
+
+def _timed(
+    searcher: CanSearch,
+    questions: Sequence[Question],
+    items: Mapping[str | None, int],
+    modes: Sequence[str],
+) -> dict[str, list[float]]:
+    """How long each question takes in each mode, in turns: what else the machine does hits all."""
+    milliseconds: dict[str, list[float]] = {name: [] for name in modes}
+    for name in modes:  # what is loaded late is loaded now
+        searcher.search(_request(questions[0], SEARCH_MODES[name], items, TIMED_RESULTS))
+    for question in questions:
+        for number, name in enumerate(modes, 1):
+            # Vectors of queries are cached. A space more for each mode is the same question to
+            # both sides of the search, but not to the cache: so every mode pays for its embedding.
+            unheard = " " * number
+            request = _request(question, SEARCH_MODES[name], items, TIMED_RESULTS, unheard)
+            milliseconds[name].append(searcher.search(request).duration_ms)
+    return milliseconds
+
+
+def _request(
+    question: Question,
+    mode: SearchMode,
+    items: Mapping[str | None, int],
+    n_results: int,
+    unheard: str = "",
+) -> SearchRequest:
+    group_items = None
+    if question.group is not None:
+        # A group without documents: nothing can be found, and nothing of others may be.
+        group_items = (items[question.group],) if question.group in items else ()
+    return SearchRequest(
+        query=question.text + unheard,
+        n_results=n_results,
+        mode=mode.mode,
+        fusion=mode.fusion,
+        knowledge_ids=group_items,
+        highlight=n_results <= TIMED_RESULTS,  # what is only ranked need not be shown
+    )
