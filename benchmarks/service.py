@@ -78,8 +78,12 @@ class Watch(threading.Thread):
 
 
 def search_paths() -> list[str]:
-    """Addresses of searches, one per question."""
-    return [f"/api/v1/rag/search?q={quote(question.text)}" for question in QUESTIONS]
+    """Addresses of searches, each question often and always in other words: none is cached."""
+    return [
+        f"/api/v1/rag/search?q={quote(f'{question.text} {number}')}"
+        for number in range(1000)
+        for question in QUESTIONS
+    ]
 
 
 def index_alone(server: Server, item: int) -> dict[str, Any]:
@@ -187,6 +191,7 @@ def measure(data: Path) -> dict[str, Any]:
             report["search_idle"] = spread(idle)
             report["changes"] = measure_changes(client, items["docs_peps"], trees["docs_peps"])
             report["peak_rss_mb"] = round(server.peak_rss_mb())
+            report["peak_rss_mb_chroma"] = round(server.peak_rss_mb_of_children())
         starts = []
         for _ in range(3):
             with serving(data_dir, Path(folder), PORT) as server:

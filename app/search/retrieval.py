@@ -78,8 +78,12 @@ class Retriever:
         self._lexical_index = lexical_index
         self._threads = ThreadPoolExecutor(LEXICAL_THREADS, thread_name_prefix="lexical-search")
 
-    def retrieve(self, request: SearchRequest, scope: SearchScope, deeper: int) -> Candidates:
+    def retrieve(
+        self, request: SearchRequest, meaning: str, scope: SearchScope, deeper: int
+    ) -> Candidates:
         """The candidates of the sides that the request's mode wants, `deeper` times its depths.
+
+        `meaning` is the text to embed.
 
         In hybrid mode one side may fail while the other answers. Raises EmbeddingError,
         LexicalIndexError and VectorIndexError when there is nobody left to answer, and
@@ -89,7 +93,7 @@ class Retriever:
         degraded: list[str] = []
         started = time.perf_counter()
         try:
-            vector = self._embed(request.query)
+            vector = self._embed(meaning)
         except EmbeddingError as error:
             if lexical is None or request.min_score is not None:
                 raise

@@ -86,7 +86,7 @@ class Searcher:
         words = QueryWords(request.query, self._analyser)
         deeper = 1
         while True:
-            candidates = self._retriever.retrieve(request, allowed.scope, deeper)
+            candidates = self._retriever.retrieve(request, words.meaning, allowed.scope, deeper)
             retrieved = time.perf_counter()
             ranked = rank(request, candidates, words_required=words.require_words)
             fused = time.perf_counter()

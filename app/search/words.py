@@ -1,6 +1,5 @@
 """What the words of a query ask of a text: what must not stand there, and what to highlight."""
 
-import re
 from collections.abc import Iterator, Sequence
 
 import regex
@@ -12,17 +11,6 @@ from app.search.requests import Highlight
 
 MAX_WORD_HIGHLIGHTS = 50
 """Per result; a reader needs no more to see why it was found."""
-
-FUNCTION_WORDS = frozenset(
-    re.findall(
-        r"\w+",
-        "a about an and any are as at be been but by can could did do does for from had has "
-        "have how i if in into is it its me my no not of on or our should so some such than "
-        "that the their them then there these they this to was we were what when where which "
-        "who why will with would you your ",
-    )
-)
-"""English words that say nothing of the subject: not highlighted beside words that do."""
 
 _SENTENCE_END = regex.compile(
     r"(?<=[.!?\u2026][\"'\u201d\u2019)\]]*)\s+(?=\S)"
@@ -40,14 +28,14 @@ class QueryWords:
         self._finder = TermFinder(_subject(self._parsed), analyser)
 
     @property
+    def meaning(self) -> str:
+        """The query without what it excludes: the text to embed."""
+        return self._parsed.wanted
+
+    @property
     def require_words(self) -> bool:
         """Whether only texts may answer that hold certain words: there is a phrase in quotes."""
         return bool(self._parsed.phrases)
-
-    @property
-    def exclude_words(self) -> bool:
-        """Whether texts with certain words may not answer."""
-        return bool(self._parsed.excluded)
 
     def reject(self, text: str) -> bool:
         """Whether the text holds something that the query excludes."""
@@ -79,8 +67,7 @@ class QueryWords:
 
 def _subject(parsed: ParsedQuery) -> frozenset[str]:
     words = [*parsed.words, *(word for phrase in parsed.phrases for word in phrase)]
-    telling = [word for word in words if word.whole not in FUNCTION_WORDS] or words
-    return frozenset(term for word in telling for term in _terms(word))
+    return frozenset(term for word in words for term in _terms(word))
 
 
 def _terms(word: Word) -> tuple[str, ...]:

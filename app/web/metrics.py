@@ -22,7 +22,7 @@ class Metrics:
         )
         self._searches = Histogram(
             "groundwork_search_seconds",
-            "Searches by stage: embed (the query), retrieve (index and SQL), total.",
+            "Searches by stage: embed (the query), lexical (beside it), dense, fuse, join, total.",
             ("stage",),
             buckets=LATENCY_BUCKETS,
             registry=self.registry,
@@ -56,7 +56,7 @@ class Metrics:
         )
         self.index_degraded = Gauge(
             "groundwork_index_degraded",
-            "1 while the exact scan answers for the vector index.",
+            "1 while an index does not do its part.",
             registry=self.registry,
         )
         self.model = Info("groundwork_model", "The embedding model.", registry=self.registry)

@@ -1,0 +1,319 @@
+"""Search at scale over HTTP: latency, throughput, filters, recall, deletes and memory.
+
+    python -m benchmarks.scale DATA [--passages 100000] [--vectors FOLDER] [--plot FILE.svg]
+
+DATA holds scale_passages and the question sets. The passages are written into SQL in bulk, as
+5,000 items at 100,000 passages; the service then builds its indexes from there. Vectors come from
+FOLDER (`*.npy` in the order of the passages) or are embedded first, at the speed of the model.
+"""
+
+import argparse
+import gzip
+import hashlib
+import json
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import insert
+
+from app.adapters.embedding.local import LocalEmbedder
+from app.database import Database
+from app.indexing.documents import document_number
+from app.models import ChunkRow, CollectionRow, DocumentRow, EmbeddingRow, ItemRow, TagRow, now
+from benchmarks.server import Client, Server, serving
+from benchmarks.service import spread
+
+PORT = 8766
+PASSAGES_PER_ITEM = 20
+ITEMS_AT_ONCE = 250
+CLIENTS = 8
+SEARCHES = 500
+FILTERED_SEARCHES = 200
+SECONDS_OF_LOAD = 15.0
+SHARES = {"half": 2, "tenth": 10, "hundredth": 100, "thousandth": 1000}
+"""Tags, and of how many items each one carries it."""
+RESULTS = 10
+
+Vectors = npt.NDArray[np.float32]
+
+
+def passages(data: Path, count: int) -> list[str]:
+    """The texts of the first passages."""
+    with gzip.open(data / "scale_passages" / "corpus.jsonl.gz", "rt", encoding="utf-8") as file:
+        return [json.loads(line)["text"] for line in islice(file, count)]
+
+
+def questions(data: Path) -> list[str]:
+    """Real questions of three sets, no question twice."""
+    texts: dict[str, None] = {}
+    for name in ("code_search", "scifact", "cranfield"):
+        lines = (data / name / "queries.jsonl").read_text(encoding="utf-8").splitlines()
+        texts.update(dict.fromkeys(json.loads(line)["text"] for line in lines))
+    return list(texts)
+
+
+def stored_vectors(folder: Path, count: int) -> Vectors:
+    """Precomputed vectors; shape (count, dimension)."""
+    parts = [np.load(path) for path in sorted(folder.glob("*.npy"))]
+    vectors = np.concatenate(parts).astype(np.float32)[:count]
+    if len(vectors) < count:
+        sys.exit(f"{folder} holds {len(vectors)} vectors, not {count}.")
+    return vectors
+
+
+def fill(database: Database, texts: Sequence[str], vectors: Vectors, fingerprint: str) -> None:
+    """Write everything that indexing would have written."""
+    with database.write() as session:
+        session.add(
+            CollectionRow(
+                name="knowledge_base",
+                embedding_model="all-MiniLM-L6-v2",
+                embedding_fingerprint=fingerprint,
+                dimension=vectors.shape[1],
+            )
+        )
+    seen: set[str] = set()
+    items = range(1, -(-len(texts) // PASSAGES_PER_ITEM) + 1)
+    for first in range(0, len(items), ITEMS_AT_ONCE):
+        some = items[first : first + ITEMS_AT_ONCE]
+        rows = [row for item in some for row in _chunk_rows(item, texts)]
+        fresh = {row["text_hash"]: row.pop("place") for row in reversed(rows)}
+        with database.write() as session:
+            session.execute(insert(ItemRow), [_item_row(item) for item in some])
+            session.execute(insert(TagRow), [row for item in some for row in _tag_rows(item)])
+            session.execute(insert(DocumentRow), [_document_row(item, texts) for item in some])
+            session.execute(insert(ChunkRow), rows)
+            session.execute(
+                insert(EmbeddingRow),
+                [
+                    {"text_hash": key, "fingerprint": fingerprint, "vector": vectors[n].tobytes()}
+                    for key, n in fresh.items()
+                    if key not in seen
+                ],
+            )
+        seen.update(fresh)
+
+
+def _of_item(item: int, texts: Sequence[str]) -> range:
+    start = (item - 1) * PASSAGES_PER_ITEM
+    return range(start, min(start + PASSAGES_PER_ITEM, len(texts)))
+
+
+def _item_row(item: int) -> dict[str, Any]:
+    return {
+        "id": item, "title": f"Page {item}", "uri": f"https://example.org/{item}",
+        "document_type": "website", "collection": "knowledge_base", "status": "active",
+        "indexed_at": now(),
+    }  # fmt: skip
+
+
+def _tag_rows(item: int) -> Iterator[dict[str, Any]]:
+    yield {"item_id": item, "tag": "all", "position": 0}
+    for position, (tag, share) in enumerate(SHARES.items(), start=1):
+        if item % share == 0:
+            yield {"item_id": item, "tag": tag, "position": position}
+
+
+def _document_row(item: int, texts: Sequence[str]) -> dict[str, Any]:
+    key = f"https://example.org/{item}"
+    content = "\n".join(texts[place] for place in _of_item(item, texts))
+    return {
+        "id": item, "item_id": item, "key": key, "number": document_number(item, key),
+        "document_id": key, "uri": key, "title": f"Page {item}", "tags": [],
+        "content_hash": hashlib.sha256(content.encode()).hexdigest(), "splitter": "benchmark",
+        "first_line": 1, "fetched_at": now(), "indexed_at": now(), "content": content,
+    }  # fmt: skip
+
+
+def _chunk_rows(item: int, texts: Sequence[str]) -> Iterator[dict[str, Any]]:
+    start, line = 0, 1
+    for index, place in enumerate(_of_item(item, texts)):
+        text = texts[place]
+        yield {
+            "id": hashlib.sha256(f"{item} {place}".encode()).hexdigest()[:32],
+            "item_id": item, "document_id": item, "chunk_index": index,
+            "start_index": start, "end_index": start + len(text),
+            "start_line": line, "end_line": line + text.count("\n"), "heading_path": [],
+            "text_hash": hashlib.sha256(text.encode()).hexdigest(), "content": text,
+            "place": place,
+        }  # fmt: skip
+        start, line = start + len(text) + 1, line + text.count("\n") + 1
+
+
+def wait_until_sound(client: Client) -> float:
+    """Seconds until no index is degraded."""
+    started = time.perf_counter()
+    while client.call("GET", "/health/ready")["status"] != "ready":
+        time.sleep(0.5)
+    return round(time.perf_counter() - started, 1)
+
+
+class Asker:
+    """Asks questions that were not asked before, so that no vector of a query is cached."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = texts
+        self._asked = 0
+        self._lock = threading.Lock()
+
+    def next(self) -> str:
+        """A question; from the second round on with a number behind it."""
+        with self._lock:
+            turn, place = divmod(self._asked, len(self._texts))
+            self._asked += 1
+        return f"{self._texts[place]} {turn}" if turn else self._texts[place]
+
+
+def search(client: Client, question: str, **wishes: object) -> tuple[float, Any]:
+    """Milliseconds and the answer."""
+    body = {"query": question, "n_results": RESULTS, **wishes}
+    started = time.perf_counter()
+    answer = client.call("POST", "/api/v1/rag/search", body)
+    return (time.perf_counter() - started) * 1000, answer
+
+
+def under_load(server: Server, asker: Asker) -> dict[str, float]:
+    """Several clients that ask without a pause."""
+    latencies: list[list[float]] = [[] for _ in range(CLIENTS)]
+    ends = time.perf_counter() + SECONDS_OF_LOAD
+
+    def ask(own: list[float]) -> None:
+        client = server.client()
+        while time.perf_counter() < ends:
+            own.append(search(client, asker.next())[0])
+
+    threads = [threading.Thread(target=ask, args=(own,)) for own in latencies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    together = [value for own in latencies for value in own]
+    return {"requests_per_second": round(len(together) / SECONDS_OF_LOAD, 1), **spread(together)}
+
+
+def recall(
+    client: Client, embedder: LocalEmbedder, asker: Asker, vectors: Vectors, tag: str
+) -> dict[str, Any]:
+    """Latency of hybrid searches under a filter, and recall of dense ones against a full scan."""
+    hybrid = [search(client, asker.next(), tags=[tag])[0] for _ in range(FILTERED_SEARCHES)]
+    share = SHARES.get(tag, 1)
+    places = np.arange(len(vectors))
+    allowed = np.flatnonzero((places // PASSAGES_PER_ITEM + 1) % share == 0)
+    found = wanted = 0
+    for _ in range(FILTERED_SEARCHES // 2):
+        question = asker.next()
+        scores = vectors[allowed] @ embedder.embed_query(question)
+        least = np.sort(scores)[-min(RESULTS, len(scores))]
+        _, answer = search(client, question, tags=[tag], mode="dense", highlight=False)
+        # By score, not by id: the same passage may stand on several pages.
+        found += sum(hit["score"] >= least - 1e-3 for hit in answer["results"])
+        wanted += min(RESULTS, len(scores))
+    return {**spread(hybrid), "recall": round(found / wanted, 4)}
+
+
+def deletes(client: Client, texts: Sequence[str]) -> dict[str, Any]:
+    """Delete items of 20 passages; nothing of them may be found when the answer has come."""
+    milliseconds, found = [], 0
+    last = len(texts) // PASSAGES_PER_ITEM
+    for item in range(last, last - 20, -1):
+        milliseconds.append(client.timed_ms("DELETE", f"/api/v1/knowledge/{item}"))
+        _, answer = search(client, texts[_of_item(item, texts)[0]], n_results=100)
+        found += sum(hit["knowledge_id"] == item for hit in answer["results"])
+    return {**spread(milliseconds), "still_found": found}
+
+
+def measure(data: Path, count: int, vectors_folder: Path | None) -> dict[str, Any]:
+    """All figures."""
+    texts, asker = passages(data, count), Asker(questions(data))
+    with tempfile.TemporaryDirectory(prefix="groundwork-scale-") as folder:
+        data_dir = Path(folder) / "data"
+        data_dir.mkdir()
+        embedder = LocalEmbedder.open("all-MiniLM-L6-v2", data_dir / "models")
+        if vectors_folder:
+            vectors = stored_vectors(vectors_folder, count)
+        else:
+            vectors = embedder.embed_documents(texts)
+        started = time.perf_counter()
+        database = Database(f"sqlite:///{data_dir / 'groundwork.db'}")
+        database.migrate()
+        fill(database, texts, vectors, embedder.fingerprint)
+        database.close()
+        report: dict[str, Any] = {
+            "passages": count,
+            "bulk_load_seconds": round(time.perf_counter() - started, 1),
+        }
+        with serving(data_dir, Path(folder), PORT) as server:
+            report["indexes_built_seconds"] = wait_until_sound(server.client())
+        with serving(data_dir, Path(folder), PORT) as server:
+            client = server.client()
+            report["start_seconds"] = round(server.seconds_to_ready, 2)
+            report["sound_seconds"] = wait_until_sound(client)
+            for _ in range(20):
+                search(client, asker.next())
+            report["one_client"] = spread(
+                [search(client, asker.next())[0] for _ in range(SEARCHES)]
+            )
+            report["stages_ms"] = stages(client, asker)
+            report["clients"] = under_load(server, asker)
+            client = server.client()
+            report["filters"] = {
+                tag: recall(client, embedder, asker, vectors, tag) for tag in ("all", *SHARES)
+            }
+            report["deletes"] = deletes(client, texts)
+            report["peak_rss_mb"] = round(server.peak_rss_mb())
+            report["peak_rss_mb_chroma"] = round(server.peak_rss_mb_of_children())
+        embedder.close()
+    return report
+
+
+def stages(client: Client, asker: Asker) -> dict[str, float]:
+    """The median of each stage of a search."""
+    timings = [
+        search(client, asker.next(), explain=True)[1]["timings_ms"] for _ in range(SEARCHES // 5)
+    ]
+    return {name: round(float(np.median([t[name] for t in timings])), 2) for name in timings[0]}
+
+
+def plot(report: dict[str, Any], path: Path) -> None:
+    """Median and tail of each kind of search, as bars."""
+    from matplotlib.figure import Figure  # noqa: PLC0415, only here
+
+    cases = {"one client": report["one_client"], f"{CLIENTS} clients": report["clients"]}
+    cases |= {f"filter: {tag}": figures for tag, figures in report["filters"].items()}
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    axes = figure.subplots()
+    places = np.arange(len(cases))
+    for offset, name in ((-0.2, "p50_ms"), (0.2, "p95_ms")):
+        values = [case[name] for case in cases.values()]
+        axes.bar_label(axes.bar(places + offset, values, 0.4, label=name[:3]), fmt="%.1f")
+    axes.set_xticks(places, list(cases), rotation=20)
+    axes.set_ylabel("ms")
+    axes.set_title(f"Hybrid search over HTTP, {report['passages']:,} passages, 10 results")
+    axes.legend()
+    figure.savefig(path)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--passages", type=int, default=100_000)
+    parser.add_argument("--vectors", type=Path)
+    parser.add_argument("--plot", type=Path)
+    options = parser.parse_args()
+    report = measure(options.data, options.passages, options.vectors)
+    if options.plot:
+        plot(report, options.plot)
+    print(json.dumps(report, indent=2))
+
+
+if __name__ == "__main__":
+    main()
