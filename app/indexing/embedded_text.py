@@ -65,4 +65,7 @@ def _fitted(line: str, content: str, meter: TokenMeter | None) -> str:
         room = meter.max_tokens - meter.count(content) - 1
     if len(spans) <= room:
         return line
-    return line[int(spans[-room][0]) :] if room > 0 else ""
+    for start in spans[len(spans) - room :, 0].tolist() if room > 0 else ():
+        if meter.count(line[start:]) <= room:  # the rest of a cut word may be more tokens
+            return line[start:]
+    return ""

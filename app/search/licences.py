@@ -16,6 +16,9 @@ from license_expression import (
 PERMISSIVE = frozenset({"Permissive", "Public Domain"})
 """Categories of the ScanCode LicenseDB, which license-expression brings along."""
 
+_PARSER_SLIPS = (IndexError, AssertionError)
+"""What the parser raises for `()` and `MIT AND (OR MIT)`, where it should call them malformed."""
+
 
 @functools.lru_cache(maxsize=4096)
 def is_permissive(expression: str) -> bool:
@@ -26,7 +29,7 @@ def is_permissive(expression: str) -> bool:
     """
     try:
         parsed = _licensing().parse(expression)
-    except ExpressionError:
+    except (ExpressionError, *_PARSER_SLIPS):
         return False
     return parsed is not None and _allows(parsed)
 

@@ -1,16 +1,22 @@
-"""Path globs on documents' keys, with git's meaning of `*`, `**` and `/`."""
+"""Path globs on documents' keys, with git's meaning of `*`, `?`, `[]`, `**` and `/`."""
 
 import fnmatch
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
+
+ANY_FOLDERS = "**"
+
+_CLASS = re.compile(r"\[(\^?)(\]?[^\]]*\])")
+"""A class of characters; git negates one with `^` as with `!`."""
 
 
 class PathGlob:
     """One glob: `*` and `?` stay within a folder, `**` stands for any number of folders.
 
-    A glob without `/` matches in every folder: `*.md`, `README*`. Matching takes time in
-    proportion to glob and key, whatever they are.
+    A glob without `/` matches in every folder: `*.md`, `README*`. `docs/**` and `docs/` mean what
+    is in the folder, not a document called `docs`. There is no escape: `[*]` is a star. Matching
+    takes time in proportion to glob times key at most, whatever they are.
     """
 
     def __init__(self, glob: str) -> None:
@@ -26,37 +32,47 @@ class PathGlob:
 
     def matches(self, key: str) -> bool:
         """Whether the glob matches a whole key."""
-        reached = [True] + [False] * len(self._parts)
-        self._skip_folders(reached)
+        reached = {0}
         for name in key.split("/"):
-            ahead = [False] * len(reached)
-            for place, pattern in enumerate(self._parts):
-                if not reached[place]:
-                    continue
-                if pattern is None:
-                    ahead[place] = True
-                elif pattern.match(name):
-                    ahead[place + 1] = True
-            self._skip_folders(ahead)
-            reached = ahead
-        return reached[-1]
+            reached = set(self._after(name, reached))
+            if not reached:
+                return False
+        return len(self._parts) in reached
 
-    def _skip_folders(self, reached: list[bool]) -> None:
-        for place, pattern in enumerate(self._parts):
-            if pattern is None and reached[place]:
-                reached[place + 1] = True
+    def _after(self, name: str, reached: Iterable[int]) -> Iterator[int]:
+        """The parts that may come next, once the key's next name was read."""
+        for place in reached:
+            if place == len(self._parts):
+                continue
+            pattern = self._parts[place]
+            if pattern is None:
+                yield place
+                following = self._parts[place + 1]  # never `**` again, nor the end
+                if following is not None and following.match(name):
+                    yield place + 2
+            elif pattern.match(name):
+                yield place + 1
 
 
-def _parts(glob: str) -> Sequence[re.Pattern[str] | None]:
-    """The glob's folders; None is `**`. fnmatch writes patterns that never backtrack."""
+def _parts(glob: str) -> list[re.Pattern[str] | None]:
+    """The glob's names; None is `**`, which never comes last, nor twice in a row."""
     names = glob.removeprefix("/").split("/")
     if "/" not in glob:
-        names = ["**", *names]
-    if names[-1] == "":
-        names[-1] = "**"  # `docs/` means what is in it
-    return [None if name == "**" else _name_pattern(name) for name in names]
+        names.insert(0, ANY_FOLDERS)
+    if names[-1] in ("", ANY_FOLDERS):
+        names[-1:] = [ANY_FOLDERS, "*"]  # `docs/` means what is in it, at any depth
+    return [
+        None if name == ANY_FOLDERS else _name_pattern(name)
+        for place, name in enumerate(names)
+        if name != ANY_FOLDERS or names[place - 1 : place] != [ANY_FOLDERS]
+    ]
 
 
 @functools.lru_cache(maxsize=256)
 def _name_pattern(name: str) -> re.Pattern[str]:
-    return re.compile(fnmatch.translate(name))
+    """fnmatch writes patterns that never backtrack further than the last star."""
+    return re.compile(fnmatch.translate(_CLASS.sub(_as_fnmatch_has_it, name)))
+
+
+def _as_fnmatch_has_it(found: re.Match[str]) -> str:
+    return f"[{'!' if found[1] else ''}{found[2]}"

@@ -1,12 +1,12 @@
 """The rows of results, from SQL."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
 from app.models import ChunkRow, DocumentRow, ItemRow, TagRow
-from app.search.requests import SearchResult
+from app.search.requests import Explanation, SearchResult
 from app.search.scope import ResolvedFilter
 
 # Built once: putting a statement together costs more than SQLite takes to answer it.
@@ -42,21 +42,17 @@ _TAGS = (
 )
 
 
-def results_by_chunk(
-    connection: Connection, scores: Mapping[str, float], allowed: ResolvedFilter
-) -> dict[str, SearchResult]:
-    """The chunks that SQL holds now and the filter allows, from one snapshot, by id.
-
-    `scores` has the cosine of each chunk that is asked for.
-    """
+def rows_by_chunk(
+    connection: Connection, chunk_ids: Sequence[str], allowed: ResolvedFilter
+) -> dict[str, Any]:
+    """The rows of those chunks that SQL holds now and the filter allows, by id."""
     statement = _RESULTS.where(*allowed.conditions) if allowed.conditions else _RESULTS
-    found = connection.execute(statement, {"chunk_ids": list(scores)}).all()
-    rows = [row for row in found if allowed.allows_path(row.key)]
-    tags = _tags(connection, {row.item_id for row in rows})
-    return {row.id: _result(row, tags.get(row.item_id, ()), scores[row.id]) for row in rows}
+    rows = connection.execute(statement, {"chunk_ids": chunk_ids})
+    return {row.id: row for row in rows if allowed.allows_path(row.key)}
 
 
-def _tags(connection: Connection, item_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
+def tags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
+    """The tags of items, in their order; items without any are left out."""
     tags: dict[int, tuple[str, ...]] = {}
     if item_ids:
         for item_id, tag in connection.execute(_TAGS, {"item_ids": list(item_ids)}):
@@ -64,7 +60,10 @@ def _tags(connection: Connection, item_ids: Collection[int]) -> dict[int, tuple[
     return tags
 
 
-def _result(row: Any, tags: tuple[str, ...], score: float) -> SearchResult:
+def result_of(
+    row: Any, score: float, tags: tuple[str, ...], explanation: Explanation | None
+) -> SearchResult:
+    """A row as a result; `score` is its cosine."""
     return SearchResult(
         content=row.content,
         knowledge_id=row.item_id,
@@ -86,6 +85,7 @@ def _result(row: Any, tags: tuple[str, ...], score: float) -> SearchResult:
         licence=row.document_licence or row.licence,
         language=row.language,
         citation=citation(row.key, row.start_line, row.end_line),
+        explain=explanation,
     )
 
 

@@ -59,6 +59,8 @@ class Candidates:
     lexical_answered: bool
     exhausted: bool
     """Both sides gave all they have: asking for more finds nothing new."""
+    lexical_exhausted: bool
+    """The lexical side did: no other text holds the words."""
     complete_above: float
     """Every record whose cosine is greater is among the candidates."""
     degraded: tuple[str, ...]
@@ -113,7 +115,7 @@ class Retriever:
                 if request.mode == "lexical" or vector is None:
                     raise
                 degraded.append(f"lexical index: {error.detail}")
-        exhausted = len(dense) < dense_limit and len(words.hits) < request.lexical_depth * deeper
+        lexical_exhausted = len(words.hits) < request.lexical_depth * deeper
         seconds = (
             ("embed", embedded - started),
             ("dense", found - embedded),
@@ -125,7 +127,8 @@ class Retriever:
             vector,
             dense,
             words,
-            exhausted=exhausted,
+            exhausted=lexical_exhausted and len(dense) < dense_limit,
+            lexical_exhausted=lexical_exhausted,
             complete_above=worst if ranked_all else 1.0,
             degraded=tuple(degraded),
             seconds=seconds,
@@ -153,6 +156,7 @@ class Retriever:
         words: "_Lexical",
         *,
         exhausted: bool,
+        lexical_exhausted: bool,
         complete_above: float,
         degraded: tuple[str, ...],
         seconds: tuple[tuple[str, float], ...],
@@ -182,6 +186,7 @@ class Retriever:
             lexical_ceiling=words.ceiling,
             lexical_answered=words.answered,
             exhausted=exhausted,
+            lexical_exhausted=lexical_exhausted,
             complete_above=complete_above,
             degraded=degraded,
             seconds=seconds,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, exists, func, or_, select
@@ -97,9 +98,9 @@ def _document_conditions(
         wanted = {language.lower() for language in request.languages}
         conditions.append(func.lower(DocumentRow.language).in_(wanted))
     if request.indexed_after is not None:
-        conditions.append(DocumentRow.indexed_at > request.indexed_after)
+        conditions.append(DocumentRow.indexed_at > _in_utc(request.indexed_after))
     if request.indexed_before is not None:
-        conditions.append(DocumentRow.indexed_at < request.indexed_before)
+        conditions.append(DocumentRow.indexed_at < _in_utc(request.indexed_before))
     if request.licence_policy == "permissive":
         conditions.append(LICENCE.in_(_permissive_licences(connection)))
     return conditions
@@ -114,3 +115,12 @@ def _permissive_licences(connection: Connection) -> list[str]:
 def _begins_with(start: str) -> ColumnElement[bool]:
     # Not LIKE: on SQLite it takes upper and lower case for the same.
     return func.substr(DocumentRow.key, 1, len(start)) == start
+
+
+def _in_utc(moment: datetime) -> datetime:
+    """What only its time zone puts outside of the calendar counts as the calendar's end."""
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        end = datetime.min if moment.year == datetime.min.year else datetime.max
+        return end.replace(tzinfo=UTC)

@@ -3,15 +3,16 @@
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from sqlalchemy import Connection
 
 from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.symbols import defined_symbols
+from app.adapters.lexical_index.symbols import first_symbol
 from app.database import Database
 from app.search.grouping import group_by_document, hits_to_group
 from app.search.neighbours import Neighbours, neighbours_of_chunks
-from app.search.queries import results_by_chunk
+from app.search.queries import result_of, rows_by_chunk, tags_of
 from app.search.ranking import RankedCandidates, explain, rank
 from app.search.requests import DocumentGroup, SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
@@ -19,7 +20,7 @@ from app.search.scope import ResolvedFilter, resolve_filter
 from app.search.words import QueryWords
 from app.web.metrics import Metrics
 
-SPARE_ROWS = 8
+SPARE_ROWS = 2
 """Rows that are read beyond the wanted results: the indexes may hold chunks that SQL lost."""
 
 JOINED_AT_ONCE = 500
@@ -92,11 +93,7 @@ class Searcher:
             fused = time.perf_counter()
             results, enough = self._join(candidates, ranked, request, allowed, words, deeper)
             joined = time.perf_counter()
-            least = request.min_score
-            complete = candidates.exhausted or (
-                least is not None and candidates.complete_above < least
-            )
-            if complete or enough:
+            if enough or _complete(candidates, request, words):
                 seconds = (
                     *candidates.seconds,
                     ("fuse", fused - retrieved),
@@ -130,51 +127,67 @@ class Searcher:
         deeper: int,
     ) -> tuple[list[SearchResult], bool]:
         """The candidates that SQL holds and the filter allows; whether they are enough."""
-        results: list[SearchResult] = []
         grouped = request.group_by == "document"
         wanted = hits_to_group(request.n_results) * deeper if grouped else request.n_results
+        hits: list[tuple[Any, int]] = []  # rows, with their places in the ranking
         size = wanted + SPARE_ROWS
         with self._database.snapshot() as connection:
             start = 0
-            while start < len(ranked.chunk_ids) and len(results) < wanted:
-                page = slice(start, start + min(size, JOINED_AT_ONCE))
-                scores = dict(zip(ranked.chunk_ids[page], ranked.cosines[page], strict=True))
-                found = results_by_chunk(connection, scores, allowed)
-                for position, chunk_id in enumerate(scores, start):
-                    result = found.get(chunk_id)
-                    if result is None or words.reject(result.content):
-                        continue
-                    how = explain(ranked, candidates, position) if request.explain else None
-                    results.append(dataclasses.replace(result, explain=how))
-                start = page.stop
+            while start < len(ranked.chunk_ids) and len(hits) < wanted:
+                page = ranked.chunk_ids[start : start + min(size, JOINED_AT_ONCE)]
+                rows = rows_by_chunk(connection, page, allowed)
+                hits += [
+                    (rows[chunk_id], place)
+                    for place, chunk_id in enumerate(page, start)
+                    if chunk_id in rows and not words.reject(rows[chunk_id].content)
+                ]
+                start += len(page)
                 size *= DEEPER
-            shown = self._shown(connection, request, results[:wanted], words)
+            tags = tags_of(connection, {row.item_id for row, _ in hits})
+            results = [
+                result_of(
+                    row,
+                    ranked.cosines[place],
+                    tags.get(row.item_id, ()),
+                    explain(ranked, candidates, place) if request.explain else None,
+                )
+                for row, place in hits[:wanted]
+            ]
+            shown = self._shown(connection, request, results, words)
         return shown, len(shown) >= request.n_results
 
     @staticmethod
     def _shown(
         connection: Connection,
         request: SearchRequest,
-        hits: Sequence[SearchResult],
+        results: Sequence[SearchResult],
         words: QueryWords,
     ) -> list[SearchResult]:
         """The results as the request wants to see them."""
         if request.group_by == "document":
-            hits = [
+            results = [
                 dataclasses.replace(found.best, group=DocumentGroup(found.count, found.others))
-                for found in group_by_document(hits)[: request.n_results]
+                for found in group_by_document(results)[: request.n_results]
             ]
         near = neighbours_of_chunks(
-            connection, [hit.chunk_id for hit in hits], request.context_chunks
+            connection, [result.chunk_id for result in results], request.context_chunks
         )
         nothing = Neighbours()
         return [
             dataclasses.replace(
-                hit,
-                symbol=next(iter(defined_symbols(hit.content)), None),
-                highlights=words.highlights(hit.content) if request.highlight else (),
-                before=near.get(hit.chunk_id, nothing).before,
-                after=near.get(hit.chunk_id, nothing).after,
+                result,
+                symbol=first_symbol(result.document, result.content),
+                highlights=words.highlights(result.content) if request.highlight else (),
+                before=near.get(result.chunk_id, nothing).before,
+                after=near.get(result.chunk_id, nothing).after,
             )
-            for hit in hits
+            for result in results
         ]
+
+
+def _complete(candidates: Candidates, request: SearchRequest, words: QueryWords) -> bool:
+    """Whether asking the indexes for more could not bring any further result."""
+    by_words = words.require_words and candidates.lexical_answered
+    exhausted = candidates.lexical_exhausted if by_words else candidates.exhausted
+    least = request.min_score
+    return exhausted or (least is not None and candidates.complete_above < least)

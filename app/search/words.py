@@ -1,5 +1,6 @@
 """What the words of a query ask of a text: what must not stand there, and what to highlight."""
 
+import bisect
 from collections.abc import Iterator, Sequence
 
 import regex
@@ -53,7 +54,7 @@ class QueryWords:
         )
         if not found:
             return ()
-        start, end = max(_sentences(content), key=lambda span: _weight(found, *span))
+        start, end = _telling_sentence(_sentences(content), found)
         return (Highlight(start, end, content[start:end], "sentence"), *words)
 
     def _matches(self, content: str) -> Iterator[tuple[int, int, str]]:
@@ -75,14 +76,26 @@ def _terms(word: Word) -> tuple[str, ...]:
 
 
 def _holds(tokens: Sequence[Token], phrase: Sequence[Word]) -> bool:
-    """Whether the words stand side by side, in one piece or in parts."""
-    if len(phrase) == 1 and phrase[0].whole in {token.term for token in tokens}:
+    """Whether the words stand side by side, each in one piece or in parts."""
+    if len(phrase) == 1 and phrase[0].whole in {t.term for t in tokens if t.is_whole}:
         return True
-    parts = [part for word in phrase for part in word.parts]
-    terms = [token.term for token in tokens if not token.is_whole]
-    return bool(parts) and any(
-        terms[start : start + len(parts)] == parts for start in range(len(terms) - len(parts) + 1)
-    )
+    parts = [token.term for token in tokens if not token.is_whole]
+    return any(_stands_at(parts, start, phrase) for start in range(len(parts)))
+
+
+def _stands_at(parts: Sequence[str], start: int, phrase: Sequence[Word]) -> bool:
+    """`getUserName` stands where `get user name` does, and where `getusername` does."""
+    ends = {start}
+    for word in phrase:
+        ends = {
+            end + len(writing)
+            for end in ends
+            for writing in (word.parts, (word.stem,))
+            if tuple(parts[end : end + len(writing)]) == writing
+        }
+        if not ends:
+            return False
+    return True
 
 
 def _sentences(content: str) -> list[tuple[int, int]]:
@@ -99,7 +112,13 @@ def _sentences(content: str) -> list[tuple[int, int]]:
     return spans
 
 
-def _weight(found: Sequence[tuple[int, int, str]], start: int, end: int) -> float:
-    """How much of the query a sentence says: different words first, then how short it is."""
-    terms = {term for left, right, term in found if left >= start and right <= end}
-    return len(terms) - min(1.0, (end - start) / 10_000)
+def _telling_sentence(
+    sentences: Sequence[tuple[int, int]], found: Sequence[tuple[int, int, str]]
+) -> tuple[int, int]:
+    """The sentence with most different words of the query; of equals the shortest."""
+    starts = [start for start, _ in sentences]
+    terms: dict[int, set[str]] = {}
+    for start, _, term in found:
+        terms.setdefault(bisect.bisect_right(starts, start) - 1, set()).add(term)
+    best = max(terms, key=lambda n: (len(terms[n]), sentences[n][0] - sentences[n][1]))
+    return sentences[best]

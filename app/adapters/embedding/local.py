@@ -70,7 +70,7 @@ class LocalEmbedder:
         models_dir: Path,
         *,
         threads: int = 0,
-        batch_tokens: int = 2000,
+        batch_tokens: int = 1000,
         allow_download: bool = False,
     ) -> Self:
         """Load the model, converting it first unless this folder of models has it.

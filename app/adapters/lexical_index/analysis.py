@@ -133,13 +133,6 @@ class Analyser:
             first += len(analysed.parts)
         return tokens
 
-    def tokens_between(self, text: str, start: int, end: int) -> Iterator[Token]:
-        """The tokens of the words in `text[start:end]`; `position` is that within the word."""
-        for match in _RAW_WORD.finditer(text, start, end):
-            offset = match.start()
-            for term, left, right, position, is_whole in self._raw(match.group()).tokens:
-                yield Token(term, offset + left, offset + right, position, is_whole)
-
     def words(self, text: str) -> list[Word]:
         """The words of a query, in order."""
         return [word for raw in _RAW_WORD.findall(text) for word in self._raw(raw).words]

@@ -26,10 +26,12 @@ class LexicalIndexKeeper:
         index: HealingLexicalIndex,
         pauses_seconds: Sequence[float] = HEALING_PAUSES_SECONDS,
         check_seconds: float = CHECK_SECONDS,
+        healed_after_seconds: float = HEALED_AFTER_SECONDS,
     ) -> None:
         self._index = index
         self._pauses_seconds = pauses_seconds
         self._check_seconds = check_seconds
+        self._healed_after_seconds = healed_after_seconds
         self._attempts = 0
         self._healed_at = time.monotonic()
         self._state = threading.Condition()
@@ -65,7 +67,7 @@ class LexicalIndexKeeper:
 
     def _run(self) -> None:
         if not self._trusted:
-            self._index.open(trusted=False)
+            self._compare()
         while not self._closed:
             if self._index.status.ready:
                 self._rest()
@@ -75,21 +77,29 @@ class LexicalIndexKeeper:
                 logger.error("The lexical index is not tried again before a restart.")
                 self._settle_for_good()
 
+    def _compare(self) -> None:
+        try:
+            self._index.open(trusted=False)
+        except AppError as error:  # of the database, or it was closed before this began
+            logger.warning("The lexical index could not be compared: %s", error.detail)
+
     def _rest(self) -> None:
+        if time.monotonic() - self._healed_at > self._healed_after_seconds:
+            self._attempts = 0
         with self._state:
             self._settled = True
             self._state.notify_all()
             self._state.wait_for(lambda: self._closed, self._check_seconds)
 
     def _attempt(self) -> None:
-        if time.monotonic() - self._healed_at > HEALED_AFTER_SECONDS:
-            self._attempts = 0
         pause = self._pauses_seconds[self._attempts]
         self._attempts += 1
         with self._state:
             self._settled = False
             if self._state.wait_for(lambda: self._closed, pause):
                 return
+        if self._index.degraded_reason is None:
+            return  # somebody has rebuilt it by command
         try:
             records = self._index.rebuild()
         except AppError as error:

@@ -5,6 +5,8 @@ import regex
 MAX_SYMBOLS = 64
 """Names taken from one chunk; a chunk of 1,000 characters rarely defines ten."""
 
+PROSE_SUFFIXES = (".md", ".markdown", ".mdx", ".txt", ".html")
+
 _MODIFIER = (
     r"(?:export|default|declare|public|private|protected|internal|static|final|abstract|sealed"
     r"|async|virtual|override|inline|extern|unsafe|partial|open|data|pub(?:\([a-z ]{1,16}\))?)"
@@ -28,6 +30,12 @@ _ASSIGNED = regex.compile(  # constants and functions that are values: NAME = â€
     rf"|(?P<value>{_NAME})[ \t]*+[:=][ \t]*+(?:async[ \t]++)?function\b)(?!=)",
     regex.MULTILINE,
 )
+
+
+def first_symbol(path: str, text: str) -> str | None:
+    """The first name that a stretch of a document defines, if it is code or holds a block of it."""
+    is_prose = "://" in path or path.lower().endswith(PROSE_SUFFIXES)
+    return None if is_prose and "```" not in text else next(iter(defined_symbols(text)), None)
 
 
 def defined_symbols(code: str) -> list[str]:

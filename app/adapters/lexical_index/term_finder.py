@@ -5,41 +5,64 @@ from collections.abc import Iterator, Set
 
 from app.adapters.lexical_index.analysis import Analyser, Token
 
-PREFIX_CHARACTERS = 3
-"""Of a term, these stand in every word that it is the stem of: Snowball changes the ends."""
+BEGINNING_CHARACTERS = 3
+"""Of a term, as many at most are looked for: more find hardly fewer words."""
+
+QUICK_LANGUAGES = frozenset({"english"})
+"""Whose stemmers change nothing but the ends of words, and those as `_beginning` knows. Others
+take prefixes off (Dutch, Indonesian) or read `ue` as an umlaut (German)."""
+
+_SIGNS = r"[-_.,']*"
+"""What may stand between the letters of a name in one piece: `e-mail` is also `email`."""
+
+_STRETCH = re.compile(r"\S+")
+"""No word reaches across white space, so each stretch can be analysed by itself."""
 
 
 class TermFinder:
-    """Finds the terms of one query.
+    """Finds the terms of one query in one text after the other. For one thread.
 
-    In a text of ASCII alone only stretches that hold the beginning of a term are analysed, which
-    takes a fifth of the time; any other text may write a term in ways that folding undoes.
+    Each different stretch is looked at once. One of ASCII alone in an English text is analysed only
+    if it holds the beginning of a term: any other may write a term in ways that folding or stemming
+    undoes.
     """
 
     def __init__(self, terms: Set[str], analyser: Analyser) -> None:
         self._terms = terms
         self._analyser = analyser
-        beginnings = sorted({re.escape(term[:PREFIX_CHARACTERS]) for term in terms})
-        self._beginning = re.compile("|".join(beginnings), re.IGNORECASE | re.ASCII)
+        beginnings = {_SIGNS.join(map(re.escape, _beginning(term))) for term in terms}
+        self._beginnings = re.compile("|".join(sorted(beginnings)), re.IGNORECASE | re.ASCII)
+        self._is_quick = analyser.language in QUICK_LANGUAGES
+        self._found: dict[str, tuple[Token, ...]] = {}
 
     def find(self, text: str) -> Iterator[Token]:
         """The tokens whose term is sought, in the order of the text."""
         if not self._terms:
             return
-        stretches = self._stretches(text) if text.isascii() else [(0, len(text))]
-        for start, end in stretches:
-            for token in self._analyser.tokens_between(text, start, end):
-                if token.term in self._terms:
-                    yield token
+        found = self._found
+        for match in _STRETCH.finditer(text):
+            stretch = match.group()
+            tokens = found.get(stretch)
+            if tokens is None:
+                tokens = found[stretch] = self._look_into(stretch)
+            for term, start, end, position, is_whole in tokens:
+                offset = match.start()
+                yield Token(term, offset + start, offset + end, position, is_whole)
 
-    def _stretches(self, text: str) -> Iterator[tuple[int, int]]:
-        """Spans without white space around each beginning of a term, in order, once each."""
-        end = 0
-        while (match := self._beginning.search(text, end)) is not None:
-            start = match.start()
-            while start > 0 and not text[start - 1].isspace():
-                start -= 1
-            end = match.end()
-            while end < len(text) and not text[end].isspace():
-                end += 1
-            yield start, end
+    def _look_into(self, stretch: str) -> tuple[Token, ...]:
+        if self._is_quick and stretch.isascii() and not self._beginnings.search(stretch):
+            return ()
+        tokens = self._analyser.analyse(stretch)
+        return tuple(token for token in tokens if token.term in self._terms)
+
+
+def _beginning(term: str) -> str:
+    """The characters that begin every word of which the term is the stem.
+
+    Of three letters or more, the stemmer may have changed the last (`dries` and `dry` are `dri`,
+    `using` is `use`), and it makes `dying` into `die`.
+    """
+    if len(term) < BEGINNING_CHARACTERS:
+        return term
+    changed = 2 if term.endswith("ie") else 1
+    return term[: min(BEGINNING_CHARACTERS, len(term) - changed)]

@@ -1,0 +1,332 @@
+"""Both sides of a search together: what each finds, what is left when one fails, in which order."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.adapters.vector_index.exact import ExactVectorIndex
+from app.container import Container
+from app.errors import EmbeddingError, LexicalIndexError
+from app.indexing.index_sources import lexical_source, vector_source
+from app.knowledge.items import ItemDraft
+from app.protocols import EVERYWHERE, LexicalHit, SearchScope, Vector, VectorHit
+from app.search.fusion import COVERAGE_DOCUMENT_SHARE, COVERAGE_WEIGHT
+from app.search.requests import SearchAnswer, SearchRequest, SearchResult
+from app.search.retrieval import Retriever
+from app.search.searcher import Searcher
+from tests.contracts.fake_lexical_index import FakeLexicalIndex
+from tests.fakes import FakeEmbedder
+
+MODES = ("hybrid", "dense", "lexical")
+
+
+class Dense(ExactVectorIndex):
+    """Counts how often it is searched."""
+
+    searches = 0
+
+    def search(
+        self, vector: Vector, limit: int, scope: SearchScope = EVERYWHERE
+    ) -> list[VectorHit]:
+        self.searches += 1
+        return super().search(vector, limit, scope)
+
+
+class Words(FakeLexicalIndex):
+    """Counts how often it is searched."""
+
+    searches = 0
+
+    def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
+        self.searches += 1
+        return super().search(query, limit, scope)
+
+
+class Model(FakeEmbedder):
+    """Fails while `broken`."""
+
+    broken = False
+
+    def embed_query(self, text: str) -> Vector:
+        if self.broken:
+            raise EmbeddingError("The model is gone.")
+        return super().embed_query(text)
+
+
+class Stage:
+    """A searcher over the container's documents, whose parts fail on demand."""
+
+    def __init__(self, container: Container, source_root: Path) -> None:
+        self._container = container
+        self._root = source_root
+        self.model, self.words = Model(), Words()
+        self.dense = Dense(self.model.dimension)
+        self.retriever = Retriever(
+            embedder=self.model, dense_index=self.dense, lexical_index=self.words
+        )
+        self._searcher = Searcher(
+            database=container.database,
+            retriever=self.retriever,
+            analyser=container.analyser,
+            content_version=lambda: 0,
+            degraded=tuple,
+            metrics=container.metrics,
+        )
+
+    def add(self, texts: Sequence[str], first: int = 0) -> int:
+        """A folder of documents `00.md`, `01.md`, …; gives the id of its item."""
+        folder = self._root / f"folder-{first}-{len(texts)}"
+        folder.mkdir()
+        for number, text in enumerate(texts, first):
+            (folder / f"{number:02}.md").write_text(text)
+        item = self._container.knowledge.create(ItemDraft("Folder", str(folder), "folder"))
+        assert self._container.indexer.index(item.id).success
+        for vectors in vector_source(self._container.database, self.model.fingerprint)():
+            self.dense.upsert(vectors)
+        for records in lexical_source(self._container.database)():
+            self.words.upsert(records)
+        return item.id
+
+    def answer(self, query: str, **wanted: Any) -> SearchAnswer:
+        return self._searcher.search(SearchRequest(query, **wanted))
+
+    def ask(self, query: str, **wanted: Any) -> tuple[SearchResult, ...]:
+        return self.answer(query, **wanted).results
+
+    def found(self, query: str, **wanted: Any) -> list[str]:
+        return [result.content for result in self.ask(query, **wanted)]
+
+    def cosine(self, query: str, text: str) -> float:
+        return float(self.model.embed_query(query) @ self.model.embed_query(text))
+
+
+@pytest.fixture
+def stage(container: Container, source_root: Path) -> Iterator[Stage]:
+    stage = Stage(container, source_root)
+    yield stage
+    stage.retriever.close()
+
+
+KEYS = "rotate the keys of the harbour gate"
+FOXES = "brown foxes and other animals sleep"
+ROPES = "ropes lie on the quay"
+NAME = "the harbour master keeps a brown dog"
+
+
+@pytest.fixture
+def filled(stage: Stage) -> Stage:
+    stage.add([KEYS, FOXES, ROPES, NAME])
+    return stage
+
+
+def test_each_mode_asks_the_sides_that_it_names(filled):
+    assert set(filled.found("brown harbour", mode="lexical")) == {KEYS, FOXES, NAME}
+    assert (filled.dense.searches, filled.words.searches) == (0, 1)
+    assert len(filled.found("brown harbour", mode="dense", n_results=10)) == 4
+    assert (filled.dense.searches, filled.words.searches) == (1, 1)
+    assert set(filled.found("brown harbour", n_results=10)) == {KEYS, FOXES, ROPES, NAME}
+    assert (filled.dense.searches, filled.words.searches) == (2, 2)
+    for hit in filled.ask("brown harbour", mode="lexical", explain=True):
+        assert (hit.explain.dense_rank, hit.explain.bm25 > 0) == (None, True)
+    for hit in filled.ask("brown harbour", mode="dense", explain=True):
+        assert (hit.explain.lexical_rank, hit.explain.bm25) == (None, 0)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_hit_has_its_exact_cosine_whichever_side_found_it(filled, mode):
+    query = "brown harbour"
+    results = filled.ask(query, mode=mode, dense_depth=1, n_results=3, explain=True)
+    assert len(results) == 3
+    for result in results:
+        exact = filled.cosine(query, result.content)
+        assert result.explain.cosine == pytest.approx(exact, abs=1e-5)
+        assert result.score == pytest.approx(max(0, exact), abs=1e-5)
+    if mode == "hybrid":
+        assert any(result.explain.dense_rank is None for result in results)
+
+
+# When a side is missing -------------------------------------------------------------------------
+
+
+def test_without_the_lexical_index_meaning_answers_alone_and_says_so(filled):
+    expected = filled.found("brown harbour", mode="dense")
+    filled.words.broken = True
+    answer = filled.answer("brown harbour")
+    assert [result.content for result in answer.results] == expected
+    assert [reason.partition(":")[0] for reason in answer.degraded] == ["lexical index"]
+    assert filled.answer("brown harbour", mode="dense").degraded == ()
+    with pytest.raises(LexicalIndexError):
+        filled.ask("brown harbour", mode="lexical")
+
+
+def test_without_the_model_words_answer_alone_with_scores_of_0(filled):
+    by_words = filled.found("brown harbour", mode="lexical")
+    filled.model.broken = True
+    for mode in ("hybrid", "lexical"):
+        answer = filled.answer("brown harbour master", mode=mode)
+        assert answer.results[0].content == NAME
+        assert {result.content for result in answer.results} == set(by_words)
+        assert {result.score for result in answer.results} == {0.0}
+        assert [reason.partition(":")[0] for reason in answer.degraded] == ["embedding"]
+        with pytest.raises(EmbeddingError):
+            filled.ask("brown harbour master", mode=mode, min_score=0.1)
+    with pytest.raises(EmbeddingError):
+        filled.ask("brown harbour master", mode="dense")
+
+
+def test_with_neither_side_there_is_an_error_and_the_next_search_is_whole(filled):
+    filled.model.broken = filled.words.broken = True
+    with pytest.raises(LexicalIndexError):
+        filled.ask("brown")
+    filled.model.broken = filled.words.broken = False
+    assert filled.answer("brown").degraded == ()
+
+
+# What a query demands ---------------------------------------------------------------------------
+
+
+def test_a_phrase_must_stand_in_every_result_that_words_decide(filled):
+    assert filled.found('"brown dog"', n_results=10) == [NAME]
+    assert filled.found('"brown dog"', mode="lexical") == [NAME]
+    assert filled.found('"dog brown"', n_results=10) == []
+
+
+def test_a_phrase_is_not_looked_for_in_ever_more_texts_once_all_that_hold_it_are_known(filled):
+    filled.ask('"brown dog"', dense_depth=1, n_results=10)
+    assert (filled.dense.searches, filled.words.searches) == (1, 1)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_excluded_is_left_out_in_every_mode(filled, mode):
+    found = filled.found("harbour brown -dogs", mode=mode, n_results=10)
+    assert NAME not in found
+    assert {KEYS, FOXES} <= set(found)
+    found = filled.found('harbour sleep -"brown dog" -keys', mode=mode, n_results=10)
+    assert FOXES in found
+    assert {NAME, KEYS}.isdisjoint(found)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_no_result_is_under_min_score_and_none_above_is_missing(filled, mode):
+    query = "the harbour gate"
+    cosines = {text: filled.cosine(query, text) for text in (KEYS, FOXES, ROPES, NAME)}
+    least = sorted(cosines.values())[2] - 0.001
+    expected = {text for text, cosine in cosines.items() if cosine >= least}
+    assert len(expected) == 2
+    assert set(filled.found(query, mode=mode, min_score=least, dense_depth=1)) == expected
+
+
+# Enough results ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_stale_candidates_and_exclusions_never_shorten_an_answer(stage, container, mode):
+    """The nearest are 60 chunks that SQL lost and 60 that are excluded; 100 more are wanted."""
+    lost = stage.add([f"the lighthouse blinks {n}" for n in range(60)])
+    stage.add([f"the lighthouse blinks draft {n}" for n in range(60)], first=100)
+    stage.add([f"a lighthouse and so many other words {n}" for n in range(100)], first=200)
+    container.knowledge.delete(lost)
+    found = stage.found(
+        "the lighthouse blinks -draft", mode=mode, n_results=100, dense_depth=7, lexical_depth=5
+    )
+    assert len(set(found)) == 100
+    assert not any("blinks" in text for text in found)
+
+
+def test_grouping_gives_as_many_documents_as_are_wanted(stage):
+    long = "\n\n".join(f"the lighthouse blinks {n} times in a row, slowly " * 3 for n in range(30))
+    stage.add([long, *(f"some lighthouse of {n} others" for n in range(8))])
+    results = stage.ask(
+        "the lighthouse blinks", group_by="document", n_results=9, dense_depth=3, lexical_depth=3
+    )
+    assert Counter(result.document for result in results) == {f"{n:02}.md": 1 for n in range(9)}
+    first = results[0]
+    assert first.document == "00.md"
+    assert first.group.count > 20
+    assert len(first.group.others) == min(20, first.group.count - 1)
+    assert first.chunk_id not in {other.chunk_id for other in first.group.others}
+    assert all(result.group.count == 1 for result in results[1:])
+
+
+# Order ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fusion", ["coverage", "convex", "rrf"])
+@pytest.mark.parametrize("mode", MODES)
+def test_the_order_can_be_recomputed_from_what_explain_shows(filled, mode, fusion):
+    results = filled.ask(
+        "brown harbour keys", mode=mode, fusion=fusion, n_results=10, explain=True, dense_depth=2
+    )
+    shown = [result.explain for result in results]
+    assert [how.rank for how in shown] == list(range(1, len(shown) + 1))
+    scores = [how.fused_score for how in shown]
+    assert scores == sorted(scores, reverse=True)
+    best_bm25 = max(how.bm25 for how in shown)
+    for how in shown:
+        assert how.fused_score == pytest.approx(how.dense_part + how.lexical_part)
+        if (mode, fusion) == ("hybrid", "coverage"):
+            share = COVERAGE_DOCUMENT_SHARE
+            dense = (1 - share) * how.cosine + share * how.document_cosine
+            lexical = COVERAGE_WEIGHT * how.bm25 / how.bm25_ceiling
+        elif (mode, fusion) == ("hybrid", "convex"):
+            dense, lexical = 0.7 * how.cosine, 0.3 * how.bm25 / best_bm25
+        elif mode == "hybrid":
+            dense = 0.5 / (60 + how.dense_rank) if how.dense_rank else 0
+            lexical = 0.5 / (60 + how.lexical_rank) if how.lexical_rank else 0
+        else:
+            dense = how.cosine if mode == "dense" else 0
+            lexical = how.bm25 / best_bm25 if mode == "lexical" else 0
+        assert (how.dense_part, how.lexical_part) == pytest.approx((dense, lexical))
+
+
+def test_a_documents_cosine_is_that_of_its_best_chunk(stage):
+    stage.add(["\n\n".join(f"the lighthouse {n} " + f"word{n} " * 25 for n in range(4)), "other"])
+    shown = [hit.explain for hit in stage.ask("lighthouse 2 word2", n_results=10, explain=True)
+             if hit.document == "00.md"]  # fmt: skip
+    assert len(shown) > 2
+    assert {how.document_cosine for how in shown} == {max(how.cosine for how in shown)}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_equal_results_keep_their_order(stage, mode):
+    stage.add(["the very same words"] * 12)
+    all_of_them = [hit.chunk_id for hit in stage.ask("same words", mode=mode, n_results=12)]
+    assert len(set(all_of_them)) == 12
+    for wanted in (12, 5, 1):
+        again = [hit.chunk_id for hit in stage.ask("same words", mode=mode, n_results=wanted)]
+        assert again == all_of_them[:wanted]
+
+
+# What is shown ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def told(stage: Stage) -> Callable[..., SearchResult]:
+    text = "\n\n".join(f"Paragraph {n} says. " + f"filler{n} " * 15 for n in range(9))
+    stage.add([text])
+
+    def ask(**wanted: Any) -> SearchResult:
+        return stage.ask("paragraph 4 filler4", n_results=1, **wanted)[0]
+
+    return ask
+
+
+def test_neighbours_come_when_they_are_asked_for(told):
+    plain, wide = told(), told(context_chunks=1)
+    assert (plain.before, plain.after) == (None, None)
+    assert wide.content == plain.content
+    assert "filler3" in wide.before.content
+    assert "filler5" in wide.after.content
+    assert wide.before.end_index == wide.start_index
+    assert wide.after.start_index == wide.end_index
+
+
+def test_highlights_and_explanations_come_when_they_are_wanted(told):
+    assert {found.kind for found in told().highlights} == {"sentence", "word"}
+    assert told(highlight=False).highlights == ()
+    assert told().explain is None
+    assert told(explain=True).explain.rank == 1
+    assert told().group is None

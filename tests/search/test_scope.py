@@ -1,0 +1,206 @@
+"""A filter leaves exactly the items and documents that it says, then and at the final look."""
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.database import Database
+from app.models import ChunkRow, DocumentRow, ItemRow, TagRow
+from app.protocols import EVERYWHERE
+from app.search.queries import rows_by_chunk
+from app.search.requests import SearchRequest
+from app.search.scope import resolve_filter
+
+NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+@dataclass
+class Library:
+    """Items and documents in SQL; each document has one chunk, called as the document's key."""
+
+    database: Database
+    documents: dict[str, tuple[ItemRow, DocumentRow]] = field(default_factory=dict)
+
+    def add_item(self, tags: tuple[str, ...] = (), **fields: Any) -> int:
+        row = ItemRow(
+            **{"title": "T", "uri": "/x", "document_type": "folder", "collection": "kb"}
+            | {"status": "active"} | fields
+        )  # fmt: skip
+        with self.database.write() as session:
+            session.add(row)
+            session.flush()
+            session.add_all(TagRow(item_id=row.id, tag=t, position=n) for n, t in enumerate(tags))
+            return row.id
+
+    def add(self, item_id: int, key: str, **fields: Any) -> None:
+        with self.database.write() as session:
+            document = DocumentRow(
+                **{"item_id": item_id, "key": key, "number": len(self.documents) + 1}
+                | {"document_id": key, "uri": key, "tags": [], "content_hash": "", "splitter": ""}
+                | {"first_line": 1, "fetched_at": NOON, "indexed_at": NOON, "content": key}
+                | fields
+            )  # fmt: skip
+            session.add(document)
+            session.flush()
+            session.add(
+                ChunkRow(
+                    id=f"{document.number:032}", item_id=item_id, document_id=document.id,
+                    chunk_index=0, start_index=0, end_index=len(key), start_line=1, end_line=1,
+                    heading_path=[], text_hash="", content=key,
+                )
+            )  # fmt: skip
+            self.documents[key] = (session.get_one(ItemRow, item_id), document)
+
+    def change(self, item_id: int, **fields: Any) -> None:
+        with self.database.write() as session:
+            for name, value in fields.items():
+                setattr(session.get_one(ItemRow, item_id), name, value)
+
+    def in_scope(self, **wanted: Any) -> set[str]:
+        """Keys of the documents that the indexes are told to look at."""
+        with self.database.snapshot() as connection:
+            scope = resolve_filter(connection, SearchRequest("x", **wanted)).scope
+        return {
+            key
+            for key, (item, document) in self.documents.items()
+            if (scope.item_ids is None or item.id in scope.item_ids)
+            and (scope.document_numbers is None or document.number in scope.document_numbers)
+        }
+
+    def joined(self, request: SearchRequest, before_join: Any = None) -> set[str]:
+        """Keys of the documents that pass the final look, whatever the indexes said."""
+        with self.database.snapshot() as connection:
+            allowed = resolve_filter(connection, request)
+        if before_join is not None:
+            before_join()
+        chunk_ids = [f"{document.number:032}" for _, document in self.documents.values()]
+        with self.database.snapshot() as connection:
+            return {row.key for row in rows_by_chunk(connection, chunk_ids, allowed).values()}
+
+    def allowed(self, **wanted: Any) -> set[str]:
+        """What both looks leave; they must agree."""
+        scope, final = self.in_scope(**wanted), self.joined(SearchRequest("x", **wanted))
+        assert scope == final
+        return final
+
+
+@pytest.fixture
+def library(tmp_path: Path, database_template: Path) -> Iterator[Library]:
+    path = tmp_path / "library.db"
+    shutil.copy(database_template, path)
+    database = Database(f"sqlite:///{path}")
+    yield Library(database)
+    database.close()
+
+
+@pytest.fixture
+def filled(library: Library) -> Library:
+    first = library.add_item(
+        ("a", "b"), category="Eng/Security", licence="MIT", document_type="folder"
+    )
+    second = library.add_item(
+        ("b",), category="Engine", licence="GPL-3.0-only", document_type="website", collection="web"
+    )
+    library.add(first, "docs/a.md", language="en", indexed_at=NOON - HOUR)
+    library.add(first, "docs/deep/b.md", language="DE", licence="GPL-3.0-only")
+    library.add(first, "README.md", licence="()", indexed_at=NOON + HOUR)
+    library.add(second, "docs/c.py", language="en")
+    library.add(second, "Docs/d.md", licence="MIT OR GPL-3.0-only", language="fr")
+    return library
+
+
+ALL = {"docs/a.md", "docs/deep/b.md", "README.md", "docs/c.py", "Docs/d.md"}
+FIRST = {"docs/a.md", "docs/deep/b.md", "README.md"}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        ({"document_types": ("website", "pdf")}, ALL - FIRST),
+        ({"category": "Eng"}, FIRST),
+        ({"tags": ("a",)}, FIRST),
+        ({"collection": "web"}, ALL - FIRST),
+        ({"knowledge_ids": ()}, set()),
+        ({"paths": ("docs/*",)}, {"docs/a.md", "docs/c.py"}),
+        ({"paths": ("*.md", "docs/*.py")}, ALL),
+        ({"paths": ("docs/**",)}, {"docs/a.md", "docs/deep/b.md", "docs/c.py"}),
+        ({"paths": ("/Docs/",)}, {"Docs/d.md"}),
+        ({"paths": ("docs",)}, set()),
+        ({"languages": ("EN",)}, {"docs/a.md", "docs/c.py"}),
+        ({"languages": ("de", "fr")}, {"docs/deep/b.md", "Docs/d.md"}),
+        # A document's own licence counts, else its item's; what is no expression is not permissive.
+        ({"licence_policy": "permissive"}, {"docs/a.md", "Docs/d.md"}),
+        ({"indexed_after": NOON}, {"README.md"}),
+        ({"indexed_before": NOON}, {"docs/a.md"}),
+        ({"indexed_after": NOON - HOUR, "indexed_before": NOON + HOUR},
+         {"docs/deep/b.md", "docs/c.py", "Docs/d.md"}),
+        ({"indexed_after": NOON.astimezone(timezone(9 * HOUR))}, {"README.md"}),
+        ({"category": "Eng", "tags": ("b",), "paths": ("docs/**",), "languages": ("en", "de"),
+          "licence_policy": "permissive", "indexed_before": NOON, "document_types": ("folder",)},
+         {"docs/a.md"}),
+        ({"category": "Engine", "paths": ("*.md",), "licence_policy": "permissive"}, {"Docs/d.md"}),
+        ({"category": "Eng", "languages": ("fr",)}, set()),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_each_filter_and_all_together_leave_what_they_say(filled, wanted, expected):
+    assert filled.allowed(**wanted) == expected
+
+
+def test_without_a_filter_everything_is_looked_at(filled):
+    with filled.database.snapshot() as connection:
+        allowed = resolve_filter(connection, SearchRequest("x"))
+    assert allowed.scope == EVERYWHERE
+    assert not allowed.allows_nothing
+    assert filled.allowed() == ALL
+
+
+@pytest.mark.parametrize("wanted", [{"knowledge_ids": ()}, {"languages": ("xx",)}], ids=str)
+def test_a_filter_that_nothing_passes_is_known_as_such(filled, wanted):
+    with filled.database.snapshot() as connection:
+        assert resolve_filter(connection, SearchRequest("x", **wanted)).allows_nothing
+
+
+@pytest.mark.parametrize(
+    "wanted", [{}, {"category": "Eng"}, {"languages": ("en",)}, {"paths": ("**",)}], ids=str
+)
+def test_archived_items_never_answer(filled, wanted):
+    filled.change(1, status="archived")
+    assert filled.allowed(**wanted).isdisjoint(FIRST)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "change"),
+    [
+        ({"category": "Eng"}, {"category": "Private"}),
+        ({"collection": "kb"}, {"collection": "other"}),
+        ({"licence_policy": "permissive"}, {"licence": "GPL-3.0-only"}),
+        ({"paths": ("docs/a.md",), "category": "Eng"}, {"category": None}),
+        ({}, {"status": "archived"}),
+    ],
+    ids=str,
+)
+def test_an_item_that_leaves_the_filter_before_the_join_is_left_out(filled, wanted, change):
+    request = SearchRequest("x", **wanted)
+    assert "docs/a.md" in filled.joined(request)
+    assert "docs/a.md" not in filled.joined(request, lambda: filled.change(1, **change))
+
+
+@pytest.mark.parametrize("paths", [("'; DROP TABLE documents; --",), ("%",), ("_",), ("\\*",)])
+def test_signs_of_sql_are_just_text_in_a_glob(filled, paths):
+    assert filled.allowed(paths=paths) == set()
+    assert filled.allowed() == ALL
+
+
+@pytest.mark.parametrize("hours", [14, -14])
+def test_moments_at_the_ends_of_the_calendar_are_bounds_like_others(filled, hours):
+    zone = timezone(hours * HOUR)
+    earliest, latest = datetime.min.replace(tzinfo=zone), datetime.max.replace(tzinfo=zone)
+    assert filled.allowed(indexed_after=earliest, indexed_before=latest) == ALL
+    assert filled.allowed(indexed_after=latest) == filled.allowed(indexed_before=earliest) == set()

@@ -1,0 +1,112 @@
+"""What a query's words ask of a text: highlights that can be checked, exclusions, phrases."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.adapters.lexical_index.analysis import Analyser
+from app.search.words import MAX_WORD_HIGHLIGHTS, QueryWords
+
+ENGLISH = Analyser("english")
+ALPHABET = "abAB1 \n.\"-_'(*+#é漢字ก🦊\u0301\u00ad\u202e\0\ud800"
+ANY_TEXT = st.text(ALPHABET, max_size=60) | st.text(max_size=40)
+
+
+def words(query: str) -> QueryWords:
+    return QueryWords(query, ENGLISH)
+
+
+def marked(query: str, content: str) -> list[str]:
+    return [found.text for found in words(query).highlights(content) if found.kind == "word"]
+
+
+def sentence(query: str, content: str) -> str:
+    return words(query).highlights(content)[0].text
+
+
+@given(ANY_TEXT, ANY_TEXT)
+def test_nothing_fails_and_every_highlight_is_a_stretch_of_the_content(query, content):
+    asked = words(query)
+    for text in (content, f"{content} {query}. {content}"):
+        asked.reject(text)
+        highlights = asked.highlights(text)
+        assert all(text[h.start : h.end] == h.text != "" for h in highlights)
+        kinds = [h.kind for h in highlights]
+        assert kinds == ["sentence"] * (kinds != []) + ["word"] * (len(kinds) - 1)
+        spans = [(h.start, h.end) for h in highlights[1:]]
+        assert all(one[1] <= other[0] for one, other in pairwise(spans))
+        if highlights:
+            best = highlights[0]
+            assert best.text == best.text.strip()
+            assert any(best.start <= start and end <= best.end for start, end in spans) or (
+                len(spans) == MAX_WORD_HIGHLIGHTS
+            )
+
+
+@pytest.mark.parametrize(
+    ("query", "content", "expected"),
+    [
+        ("running tests", "He runs a test, and Tests RUN.", ["runs", "test", "Tests", "RUN"]),
+        ("user name", "call getUserName()", ["User", "Name"]),
+        ("getUserName", "getUserName, get_user_name", ["getUserName", "get_user_name"]),
+        ("using", "Use it", ["Use"]),
+        ("email", "an e-mail", ["e-mail"]),
+        ("C++", "C++ is not C", ["C++"]),
+        ("cafe", "le Café", ["Café"]),
+        ('"brown fox" dog', "a fox, a dog", ["fox", "dog"]),
+        ("京都", "東京都に住む", ["京都"]),
+        ("fox -brown", "brown fox", ["fox"]),
+        ("the", "the", ["the"]),
+        ("the fox", "the fox", ["fox"]),
+        ("!!!", "wow!!!", []),
+        ("fox", "", []),
+    ],
+)
+def test_the_words_that_match_are_marked_as_they_stand(query, content, expected):
+    assert marked(query, content) == expected
+
+
+def test_the_sentence_is_the_one_that_says_most_of_the_query():
+    content = (
+        "A fox here. The keys of the fox are rotated daily! Rotated.\n\n- a list of keys\n- rotated"
+    )
+    assert sentence("rotate fox keys", content) == "The keys of the fox are rotated daily!"
+    assert sentence("list", content) == "- a list of keys"
+    assert sentence("rotated", content) == "Rotated."
+
+
+def test_of_very_many_matches_the_first_are_named():
+    assert len(marked("fox", "fox " * 1000)) == MAX_WORD_HIGHLIGHTS
+
+
+@pytest.mark.parametrize(
+    ("query", "held", "not_held"),
+    [
+        ("x -draft", ["a draft", "Drafts", "my_draft.md"], ["final", "overdraft", ""]),
+        ("x -getUserName", ["getUserName", "get_user_name", "getusername", "get user name"],
+         ["user name", "get user", "get the user name"]),
+        ("x -getusername", ["getUserName", "getusername"], ["get a user"]),
+        ('x -"brown fox"', ["a brown fox", "Brown\nfoxes"],
+         ["fox brown", "brown red fox", "brown"]),
+        ('x -"FastAPI docs"', ["FastAPI docs", "the fastapi docs"], ["FastAPI", "docs fastapi"]),
+        ("x -C++", ["in C++"], ["in C", "C#"]),
+        ("x -漢", ["漢字"], ["字"]),
+        ("x -a -b", ["a", "b"], ["c"]),
+        ("-draft", [], ["draft"]),
+        ("x -5 --flag", [], ["5", "flag"]),
+        ("x", [], ["x", "y"]),
+    ],
+)  # fmt: skip
+def test_a_text_with_what_the_query_excludes_is_rejected(query, held, not_held):
+    asked = words(query)
+    assert [text for text in [*held, *not_held] if asked.reject(text)] == held
+
+
+def test_what_is_excluded_is_neither_meant_nor_required():
+    asked = words('fox "brown bear" -draft -"old news"')
+    assert asked.meaning.split() == ["fox", "brown", "bear"]
+    assert asked.require_words
+    assert not words("fox -draft").require_words
+    assert words("-draft").meaning == "-draft"
