@@ -32,6 +32,11 @@ class PathGlob:
 
     def matches(self, key: str) -> bool:
         """Whether the glob matches a whole key."""
+        last = self._parts[-1]
+        if last is None or not last.match(key.rpartition("/")[2]):
+            return False  # the usual answer, and for `*.md` the only question
+        if len(self._parts) == 2 and self._parts[0] is None:
+            return True
         reached = {0}
         for name in key.split("/"):
             reached = set(self._after(name, reached))
