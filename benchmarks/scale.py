@@ -241,6 +241,8 @@ def measure(data: Path, count: int, vectors_folder: Path | None) -> dict[str, An
             vectors = stored_vectors(vectors_folder, count)
         else:
             vectors = embedder.embed_documents(texts)
+        place_of = {text: place for place, text in reversed(list(enumerate(texts)))}
+        vectors = vectors[[place_of[text] for text in texts]]  # equal texts have one vector
         started = time.perf_counter()
         database = Database(f"sqlite:///{data_dir / 'groundwork.db'}")
         database.migrate()

@@ -51,6 +51,11 @@ def rows_by_chunk(
     return {row.id: row for row in rows if allowed.allows_path(row.key)}
 
 
+def texts_of(row: Any) -> tuple[str, ...]:
+    """What a row says, in the places where a query's words are looked for."""
+    return (row.content, row.document_title or row.title, *row.heading_path, row.key)
+
+
 def tags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
     """The tags of items, in their order; items without any are left out."""
     tags: dict[int, tuple[str, ...]] = {}

@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from app.errors import EmbeddingError, LexicalIndexError
+from app.errors import EmbeddingError, LexicalIndexError, UnavailableError
 from app.protocols import Embedder, LexicalHit, LexicalIndex, SearchScope, Vector, VectorHit
 from app.search.requests import SearchRequest
 
@@ -147,7 +147,10 @@ class Retriever:
             ceiling = self._lexical_index.ceiling(request.query)
             return _Lexical(hits, time.perf_counter() - started, ceiling, answered=True)
 
-        return self._threads.submit(search)
+        try:
+            return self._threads.submit(search)
+        except RuntimeError as error:  # the pool's way to say that it was shut down
+            raise UnavailableError("The service is stopping; try again later.") from error
 
     def _candidates(
         self,

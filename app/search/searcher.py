@@ -12,7 +12,7 @@ from app.adapters.lexical_index.symbols import first_symbol
 from app.database import Database
 from app.search.grouping import group_by_document, hits_to_group
 from app.search.neighbours import Neighbours, neighbours_of_chunks
-from app.search.queries import result_of, rows_by_chunk, tags_of
+from app.search.queries import result_of, rows_by_chunk, tags_of, texts_of
 from app.search.ranking import RankedCandidates, explain, rank
 from app.search.requests import DocumentGroup, SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
@@ -25,6 +25,10 @@ SPARE_ROWS = 2
 
 JOINED_AT_ONCE = 500
 """Candidates in one IN list; databases limit the parameters of a statement."""
+
+MOST_ATTEMPTS = 50
+"""A version becomes visible a few times a second at most, and a search takes some 10 ms: what this
+bounds is a service whose writer has gone mad."""
 
 DEEPER = 8
 """Factor by which more are asked for when too few candidates proved to be in SQL."""
@@ -73,11 +77,12 @@ class Searcher:
         may not be among the candidates while those of the old are gone: then everything is asked
         again.
         """
-        while True:
+        for _ in range(MOST_ATTEMPTS):
             version = self._content_version()
             answer = self._answer(request)
             if self._content_version() == version:
-                return answer
+                break
+        return answer
 
     def _answer(self, request: SearchRequest) -> SearchAnswer:
         with self._database.snapshot() as connection:
@@ -139,7 +144,7 @@ class Searcher:
                 hits += [
                     (rows[chunk_id], place)
                     for place, chunk_id in enumerate(page, start)
-                    if chunk_id in rows and not words.reject(rows[chunk_id].content)
+                    if chunk_id in rows and not words.reject(*texts_of(rows[chunk_id]))
                 ]
                 start += len(page)
                 size *= DEEPER

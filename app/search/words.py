@@ -38,12 +38,14 @@ class QueryWords:
         """Whether only texts may answer that hold certain words: there is a phrase in quotes."""
         return bool(self._parsed.phrases)
 
-    def reject(self, text: str) -> bool:
-        """Whether the text holds something that the query excludes."""
+    def reject(self, *texts: str) -> bool:
+        """Whether one of the texts holds something that the query excludes."""
         if not self._parsed.excluded:
             return False
-        tokens = self._analyser.analyse(text)
-        return any(_holds(tokens, phrase) for phrase in self._parsed.excluded)
+        analysed = [self._analyser.analyse(text) for text in texts]
+        return any(
+            _holds(tokens, phrase) for tokens in analysed for phrase in self._parsed.excluded
+        )
 
     def highlights(self, content: str) -> tuple[Highlight, ...]:
         """The matched words in order, and the sentence that has most of them, if any matched."""
