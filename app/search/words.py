@@ -103,7 +103,9 @@ def _stands_at(parts: Sequence[str], start: int, phrase: Sequence[Word]) -> bool
 def _sentences(content: str) -> list[tuple[int, int]]:
     """Spans of the sentences, list entries and paragraphs, without the space around them."""
     spans, start = [], 0
-    ends = [(match.start(), match.end()) for match in _SENTENCE_END.finditer(content)]
+    ends = [
+        (match.start(), match.end()) for match in _SENTENCE_END.finditer(content, concurrent=False)
+    ]
     for end, following in [*ends, (len(content), len(content))]:
         stretch = content[start:end]
         left = start + len(stretch) - len(stretch.lstrip())

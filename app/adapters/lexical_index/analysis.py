@@ -1,4 +1,8 @@
-"""Turns prose and code into terms: the same ones for indexing, for queries and for highlights."""
+"""Turns prose and code into terms: the same ones for indexing, for queries and for highlights.
+
+`concurrent=False`: the regex module would let go of the GIL for each match, which takes longer than
+the match, and much longer while other threads want it.
+"""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -125,7 +129,7 @@ class Analyser:
         """Every term with the characters that it stands for, in the order of the text."""
         tokens: list[Token] = []
         make, first = tuple.__new__, 0  # a Token's own constructor takes three times as long
-        for match in _RAW_WORD.finditer(text):
+        for match in _RAW_WORD.finditer(text, concurrent=False):
             analysed, offset = self._raw(match.group()), match.start()
             for term, start, end, position, is_whole in analysed.tokens:
                 values = (term, offset + start, offset + end, first + position, is_whole)
@@ -135,13 +139,17 @@ class Analyser:
 
     def words(self, text: str) -> list[Word]:
         """The words of a query, in order."""
-        return [word for raw in _RAW_WORD.findall(text) for word in self._raw(raw).words]
+        return [
+            word
+            for raw in _RAW_WORD.findall(text, concurrent=False)
+            for word in self._raw(raw).words
+        ]
 
     def index_terms(self, text: str) -> IndexTerms:
         """The terms of a text without their places: the quick way, for writing an index."""
         terms = IndexTerms([], [], [])
         parts, wholes, splits = terms
-        for raw in _RAW_WORD.findall(text):
+        for raw in _RAW_WORD.findall(text, concurrent=False):
             analysed = self._raw(raw)
             parts += analysed.parts
             if analysed.wholes:
@@ -162,7 +170,7 @@ class Analyser:
                 self._unspaced(run.group(), run.start())
                 if run.group("unspaced")
                 else self._word(run.group(), run.start())
-                for run in _RUN.finditer(raw)
+                for run in _RUN.finditer(raw, concurrent=False)
             ]
         words = [word for word in words if word.parts]
         compounds = [word for word in words if word.is_compound]
@@ -183,10 +191,10 @@ class Analyser:
         if raw.endswith(("++", "#")):
             term = raw.lower()
             return Word((term,), ((offset, offset + len(raw)),), term, term)
-        raw = _POSSESSIVE.sub("", raw)
+        raw = _POSSESSIVE.sub("", raw, concurrent=False)
         pieces: list[tuple[str, int, int]] = []
         whole, last_end = "", 0
-        for atom in _ATOM.finditer(raw):
+        for atom in _ATOM.finditer(raw, concurrent=False):
             if raw[last_end : atom.start()] == "." and whole[-1:].isdigit() and atom[0].isdigit():
                 whole += "."  # 3.1 is not 31
             last_end = atom.end()
@@ -219,7 +227,7 @@ class Analyser:
         """Pairs of neighbouring characters, as nothing shows where a word ends."""
         singles = [
             (folded, offset + match.start(), offset + match.end())
-            for match in _CHARACTER.finditer(run)
+            for match in _CHARACTER.finditer(run, concurrent=False)
             if (folded := fold(match.group()))
         ]
         if len(singles) == 1:
@@ -254,15 +262,17 @@ def fold(text: str) -> str:
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold().translate(_LETTERS)
-    bare = _ACCENTS.sub("", unicodedata.normalize("NFD", folded))
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", bare)).replace(SPLIT_MARK, "")
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFD", folded), concurrent=False)
+    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", bare), concurrent=False).replace(
+        SPLIT_MARK, ""
+    )
 
 
 def _pieces(atom: str) -> list[tuple[str, int, int]]:
     """The pieces of a camelCase word with digits, each with its span."""
     if atom.islower() and atom.isalpha():
         return [(atom, 0, len(atom))]
-    pieces = [(match.group(), *match.span()) for match in _PIECE.finditer(atom)]
+    pieces = [(match.group(), *match.span()) for match in _PIECE.finditer(atom, concurrent=False)]
     digits = [piece[0].isdecimal() for piece in pieces]
     changes = sum(digits[number] != digits[number - 1] for number in range(1, len(digits)))
     if changes > MAX_DIGIT_CHANGES or len(pieces) > MAX_PARTS:

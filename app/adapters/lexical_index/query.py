@@ -89,7 +89,7 @@ def parse_query(text: str, analyser: Analyser) -> ParsedQuery:
 def _stretches(text: str) -> Iterator[tuple[str, str]]:
     """The text in pieces, each with its kind: plain, required or excluded."""
     end = 0
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN.finditer(text, concurrent=False):
         yield "plain", text[end : match.start()]
         groups = {name: found for name, found in match.groupdict().items() if found is not None}
         for name, found in groups.items():

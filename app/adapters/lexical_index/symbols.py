@@ -46,7 +46,7 @@ def defined_symbols(code: str) -> list[str]:
     """
     names: dict[str, None] = {}
     for pattern in (_DEFINITION, _ASSIGNED):
-        for match in pattern.finditer(code):
+        for match in pattern.finditer(code, concurrent=False):
             for name in match.groupdict().values():
                 if name is not None:
                     names.setdefault(name)
