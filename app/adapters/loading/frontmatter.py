@@ -10,6 +10,7 @@ from app.adapters.loading.encoding import clean
 MAX_FRONTMATTER_CHARACTERS = 64 * 1024
 MAX_NESTING = 20
 MAX_FIELD_CHARACTERS = 2000
+MAX_LANGUAGE_CHARACTERS = 64
 MAX_TAGS = 100
 
 OPENING = re.compile(r"---[ \t]*(?:\r\n|\n|\r)")
@@ -31,6 +32,7 @@ class Frontmatter:
     source_url: str | None = None
     category: str | None = None
     licence: str | None = None
+    language: str | None = None
     tags: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -64,6 +66,7 @@ def read_frontmatter(text: str) -> Frontmatter:
         source_url=_text(fields.get("source_url")),
         category=_text(fields.get("category")),
         licence=_text(fields.get("licence")) or _text(fields.get("license")),
+        language=_language(fields),
         tags=_tags(fields.get("tags")),
     )
 
@@ -92,6 +95,11 @@ def _text(value: object) -> str | None:
     if not isinstance(value, str) or value.strip().lower() in NOTHING:
         return None
     return " ".join(clean(value).split())[:MAX_FIELD_CHARACTERS] or None
+
+
+def _language(fields: dict[object, object]) -> str | None:
+    found = _text(fields.get("language")) or _text(fields.get("lang"))
+    return found if found and len(found) <= MAX_LANGUAGE_CHARACTERS else None
 
 
 def _tags(value: object) -> tuple[str, ...]:

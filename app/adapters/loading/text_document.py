@@ -46,6 +46,7 @@ def document_from_bytes(
         category=told.category,
         tags=told.tags,
         licence=told.licence,
+        language=told.language,
         warnings=warnings,
         first_line=told.first_line,
     )

@@ -42,6 +42,13 @@ def test_frontmatter_is_read_and_is_not_text():
     assert loaded.warnings == ()
 
 
+@pytest.mark.parametrize(
+    ("line", "language"), [("lang: en", "en"), ("language: pt-BR", "pt-BR"), ("lang: [a]", None)]
+)
+def test_the_language_is_that_of_the_frontmatter(line, language):
+    assert document(f"---\n{line}\n---\ntext").language == language
+
+
 def lines_from(text, first_line):
     """The text from this line on, as any editor counts lines."""
     return "".join(re.findall(r"[^\r\n]*(?:\r\n|\n|\r|\Z)", text)[first_line - 1 :])
