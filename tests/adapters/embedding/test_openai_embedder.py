@@ -157,6 +157,7 @@ def test_what_will_not_pass_is_not_tried_again(
         ("soon", 0.1, 1),
         ("-5", 0.1, 1),
     ],
+    ids=["seconds", "too long", "a time to come", "a time gone by", "no time", "less than nothing"],
 )
 def test_retry_after_is_kept_within_reason(
     endpoint: Endpoint,
