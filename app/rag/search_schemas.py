@@ -4,7 +4,15 @@ import re
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+)
 
 from app.knowledge.filters import CategoryFilter, FilterText, TagFilters
 from app.knowledge.items import normalise_category
@@ -157,10 +165,10 @@ class SearchBody(BaseModel):
         None,
         description="`document`: one result for each document, its best, with the others' places.",
     )
-    highlight: bool = Field(
+    highlight: StrictBool = Field(
         True, description="Say which words matched, and which sentence says most."
     )
-    explain: bool = Field(False, description="Say how each result came to its place.")
+    explain: StrictBool = Field(False, description="Say how each result came to its place.")
 
     def request(self) -> SearchRequest:
         """As the service takes it."""
