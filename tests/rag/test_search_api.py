@@ -136,6 +136,8 @@ def test_each_parameter_of_the_address_does_what_the_body_does(library, query, e
 @pytest.mark.parametrize(
     ("wanted", "pointer"),
     [
+        ({"explain": 0}, "#/explain"),
+        ({"highlight": "yes"}, "#/highlight"),
         ({"mode": "semantic"}, "#/mode"),
         ({"mode": None}, "#/mode"),
         ({"fusion": "sum"}, "#/fusion"),
