@@ -93,6 +93,14 @@ def is_number(value: object) -> object:
     return value
 
 
+def _is_moment(value: object) -> object:
+    """Refuse numbers, and texts that Pydantic would take for a count of seconds."""
+    if not (isinstance(value, str) and re.match(r"\d{4}-\d\d-\d\d[Tt ]", value, re.ASCII)):
+        raise ValueError("must be a time as in 2026-11-22T12:00:00Z")
+    return value
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_is_moment)]
 JsonKnowledgeId = Annotated[KnowledgeId, BeforeValidator(is_number)]
 ResultCount = Annotated[int, Field(ge=1, le=100), BeforeValidator(is_number)]
 Score = Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)]
@@ -153,10 +161,10 @@ class SearchBody(BaseModel):
         description="`permissive`: only texts whose licence is known to be permissive (by SPDX "
         "expression; the document's own, else that of its item).",
     )
-    indexed_after: AwareDatetime | None = Field(
+    indexed_after: Moment | None = Field(
         None, description="Documents whose present version was indexed later than this."
     )
-    indexed_before: AwareDatetime | None = None
+    indexed_before: Moment | None = None
     min_score: Score | None = Field(None, description="Results under this cosine are left out.")
     context_chunks: ContextChunks = Field(
         0, description="Neighbouring chunks that come with each result, on each side."

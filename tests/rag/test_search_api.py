@@ -137,6 +137,8 @@ def test_each_parameter_of_the_address_does_what_the_body_does(library, query, e
     ("wanted", "pointer"),
     [
         ({"explain": 0}, "#/explain"),
+        ({"indexed_before": 0}, "#/indexed_before"),
+        ({"indexed_after": "1700000000"}, "#/indexed_after"),
         ({"highlight": "yes"}, "#/highlight"),
         ({"mode": "semantic"}, "#/mode"),
         ({"mode": None}, "#/mode"),
