@@ -91,7 +91,7 @@ class Container:
             on_item_freed=self._wake_worker,
         )
         self.retriever = Retriever(
-            embedder=embedder, dense_index=self.vector_index, lexical_index=self.lexical_index
+            embedder=embedder, vector_index=self.vector_index, lexical_index=self.lexical_index
         )
         self.searcher = Searcher(
             database=self.database,
@@ -159,7 +159,11 @@ class Container:
                 settings, data_directory, model, metrics or Metrics(), was_clean=was_clean
             )
             container.closes_embedder = embedder is None
-            container.start(any_model=any_model, run_jobs=run_jobs)
+            try:
+                container.start(any_model=any_model, run_jobs=run_jobs)
+            except AppError:
+                container.close()  # no thread of it may outlive the lock
+                raise
         except AppError as error:
             data_directory.release()
             raise (
@@ -254,7 +258,8 @@ class Container:
         self.metrics.chunks.set(stats.total_chunks)
         self.metrics.items.set(stats.unique_knowledge_items)
         self.metrics.index_drift.set(stats.total_chunks - stats.vector_index_records)
-        self.metrics.index_degraded.set(bool(self._degraded_parts()))
+        reasons = (self.vector_index.degraded_reason, self.lexical_index.degraded_reason)
+        self.metrics.index_degraded.set(any(reasons))
         self.metrics.jobs_waiting.set(self.jobs.count_waiting())
 
     # Parts ---------------------------------------------------------------------------------

@@ -239,6 +239,10 @@ class VectorIndex(Protocol):
         """The cosine of each of these records, -1 to 1; unknown ids are left out."""
         ...
 
+    def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
+        """The document number of each of these records; unknown ids are left out."""
+        ...
+
     def chunk_ids(self) -> set[str]:
         """The ids of all records."""
         ...

@@ -118,7 +118,7 @@ class IndexMaintenance:
     def is_empty(self) -> bool:
         """Whether SQL holds no chunk at all."""
         with self._database.read() as session:
-            return maintenance_queries.count(session, ChunkRow) == 0
+            return not maintenance_queries.chunks_exist(session)
 
     def stats(self) -> CollectionStats:
         """Counts from one snapshot of SQL, and from the vector index."""

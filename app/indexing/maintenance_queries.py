@@ -14,6 +14,11 @@ def count(session: Session, table: type[Any]) -> int:
     return session.scalar(select(func.count()).select_from(table)) or 0
 
 
+def chunks_exist(session: Session) -> bool:
+    """Whether there is any chunk."""
+    return session.scalar(select(ChunkRow.id).limit(1)) is not None
+
+
 def count_indexed_items(session: Session) -> int:
     """Items that have chunks."""
     return session.scalar(select(func.count(func.distinct(ChunkRow.item_id)))) or 0

@@ -118,8 +118,8 @@ class SearchBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     query: Query = Field(
-        description='Plain text. Words in "double quotes" must stand side by side; a text with a '
-        "word after a minus sign (`-draft`) is left out."
+        description='Plain text. Words in "double quotes" must stand side by side (but not in the '
+        "mode `dense`); a text with a word after a minus sign (`-draft`) is left out."
     )
     n_results: ResultCount = 5
     mode: SearchMode = Field(

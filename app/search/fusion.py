@@ -1,5 +1,6 @@
 """Fuses what the dense and the lexical side found into one order that a person can recompute."""
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -52,6 +53,27 @@ class Candidates:
         if (self.bm25 < 0).any():
             raise ValueError("BM25 scores are never below 0.")
 
+    @functools.cached_property
+    def dense_ranks(self) -> Ranks:
+        """1 is the best; 0 where the dense side did not find the candidate."""
+        return _ranks_among(self.cosines, self.found_dense)
+
+    @functools.cached_property
+    def lexical_ranks(self) -> Ranks:
+        """1 is the best; 0 where the lexical side did not find the candidate."""
+        return _ranks_among(self.bm25, self.bm25 > 0)
+
+    @functools.cached_property
+    def document_cosines(self) -> Floats:
+        """For each candidate the highest cosine among those of its document; shape (n,)."""
+        cosines = self.cosines.astype(np.float64)
+        if self.documents is None or cosines.size == 0:
+            return cosines
+        numbers, places = np.unique(self.documents, return_inverse=True)
+        highest = np.full(numbers.shape, -np.inf)
+        np.maximum.at(highest, places, cosines)
+        return highest[places]
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -73,11 +95,7 @@ class Fusion:
 
     dense_parts: Floats
     lexical_parts: Floats
-    dense_ranks: Ranks
-    """1 is the best; 0 where the dense side did not find the candidate."""
-    lexical_ranks: Ranks
-    document_cosines: Floats
-    """The highest cosine among the candidates of each one's document."""
+    candidates: Candidates
     order: Ranks
     """Places of the candidates, best first. Of equal scores, the higher cosine comes first, then
     the higher BM25, then what stood first among the candidates."""
@@ -93,9 +111,9 @@ class Fusion:
             score=float(self.dense_parts[place] + self.lexical_parts[place]),
             dense_part=float(self.dense_parts[place]),
             lexical_part=float(self.lexical_parts[place]),
-            dense_rank=int(self.dense_ranks[place]) or None,
-            lexical_rank=int(self.lexical_ranks[place]) or None,
-            document_cosine=float(self.document_cosines[place]),
+            dense_rank=int(self.candidates.dense_ranks[place]) or None,
+            lexical_rank=int(self.candidates.lexical_ranks[place]) or None,
+            document_cosine=float(self.candidates.document_cosines[place]),
         )
 
 
@@ -110,11 +128,10 @@ def rrf(
     A side that did not find a candidate gives it nothing. Cormack, Clarke and Büttcher,
     "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning Methods", 2009.
     """
-    dense_ranks, lexical_ranks = _ranks(candidates)
     return _fusion(
         candidates,
-        dense_share * _reciprocal(dense_ranks, k),
-        (1 - dense_share) * _reciprocal(lexical_ranks, k),
+        dense_share * _reciprocal(candidates.dense_ranks, k),
+        (1 - dense_share) * _reciprocal(candidates.lexical_ranks, k),
     )
 
 
@@ -158,7 +175,7 @@ def coverage(
     own = candidates.cosines.astype(np.float64)
     return _fusion(
         candidates,
-        (1 - document_share) * own + document_share * _document_cosines(candidates),
+        (1 - document_share) * own + document_share * candidates.document_cosines,
         weight * _share(candidates.bm25, ceiling),
     )
 
@@ -167,34 +184,8 @@ def coverage(
 
 
 def _fusion(candidates: Candidates, dense_parts: Floats, lexical_parts: Floats) -> Fusion:
-    dense_ranks, lexical_ranks = _ranks(candidates)
     order = np.lexsort((-candidates.bm25, -candidates.cosines, -(dense_parts + lexical_parts)))
-    return Fusion(
-        dense_parts,
-        lexical_parts,
-        dense_ranks,
-        lexical_ranks,
-        _document_cosines(candidates),
-        order,
-    )
-
-
-def _document_cosines(candidates: Candidates) -> Floats:
-    """For each candidate the highest cosine among those of its document; shape (n,)."""
-    cosines = candidates.cosines.astype(np.float64)
-    if candidates.documents is None or cosines.size == 0:
-        return cosines
-    numbers, places = np.unique(candidates.documents, return_inverse=True)
-    highest = np.full(numbers.shape, -np.inf)
-    np.maximum.at(highest, places, cosines)
-    return highest[places]
-
-
-def _ranks(candidates: Candidates) -> tuple[Ranks, Ranks]:
-    return (
-        _ranks_among(candidates.cosines, candidates.found_dense),
-        _ranks_among(candidates.bm25, candidates.bm25 > 0),
-    )
+    return Fusion(dense_parts, lexical_parts, candidates, order)
 
 
 def _ranks_among(scores: npt.NDArray[np.floating], found: npt.NDArray[np.bool_]) -> Ranks:

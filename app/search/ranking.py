@@ -6,7 +6,7 @@ import numpy as np
 
 from app.search import fusion
 from app.search.requests import Explanation, SearchRequest
-from app.search.retrieval import Candidates, Ranks
+from app.search.retrieval import Candidates
 
 METHODS: dict[str, fusion.Fuse] = {
     "coverage": fusion.coverage,
@@ -21,7 +21,7 @@ class RankedCandidates:
 
     chunk_ids: tuple[str, ...]
     cosines: tuple[float, ...]
-    places: Ranks
+    places: fusion.Ranks
     """Where each stands among the candidates as they were retrieved; shape (ranked,)."""
     fused: fusion.Fusion
     """By place."""
@@ -34,10 +34,10 @@ def rank(
 
     With `words_required`, only those that the lexical side found, if it could be asked.
     """
-    by_meaning, by_words = candidates.dense_ranks > 0, candidates.lexical_ranks > 0
+    by_words = candidates.lexical_scores > 0
     eligible = np.ones(len(candidates.chunk_ids), np.bool_)
     if request.mode == "dense":
-        eligible &= by_meaning
+        eligible &= candidates.found_dense
     elif request.mode == "lexical" or (words_required and candidates.lexical_answered):
         eligible &= by_words
     if request.min_score is not None:
@@ -45,7 +45,7 @@ def rank(
     both = fusion.Candidates(
         cosines=candidates.cosines,
         bm25=candidates.lexical_scores,
-        found_dense=by_meaning,
+        found_dense=candidates.found_dense,
         bm25_ceiling=candidates.lexical_ceiling,
         documents=candidates.documents,
     )

@@ -5,13 +5,20 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from app.errors import EmbeddingError, LexicalIndexError, UnavailableError
-from app.protocols import Embedder, LexicalHit, LexicalIndex, SearchScope, Vector, VectorHit
+from app.protocols import (
+    Embedder,
+    LexicalHit,
+    LexicalIndex,
+    SearchScope,
+    Vector,
+    VectorHit,
+    VectorIndex,
+)
 from app.search.requests import SearchRequest
 
 LEXICAL_THREADS = 4
@@ -21,23 +28,6 @@ CACHED_QUERIES = 512
 """Queries whose vectors are kept: people page, filter and repeat. At most 1 MB of vectors."""
 
 Scores = npt.NDArray[np.float64]
-Ranks = npt.NDArray[np.int64]
-
-
-class DenseIndex(Protocol):
-    """What hybrid search asks of a vector index."""
-
-    def search(self, vector: Vector, limit: int, scope: SearchScope) -> list[VectorHit]:
-        """The nearest records within the scope, best first."""
-        ...
-
-    def similarities(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """The exact cosine of each of these records; unknown ids are left out."""
-        ...
-
-    def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
-        """The document number of each of these records; unknown ids are left out."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -47,12 +37,11 @@ class Candidates:
     chunk_ids: tuple[str, ...]
     cosines: Scores
     """Exact, whichever side found the candidate; 0 when the query has no vector."""
-    dense_ranks: Ranks
+    found_dense: npt.NDArray[np.bool_]
+    """Whether the dense side found it."""
     lexical_scores: Scores
     """BM25; 0 where the lexical side did not find the candidate."""
-    lexical_ranks: Ranks
-    """1 is the best; 0: not found on that side."""
-    documents: Ranks
+    documents: npt.NDArray[np.int64]
     """The number of each one's document; below 0 for a candidate that has just left the index."""
     lexical_ceiling: float | None
     """The BM25 that would count as full for this query; None: not known."""
@@ -73,10 +62,10 @@ class Retriever:
     """Asks both indexes at once. Safe from many threads."""
 
     def __init__(
-        self, *, embedder: Embedder, dense_index: DenseIndex, lexical_index: LexicalIndex
+        self, *, embedder: Embedder, vector_index: VectorIndex, lexical_index: LexicalIndex
     ) -> None:
         self._embed = functools.lru_cache(CACHED_QUERIES)(embedder.embed_query)
-        self._dense_index = dense_index
+        self._vector_index = vector_index
         self._lexical_index = lexical_index
         self._threads = ThreadPoolExecutor(LEXICAL_THREADS, thread_name_prefix="lexical-search")
 
@@ -105,7 +94,7 @@ class Retriever:
         dense_limit = request.dense_depth * deeper
         dense: list[VectorHit] = []
         if request.mode != "lexical" and vector is not None:
-            dense = self._dense_index.search(vector, dense_limit, scope)
+            dense = self._vector_index.search(vector, dense_limit, scope)
         found = time.perf_counter()
         words = _Lexical()
         if lexical is not None:
@@ -165,26 +154,22 @@ class Retriever:
         seconds: tuple[tuple[str, float], ...],
     ) -> Candidates:
         cosines = {hit.chunk_id: hit.score for hit in dense}
-        dense_rank = {hit.chunk_id: rank for rank, hit in enumerate(dense, 1)}
         only_lexical = [hit.chunk_id for hit in words.hits if hit.chunk_id not in cosines]
         if vector is not None and only_lexical:
             # Without a cosine, a candidate has left the dense index, and so SQL.
-            cosines |= self._dense_index.similarities(vector, only_lexical)
+            cosines |= self._vector_index.similarities(vector, only_lexical)
         elif vector is None:
             cosines = dict.fromkeys(only_lexical, 0.0)
-        numbers = self._dense_index.documents_of(list(cosines))
+        bm25 = {hit.chunk_id: hit.score for hit in words.hits}
+        numbers = self._vector_index.documents_of(list(cosines))
         documents = np.array(
             [numbers.get(key, -place) for place, key in enumerate(cosines, 1)], np.int64
         )
-        lexical_place = {hit.chunk_id: (rank, hit.score) for rank, hit in enumerate(words.hits, 1)}
-        nowhere = (0, 0.0)
-        places = [lexical_place.get(chunk_id, nowhere) for chunk_id in cosines]
         return Candidates(
             chunk_ids=tuple(cosines),
             cosines=np.fromiter(cosines.values(), np.float64, len(cosines)),
-            dense_ranks=np.array([dense_rank.get(key, 0) for key in cosines], np.int64),
-            lexical_scores=np.array([score for _, score in places], np.float64),
-            lexical_ranks=np.array([rank for rank, _ in places], np.int64),
+            found_dense=np.arange(len(cosines)) < len(dense),  # they come first
+            lexical_scores=np.array([bm25.get(key, 0.0) for key in cosines], np.float64),
             documents=documents,
             lexical_ceiling=words.ceiling,
             lexical_answered=words.answered,

@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.symbols import first_symbol
 from app.database import Database
+from app.errors import UnavailableError
 from app.search.grouping import group_by_document, hits_to_group
 from app.search.neighbours import Neighbours, neighbours_of_chunks
 from app.search.queries import result_of, rows_by_chunk, tags_of, texts_of
@@ -32,8 +33,6 @@ bounds is a service whose writer has gone mad."""
 
 DEEPER = 8
 """Factor by which more are asked for when too few candidates proved to be in SQL."""
-
-Timings = list[tuple[str, float]]
 
 
 class Searcher:
@@ -60,7 +59,7 @@ class Searcher:
     def search(self, request: SearchRequest) -> SearchAnswer:
         """The chunks that answer the query best, best first, and never fewer than exist.
 
-        Raises EmbeddingError, StorageError, VectorIndexError, LexicalIndexError.
+        Raises EmbeddingError, StorageError, UnavailableError, VectorIndexError, LexicalIndexError.
         """
         started = time.perf_counter()
         answer = self._consistent_answer(request)
@@ -75,14 +74,14 @@ class Searcher:
 
         The indexes are asked before SQL. If a new version became visible in between, its chunks
         may not be among the candidates while those of the old are gone: then everything is asked
-        again.
+        again. Raises UnavailableError rather than give an answer that may mix versions.
         """
         for _ in range(MOST_ATTEMPTS):
             version = self._content_version()
             answer = self._answer(request)
             if self._content_version() == version:
-                break
-        return answer
+                return answer
+        raise UnavailableError("Too much is being indexed to search right now; try again.")
 
     def _answer(self, request: SearchRequest) -> SearchAnswer:
         with self._database.snapshot() as connection:

@@ -14,7 +14,7 @@ router = APIRouter(tags=["service"])
 
 
 class HealthStatus(StrEnum):
-    """From well to ill. What is `degraded` still answers everything, only slower."""
+    """From well to ill. What is `degraded` still answers, but slower or with less."""
 
     READY = "ready"
     DEGRADED = "degraded"

@@ -160,8 +160,8 @@ def test_rrf_takes_another_constant_and_another_share() -> None:
 
 def test_equal_scores_share_a_rank() -> None:
     fusion = rrf(make([(0.5, 3.0, True), (0.5, 2.0, True), (0.4, 2.0, True)]))
-    assert fusion.dense_ranks.tolist() == [1, 1, 3]
-    assert fusion.lexical_ranks.tolist() == [1, 2, 2]
+    assert fusion.candidates.dense_ranks.tolist() == [1, 1, 3]
+    assert fusion.candidates.lexical_ranks.tolist() == [1, 2, 2]
 
 
 def test_convex_scales_bm25_by_the_highest_of_the_query() -> None:

@@ -65,7 +65,7 @@ class Stage:
         self.model, self.words = Model(), Words()
         self.dense = Dense(self.model.dimension)
         self.retriever = Retriever(
-            embedder=self.model, dense_index=self.dense, lexical_index=self.words
+            embedder=self.model, vector_index=self.dense, lexical_index=self.words
         )
         self._searcher = Searcher(
             database=container.database,

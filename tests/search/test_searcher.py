@@ -113,7 +113,7 @@ def test_what_sql_does_not_hold_never_shortens_an_answer(
     for records in lexical_source(container.database)():
         words.upsert(records)
     container.knowledge.delete(gone)
-    retriever = Retriever(embedder=container.embedder, dense_index=vectors, lexical_index=words)
+    retriever = Retriever(embedder=container.embedder, vector_index=vectors, lexical_index=words)
     searcher = Searcher(
         database=container.database,
         retriever=retriever,

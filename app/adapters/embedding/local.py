@@ -1,5 +1,6 @@
 """The default embedder: the converted model on the fast CPU runtime, without torch."""
 
+import logging
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,10 @@ from app.adapters.embedding.openvino_runtime import (
     import_openvino,
 )
 from app.adapters.embedding.token_meter import TokenizerMeter, load_tokenizer, well_formed
+from app.errors import EmbeddingError
 from app.protocols import Vector, Vectors
+
+logger = logging.getLogger(__name__)
 
 QUERY_BATCH_TOKENS = 512
 """Padded tokens of one batch of queries: some 40 short ones, or two that fill the window."""
@@ -62,6 +66,10 @@ class LocalEmbedder:
             batch_tokens=batch_tokens,
             query_batch_tokens=QUERY_BATCH_TOKENS,
         )
+        self._shaping = threading.Thread(
+            target=self._shape_queries, args=(encoder,), name="query-shapes", daemon=True
+        )
+        self._shaping.start()
 
     @classmethod
     def open(
@@ -110,7 +118,14 @@ class LocalEmbedder:
     def close(self) -> None:
         """Release the model; waiting calls fail with EmbeddingError. Closing twice is no error."""
         with self._close_lock:
+            self._shaping.join()
             self._queue.close()
+
+    def _shape_queries(self, encoder: CompiledEncoder) -> None:
+        try:
+            encoder.compile_query_shapes()
+        except EmbeddingError as error:
+            logger.warning("Short queries are embedded more slowly: %s", error.detail)
 
     def _tokenized(self, texts: Sequence[str], prefix: str) -> list[TokenIds]:
         # Text by text, not encode_batch: that would start threads of its own beside inference.

@@ -1,5 +1,6 @@
 """The one door to OpenVINO: opened with its telemetry shut out, and its errors made ours."""
 
+import functools
 import importlib
 import os
 import sys
@@ -101,14 +102,18 @@ class InferenceStream:
 class QueryStream:
     """One line of inference for queries: a short one that comes alone runs in its own shape."""
 
-    def __init__(self, any_shape: InferenceStream, by_width: dict[int, InferenceStream]) -> None:
+    def __init__(self, any_shape: InferenceStream) -> None:
         self._any_shape = any_shape
-        self._by_width = by_width
+        self._by_width: tuple[tuple[int, InferenceStream], ...] = ()
+
+    def add_width(self, width: int, stream: InferenceStream) -> None:
+        """From now on, a query of up to so many tokens runs there; to be called by rising width."""
+        self._by_width = (*self._by_width, (width, stream))
 
     def run(self, rows: list[TokenIds]) -> Vectors:
         """As InferenceStream.run."""
         if len(rows) == 1:
-            for width, stream in self._by_width.items():
+            for width, stream in self._by_width:
                 if len(rows[0]) <= width:
                     return stream.run(rows)
         return self._any_shape.run(rows)
@@ -140,19 +145,10 @@ class CompiledEncoder:
             shape = {"NUM_STREAMS": streams, "INFERENCE_NUM_THREADS": streams}
             return core.compile_model(graph, "CPU", {**common, **shape})
 
-        def compiled_for_width(width: int) -> Any:
-            fixed = graph.clone()  # shares the weights as they were read
-            fixed.reshape({port.any_name: [1, width] for port in fixed.inputs})
-            return core.compile_model(
-                fixed, "CPU", {**common, "NUM_STREAMS": 1, "INFERENCE_NUM_THREADS": 1}
-            )
-
         try:
             graph = core.read_model(str(model_path))  # once: its weights then lie in memory once
             with ThreadPoolExecutor(2) as pool:
-                sides = pool.map(compiled, (threads, 1), (DOCUMENT_NICENESS, 0))
-                short = list(pool.map(compiled_for_width, QUERY_WIDTHS))
-                documents, queries = sides
+                documents, queries = pool.map(compiled, (threads, 1), (DOCUMENT_NICENESS, 0))
         except RuntimeError as error:
             raise StartupError(
                 f"The converted model {model_path} cannot be used: {error}"
@@ -162,13 +158,26 @@ class CompiledEncoder:
             InferenceStream(documents.create_infer_request(), padding_id)
             for _ in range(int(documents.get_property("NUM_STREAMS")))
         ]
-        self.query_stream = QueryStream(
-            InferenceStream(queries.create_infer_request(), padding_id),
-            {
-                width: InferenceStream(model.create_infer_request(), padding_id, width)
-                for width, model in zip(QUERY_WIDTHS, short, strict=True)
-            },
-        )
+        self.query_stream = QueryStream(InferenceStream(queries.create_infer_request(), padding_id))
+        self._compile = functools.partial(core.compile_model, device_name="CPU")
+        self._graph, self._settings, self._padding_id = graph, common, padding_id
         # The first run takes some 40 ms more than the next ones: not at somebody's first query.
-        for length in (1, *QUERY_WIDTHS, max(QUERY_WIDTHS) + 1):
-            self.query_stream.run([np.full(length, padding_id)])
+        self.query_stream.run([np.array([padding_id])])
+
+    def compile_query_shapes(self) -> None:
+        """Give short queries models of their own shape: half a second, best spent after the start.
+
+        Without them all goes on, only slower. Raises EmbeddingError.
+        """
+        shape = {"NUM_STREAMS": 1, "INFERENCE_NUM_THREADS": 1}
+        for width in QUERY_WIDTHS:
+            fixed = self._graph.clone()  # shares the weights as they were read
+            fixed.reshape({port.any_name: [1, width] for port in fixed.inputs})
+            try:
+                model = self._compile(fixed, config={**self._settings, **shape})
+            except RuntimeError as error:
+                raise EmbeddingError(f"No model for short queries: {error}") from error
+            stream = InferenceStream(model.create_infer_request(), self._padding_id, width)
+            stream.run([np.array([self._padding_id])])
+            self.query_stream.add_width(width, stream)
+        self._graph = None

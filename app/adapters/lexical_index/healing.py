@@ -219,16 +219,6 @@ class HealingLexicalIndex:
             self._retire("The lexical index is being rebuilt.")
             return self._bring_up_to_date(self._store.recreate)
 
-    def reconcile(self) -> int:
-        """Compare the ids with the source's and mend the index; gives how many differed.
-
-        Does nothing when there is no index.
-        """
-        with self._maintenance_lock:
-            self._check_open()
-            index = self._index
-            return 0 if index is None else self._bring_up_to_date(lambda: index)
-
     # Inside ------------------------------------------------------------------------------------
 
     def _check_open(self) -> None:

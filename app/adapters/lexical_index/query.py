@@ -1,5 +1,6 @@
 """What a person means by the text of a query: words, phrases, and what must not be there."""
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -51,6 +52,7 @@ class ParsedQuery:
     """The text without what is excluded: what the query means."""
 
 
+@functools.lru_cache(maxsize=64)  # a search asks three times: what to find, its ceiling, its words
 def parse_query(text: str, analyser: Analyser) -> ParsedQuery:
     """Take a query apart; never fails. What is not a phrase or an exclusion is plain text.
 

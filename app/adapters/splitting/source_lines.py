@@ -1,4 +1,4 @@
-r"""Counts and finds the lines of a text as chunks count them: \n, \r\n and \r end a line."""
+r"""Finds the lines of a text as chunks count them: \n, \r\n and \r end a line."""
 
 import re
 
@@ -8,12 +8,6 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 def split_lines(text: str) -> list[str]:
     """The lines in order, each with its line break; joined, they are the text again."""
     return _LINE.findall(text)
-
-
-def count_lines(text: str) -> int:
-    """How many lines there are; a final line break begins no further one."""
-    breaks = text.count("\n") + text.count("\r") - text.count("\r\n")
-    return breaks + (not text.endswith(("\n", "\r")))
 
 
 def without_line_break(text: str) -> str:
