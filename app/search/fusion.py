@@ -18,8 +18,9 @@ CONVEX_DENSE_SHARE = 0.7
 """Weight of the cosine in `convex`, of 1."""
 COVERAGE_WEIGHT = 1.0
 """What full coverage of the query's words is worth, in cosine. Flat between 0.8 and 1.5."""
-COVERAGE_DOCUMENT_SHARE = 0.75
-"""How much of a chunk's cosine is that of its document's best chunk. Flat between 0.5 and 0.75."""
+COVERAGE_DOCUMENT_SHARE = 0.5
+"""How much of a chunk's cosine is that of its document's best chunk. Less serves passages,
+more serves whole files, by little: docs/adr/0010."""
 
 LEAST_CEILING = 1e-9
 """A ceiling below this says nothing: the rarest word of even two texts is worth over 1."""

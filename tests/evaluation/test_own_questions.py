@@ -57,7 +57,7 @@ def test_search_stays_above_its_floor(service: Container, questions: PhraseSet) 
         service.searcher, questions, questions.questions, corpus.items, "hybrid"
     )
     assert degraded == ()
-    # Measured: nDCG@10 0.617, R@5 0.723. The margin is for documents that grow: one question that
+    # Measured: nDCG@10 0.638, R@5 0.750. The margin is for documents that grow: one question that
     # is no longer answered costs 0.014.
-    assert fmean(scores["nDCG@10"].values()) >= 0.58
-    assert fmean(scores["R@5"].values()) >= 0.68
+    assert fmean(scores["nDCG@10"].values()) >= 0.60
+    assert fmean(scores["R@5"].values()) >= 0.70

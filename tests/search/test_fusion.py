@@ -174,10 +174,10 @@ def test_coverage_adds_the_share_of_the_query_that_a_text_covers() -> None:
     assert fusion.scores == pytest.approx([1.0, 0.85])
 
 
-def test_coverage_lends_a_chunk_most_of_its_documents_cosine() -> None:
+def test_coverage_lends_a_chunk_half_of_its_documents_cosine() -> None:
     found = make([(0.4, 0.0, True), (0.8, 0.0, True), (0.5, 0.0, True)], 8.0, [7, 7, 9])
     fusion = coverage(found)
-    assert fusion.scores == pytest.approx([0.7, 0.8, 0.5])
+    assert fusion.scores == pytest.approx([0.6, 0.8, 0.5])
     assert fusion.explain(0).document_cosine == pytest.approx(0.8)
 
 
