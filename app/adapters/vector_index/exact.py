@@ -1,4 +1,4 @@
-"""The exact vector index: a scan over float32 vectors held in memory."""
+"""The exact vector index: a scan over vectors held in memory."""
 
 import threading
 from collections.abc import Sequence
@@ -9,11 +9,19 @@ import numpy.typing as npt
 
 from app.adapters.vector_index.checks import check_rows, checked_records, checked_vector
 from app.adapters.vector_index.number_codes import NumberCodes
+from app.adapters.vector_index.rough_scan import (
+    Codes,
+    Steps,
+    encode,
+    encode_query,
+    largest_error,
+    rough_scores,
+    rows_near_the_best,
+)
 from app.adapters.vector_index.scoring import (
     Rows,
     as_similarities,
     best_hits,
-    scores_of_all,
     scores_of_rows,
 )
 from app.adapters.vector_index.vector_rows import VectorRows, rows_of_records
@@ -24,9 +32,9 @@ FIRST_CAPACITY_ROWS = 131_072
 they are touched), while growing needs the old and the new matrix at once."""
 COMPACTED_FROM_ROWS = 256
 """From this size on, a quarter of dead rows is worth a copy."""
-GATHER_BELOW = 0.125
+GATHER_BELOW = 0.05
 """A scope that leaves less than this share of the rows is answered from copies of them alone;
-above it, the scan of everything is the faster way (measured at 100,000 x 384)."""
+above it, the rough scan of everything is the faster way (measured at 100,000 x 384)."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,8 @@ class _Snapshot:
     """
 
     matrix: Vectors
+    rough: Codes
+    rough_steps: Steps
     item_codes: npt.NDArray[np.int32]
     document_codes: npt.NDArray[np.int32]
     items: NumberCodes
@@ -48,7 +58,9 @@ class _Snapshot:
 
 
 class ExactVectorIndex:
-    """Cosine by brute force over unit vectors: recall 1, 2 ms for 25,000 x 384, 7 for 100,000.
+    """Cosine by brute force over unit vectors: recall 1, 0.7 ms for 25,000 x 384, 3 for 100,000.
+
+    A rough scan says which rows can be among the best, and only their cosines are computed.
 
     Writers append rows and mark old ones as dead, and then publish a new snapshot; a reader takes
     the snapshot once and needs no lock. Once a quarter of the rows is dead, the living are copied.
@@ -98,18 +110,27 @@ class ExactVectorIndex:
         snapshot = self._snapshot
         if limit <= 0 or snapshot.rows == 0:
             return []
-        matrix, rows = snapshot.matrix[: snapshot.rows], None
         allowed = _allowed(snapshot, scope)
+        rows = None if allowed is None else np.flatnonzero(allowed)
+        if rows is None or len(rows) >= GATHER_BELOW * snapshot.rows:
+            rows = self._rows_in_question(snapshot, query, limit, allowed)
+        return best_hits(
+            snapshot.chunk_ids, rows, scores_of_rows(snapshot.matrix, rows, query), limit
+        )
+
+    @staticmethod
+    def _rows_in_question(
+        snapshot: _Snapshot, query: Vector, limit: int, allowed: npt.NDArray[np.bool_] | None
+    ) -> Rows:
+        """The rows among which the best `limit` are."""
+        rough_query = encode_query(query)
+        steps = snapshot.rough_steps[: snapshot.rows]
+        scores = rough_scores(snapshot.rough[: snapshot.rows], steps, rough_query)
         if allowed is None:
-            scores = scores_of_all(matrix, query)
             scores[snapshot.dead] = -np.inf
         else:
-            rows = np.flatnonzero(allowed)
-            if len(rows) < GATHER_BELOW * snapshot.rows:
-                scores = scores_of_rows(matrix, rows, query)
-            else:
-                scores = scores_of_all(matrix, query)[rows]
-        return best_hits(snapshot.chunk_ids, rows, scores, limit)
+            scores[~allowed] = -np.inf
+        return rows_near_the_best(scores, limit, largest_error(steps, rough_query))
 
     def similarities(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
         """The cosine of each of these records, -1 to 1; unknown ids are left out."""
@@ -168,6 +189,8 @@ class ExactVectorIndex:
     def _empty(self, capacity: int) -> _Snapshot:
         return _Snapshot(
             matrix=np.empty((capacity, self.dimension), np.float32),
+            rough=np.empty((capacity, self.dimension), np.int8),
+            rough_steps=np.empty(capacity, np.float32),
             item_codes=np.empty(capacity, np.int32),
             document_codes=np.empty(capacity, np.int32),
             items=NumberCodes(),
@@ -183,6 +206,7 @@ class ExactVectorIndex:
         snapshot = self._with_room_for(len(rows.chunk_ids))
         start, end = snapshot.rows, snapshot.rows + len(rows.chunk_ids)
         snapshot.matrix[start:end] = rows.vectors
+        snapshot.rough[start:end], snapshot.rough_steps[start:end] = encode(rows.vectors)
         snapshot.item_codes[start:end] = snapshot.items.codes(rows.item_ids)
         snapshot.document_codes[start:end] = snapshot.documents.codes(rows.document_numbers)
         snapshot.chunk_ids.extend(rows.chunk_ids)
@@ -211,7 +235,12 @@ class ExactVectorIndex:
         size = len(living)
         needed = size + extra_rows
         copy = self._empty(max(FIRST_CAPACITY_ROWS, needed + needed // 2))
-        np.take(snapshot.matrix, living, axis=0, out=copy.matrix[:size], mode="clip")
+        for source, target in (
+            (snapshot.matrix, copy.matrix),
+            (snapshot.rough, copy.rough),
+            (snapshot.rough_steps, copy.rough_steps),
+        ):
+            np.take(source, living, axis=0, out=target[:size], mode="clip")
         items = snapshot.items.numbers(snapshot.item_codes[living])
         copy.item_codes[:size] = copy.items.codes(items)
         documents = snapshot.documents.numbers(snapshot.document_codes[living])
