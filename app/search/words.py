@@ -1,9 +1,8 @@
 """What the words of a query ask of a text: what must not stand there, and what to highlight."""
 
 import bisect
+import re
 from collections.abc import Iterator, Sequence
-
-import regex
 
 from app.adapters.lexical_index.analysis import Analyser, Token, Word
 from app.adapters.lexical_index.query import ParsedQuery, parse_query
@@ -13,11 +12,12 @@ from app.search.requests import Highlight
 MAX_WORD_HIGHLIGHTS = 50
 """Per result; a reader needs no more to see why it was found."""
 
-_SENTENCE_END = regex.compile(
-    r"(?<=[.!?\u2026][\"'\u201d\u2019)\]]*)\s+(?=\S)"
-    r"|\n\s*\n"
-    r"|\n(?=\s*(?:[-*+#|>]|\d+\.)\s)"
+_SENTENCE_END = re.compile(
+    r"[.!?\u2026][\"'\u201d\u2019)\]]*(\s+)(?=\S)"
+    r"|(\n\s*\n)"
+    r"|(\n)(?=\s*(?:[-*+#|>]|\d+\.)\s)"
 )
+"""In one of its groups the space between two sentences, list entries or paragraphs."""
 
 
 class QueryWords:
@@ -103,9 +103,7 @@ def _stands_at(parts: Sequence[str], start: int, phrase: Sequence[Word]) -> bool
 def _sentences(content: str) -> list[tuple[int, int]]:
     """Spans of the sentences, list entries and paragraphs, without the space around them."""
     spans, start = [], 0
-    ends = [
-        (match.start(), match.end()) for match in _SENTENCE_END.finditer(content, concurrent=False)
-    ]
+    ends = [match.span(match.lastindex or 0) for match in _SENTENCE_END.finditer(content)]
     for end, following in [*ends, (len(content), len(content))]:
         stretch = content[start:end]
         left = start + len(stretch) - len(stretch.lstrip())

@@ -1,6 +1,7 @@
 """Finds a query's terms in texts, for highlights: without analysing every word of them."""
 
 import re
+import string
 from collections.abc import Iterator, Set
 
 from app.adapters.lexical_index.analysis import Analyser, Token
@@ -15,43 +16,49 @@ take prefixes off (Dutch, Indonesian) or read `ue` as an umlaut (German)."""
 _SIGNS = r"[-_.,']*"
 """What may stand between the letters of a name in one piece: `e-mail` is also `email`."""
 
-_STRETCH = re.compile(r"\S+")
-"""No word reaches across white space, so each stretch can be analysed by itself."""
+_WHITE_SPACE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f"
+_PLAIN = str.maketrans(
+    string.ascii_uppercase + _WHITE_SPACE, string.ascii_lowercase + " " * len(_WHITE_SPACE)
+)
+"""Text of the same length in which only small letters and spaces need be looked for."""
 
 
 class TermFinder:
     """Finds the terms of one query in one text after the other. For one thread.
 
-    Each different stretch is looked at once. One of ASCII alone in an English text is analysed only
-    if it holds the beginning of a term: any other may write a term in ways that folding or stemming
-    undoes.
+    No word reaches across white space, so each stretch without any can be analysed by itself; each
+    different one is, once. One of ASCII alone in an English text is analysed only if it holds the
+    beginning of a term: any other may write a term in ways that folding or stemming undoes.
     """
 
     def __init__(self, terms: Set[str], analyser: Analyser) -> None:
         self._terms = terms
         self._analyser = analyser
-        beginnings = {_SIGNS.join(map(re.escape, _beginning(term))) for term in terms}
-        self._beginnings = re.compile("|".join(sorted(beginnings)), re.IGNORECASE | re.ASCII)
-        self._is_quick = analyser.language in QUICK_LANGUAGES
+        if analyser.language in QUICK_LANGUAGES:
+            beginnings = {_SIGNS.join(map(re.escape, _beginning(term))) for term in terms}
+            self._telling = re.compile("|".join([*sorted(beginnings), r"[^\x00-\x7f]"]))
+        else:
+            self._telling = re.compile("[^ ]")
         self._found: dict[str, tuple[Token, ...]] = {}
 
     def find(self, text: str) -> Iterator[Token]:
         """The tokens whose term is sought, in the order of the text."""
         if not self._terms:
             return
-        found = self._found
-        for match in _STRETCH.finditer(text):
-            stretch = match.group()
+        plain, found = text.translate(_PLAIN), self._found
+        end = 0
+        while match := self._telling.search(plain, end):
+            start = plain.rfind(" ", end, match.start()) + 1 or end
+            end = plain.find(" ", match.end())
+            end = len(plain) if end < 0 else end
+            stretch = text[start:end]
             tokens = found.get(stretch)
             if tokens is None:
                 tokens = found[stretch] = self._look_into(stretch)
-            for term, start, end, position, is_whole in tokens:
-                offset = match.start()
-                yield Token(term, offset + start, offset + end, position, is_whole)
+            for term, first, last, position, is_whole in tokens:
+                yield Token(term, start + first, start + last, position, is_whole)
 
     def _look_into(self, stretch: str) -> tuple[Token, ...]:
-        if self._is_quick and stretch.isascii() and not self._beginnings.search(stretch):
-            return ()
         tokens = self._analyser.analyse(stretch)
         return tuple(token for token in tokens if token.term in self._terms)
 
