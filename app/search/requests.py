@@ -18,6 +18,22 @@ LEXICAL_DEPTH = 256
 """Candidates of each side, as the service's design sets them."""
 
 
+FILTERS = (
+    "category",
+    "tags",
+    "tags_match",
+    "knowledge_ids",
+    "collection",
+    "document_types",
+    "paths",
+    "languages",
+    "licence_policy",
+    "indexed_after",
+    "indexed_before",
+)
+"""The fields of a request that say what may answer it."""
+
+
 @dataclass(frozen=True)
 class SearchRequest:
     """A question and what may answer it."""
@@ -71,6 +87,10 @@ class SearchRequest:
             or self.indexed_after is not None
             or self.indexed_before is not None
         )
+
+    def filter_key(self) -> tuple[object, ...]:
+        """Equal for requests that filter alike."""
+        return tuple(getattr(self, name) for name in FILTERS)
 
     def item_filter(self) -> ItemFilter:
         """The items that may answer; archived ones never do."""

@@ -1,5 +1,7 @@
 """Which items and documents a search may look at: the filter, resolved in SQL."""
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -7,12 +9,16 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, exists, func, or_, select
 
+from app.database import Database
 from app.knowledge.queries import filter_conditions
 from app.models import ChunkRow, DocumentRow, ItemRow
 from app.protocols import EVERYWHERE, SearchScope
 from app.search.licences import is_permissive
 from app.search.path_globs import PathGlob
 from app.search.requests import SearchRequest
+
+REMEMBERED_FILTERS = 16
+"""Each may name as many documents as there are: 7 MB for 100,000."""
 
 LICENCE = func.coalesce(DocumentRow.licence, ItemRow.licence)
 """A document's own licence counts, else that of its item."""
@@ -46,6 +52,38 @@ class ResolvedFilter:
         return not self.globs or any(glob.matches(key) for glob in self.globs)
 
 
+class ScopeResolver:
+    """Resolves filters, and remembers what it found until something is written. Thread-safe.
+
+    5,000 of 100,000 items by a tag take 6 ms; people page and ask again under the same filter.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._remembered: OrderedDict[tuple[object, ...], ResolvedFilter] = OrderedDict()
+        self._version: int | None = None
+        self._lock = threading.Lock()
+
+    def resolve(self, request: SearchRequest) -> ResolvedFilter:
+        """What the filter allows now. Raises StorageError."""
+        # Asked before the tables are: what is written in between makes the answer outdated at once.
+        version, key = self._database.version(), request.filter_key()
+        with self._lock:
+            if version != self._version or version is None:
+                self._remembered.clear()
+                self._version = version
+            known = self._remembered.get(key)
+        if known is None:
+            with self._database.snapshot() as connection:
+                known = resolve_filter(connection, request)
+            with self._lock:
+                if version == self._version and version is not None:
+                    self._remembered[key] = known
+                    if len(self._remembered) > REMEMBERED_FILTERS:
+                        self._remembered.popitem(last=False)
+        return known
+
+
 def resolve_filter(connection: Connection, request: SearchRequest) -> ResolvedFilter:
     """What the filter allows now. Archived items never are, so their presence is a filter, too."""
     conditions: tuple[ColumnElement[bool], ...] = ()
@@ -59,7 +97,8 @@ def resolve_filter(connection: Connection, request: SearchRequest) -> ResolvedFi
         scope = SearchScope(document_numbers=numbers)
     elif request.restricts_items or _archived_chunks_exist(connection):
         allowed = conditions or (ItemRow.status != "archived",)
-        scope = SearchScope(item_ids=tuple(connection.scalars(select(ItemRow.id).where(*allowed))))
+        item_ids = frozenset(connection.scalars(select(ItemRow.id).where(*allowed)))
+        scope = SearchScope(item_ids=item_ids)
     return ResolvedFilter(scope, conditions, globs)
 
 
@@ -76,12 +115,12 @@ def _archived_chunks_exist(connection: Connection) -> bool:
 
 def _document_numbers(
     connection: Connection, conditions: Sequence[ColumnElement[bool]], globs: Sequence[PathGlob]
-) -> tuple[int, ...]:
+) -> frozenset[int]:
     allowed = (*conditions, ItemRow.status != "archived")
     if not globs:
-        return tuple(connection.scalars(_documents(DocumentRow.number).where(*allowed)))
+        return frozenset(connection.scalars(_documents(DocumentRow.number).where(*allowed)))
     rows = connection.execute(_documents(DocumentRow.number, DocumentRow.key).where(*allowed))
-    return tuple(number for number, key in rows if any(glob.matches(key) for glob in globs))
+    return frozenset(number for number, key in rows if any(glob.matches(key) for glob in globs))
 
 
 def _documents(*columns: Any) -> Select[Any]:

@@ -17,7 +17,7 @@ from app.search.queries import result_of, rows_by_chunk, tags_of, texts_of
 from app.search.ranking import RankedCandidates, explain, rank
 from app.search.requests import DocumentGroup, SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
-from app.search.scope import ResolvedFilter, resolve_filter
+from app.search.scope import ResolvedFilter, ScopeResolver
 from app.search.words import QueryWords
 from app.web.metrics import Metrics
 
@@ -50,6 +50,7 @@ class Searcher:
     ) -> None:
         """`content_version` changes whenever an answer under way may have missed new chunks."""
         self._database = database
+        self._scopes = ScopeResolver(database)
         self._retriever = retriever
         self._analyser = analyser
         self._content_version = content_version
@@ -84,8 +85,7 @@ class Searcher:
         raise UnavailableError("Too much is being indexed to search right now; try again.")
 
     def _answer(self, request: SearchRequest) -> SearchAnswer:
-        with self._database.snapshot() as connection:
-            allowed = resolve_filter(connection, request)
+        allowed = self._scopes.resolve(request)
         if allowed.allows_nothing:
             return self._finished(request, [], (), ())
         words = QueryWords(request.query, self._analyser)

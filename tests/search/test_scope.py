@@ -1,8 +1,9 @@
 """A filter leaves exactly the items and documents that it says, then and at the final look."""
 
 import shutil
+import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,8 @@ from app.database import Database
 from app.models import ChunkRow, DocumentRow, ItemRow, TagRow
 from app.protocols import EVERYWHERE
 from app.search.queries import rows_by_chunk
-from app.search.requests import SearchRequest
-from app.search.scope import resolve_filter
+from app.search.requests import FILTERS, SearchRequest
+from app.search.scope import REMEMBERED_FILTERS, ScopeResolver, resolve_filter
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -209,3 +210,48 @@ def test_moments_at_the_ends_of_the_calendar_are_bounds_like_others(filled, hour
     earliest, latest = datetime.min.replace(tzinfo=zone), datetime.max.replace(tzinfo=zone)
     assert filled.allowed(indexed_after=earliest, indexed_before=latest) == ALL
     assert filled.allowed(indexed_after=latest) == filled.allowed(indexed_before=earliest) == set()
+
+
+# What is remembered ----------------------------------------------------------------------------
+
+
+def test_a_remembered_filter_is_forgotten_as_soon_as_anything_is_written(library: Library) -> None:
+    resolver = ScopeResolver(library.database)
+    first = library.add_item(tags=("a",))
+    request = SearchRequest("x", tags=("a",))
+    assert resolver.resolve(request).scope.item_ids == {first}
+    assert resolver.resolve(request) is resolver.resolve(request)
+    second = library.add_item(tags=("a",))
+    assert resolver.resolve(request).scope.item_ids == {first, second}
+    library.change(first, status="archived")
+    assert resolver.resolve(request).scope.item_ids == {second}
+
+
+def test_what_another_process_writes_is_seen_as_well(library: Library, tmp_path: Path) -> None:
+    resolver = ScopeResolver(library.database)
+    item = library.add_item(tags=("a",))
+    request = SearchRequest("x", tags=("a",))
+    assert resolver.resolve(request).scope.item_ids == {item}
+    path = library.database._engine.url.database
+    assert path
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM item_tags")
+    connection.close()
+    assert resolver.resolve(request).scope.item_ids == set()
+
+
+def test_different_filters_are_not_taken_for_each_other(library: Library) -> None:
+    resolver = ScopeResolver(library.database)
+    items = [library.add_item(tags=(f"t{n}",)) for n in range(REMEMBERED_FILTERS + 2)]
+    for _ in range(2):
+        for number, item in enumerate(items):
+            request = SearchRequest("x", tags=(f"t{number}",))
+            assert resolver.resolve(request).scope.item_ids == {item}
+
+
+def test_every_field_of_a_request_is_known_to_filter_or_not_to() -> None:
+    filter_nothing = {
+        "query", "n_results", "mode", "fusion", "dense_depth", "lexical_depth", "min_score",
+        "context_chunks", "group_by", "highlight", "explain",
+    }  # fmt: skip
+    assert {one.name for one in fields(SearchRequest)} == filter_nothing | set(FILTERS)

@@ -20,6 +20,7 @@ from app.adapters.lexical_index.fields import (
     make_schema,
 )
 from app.adapters.lexical_index.query import parse_query
+from app.adapters.lexical_index.scoped_search import best_places
 from app.adapters.lexical_index.tantivy_errors import translated_errors
 from app.errors import LexicalIndexError
 from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
@@ -72,10 +73,8 @@ class TantivyIndex:
             return []
         with translated_errors("be searched"):
             compiler = QueryCompiler(self._schema, searcher, self._weights)
-            compiled = compiler.compile(parse_query(query, self._analyser), scope)
-            if compiled is None:
-                return []
-            found = searcher.search(compiled, limit + len(removed), count=False).hits
+            parsed = parse_query(query, self._analyser)
+            found = best_places(searcher, compiler, parsed, scope, limit + len(removed))
             chunk_ids = chunk_ids_at(searcher, [place for _, place in found])
         return [
             LexicalHit(chunk_id, score)

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.lexical_index.fields import FieldWeights
+from app.adapters.lexical_index.scoped_search import WIDE_SCOPE
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.protocols import SearchScope
 from tests.contracts.fake_lexical_index import FakeLexicalIndex
@@ -67,3 +68,23 @@ def test_a_title_weighs_as_much_as_it_is_told(tmp_path):
         index.upsert(records)
         assert index.search("wind", 2)[0].chunk_id == first
         index.close()
+
+
+@pytest.mark.parametrize("share", [1, 2, 7, 500])
+def test_a_wide_scope_gives_the_best_within_it_as_a_narrow_one_would(tmp_path, share: int):
+    index = TantivyIndex(tmp_path)
+    texts = ["fox " * (1 + number % 5) + "word " * (number % 17) for number in range(2000)]
+    index.upsert([record(f"r{n:04}", text, n, n) for n, text in enumerate(texts)])
+    allowed = range(0, 2000, share)
+    elsewhere = range(5000, 5000 + WIDE_SCOPE)  # items that hold nothing make the scope wide
+    narrow = index.search("fox", 2000, SearchScope(item_ids=list(allowed)))
+    for scope in (
+        SearchScope(item_ids=[*allowed, *elsewhere]),
+        SearchScope(document_numbers={*allowed, *elsewhere}),
+        SearchScope(item_ids=range(2000), document_numbers=[*allowed, *elsewhere]),
+    ):
+        for limit in (1, 10, 300, 3000):
+            hits = index.search("fox", limit, scope)
+            assert [hit.score for hit in hits] == [hit.score for hit in narrow[:limit]]
+            assert {int(hit.chunk_id[1:]) for hit in hits} <= set(allowed)
+    index.close()
