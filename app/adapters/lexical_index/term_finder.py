@@ -59,7 +59,7 @@ class TermFinder:
                 yield Token(term, start + first, start + last, position, is_whole)
 
     def _look_into(self, stretch: str) -> tuple[Token, ...]:
-        tokens = self._analyser.analyse(stretch)
+        tokens = self._analyser.analyse_stretch(stretch)
         return tuple(token for token in tokens if token.term in self._terms)
 
 
