@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request
-from fastapi.sse import EventSourceResponse, format_sse_event
+from fastapi.responses import StreamingResponse
+from fastapi.sse import format_sse_event
 from pydantic import Field
 
 from app.jobs import schemas
@@ -35,6 +36,12 @@ QUIET_SECONDS = 15.0
 
 NOT_KEPT = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 """Proxies are to pass each event on at once (the second is nginx's)."""
+
+
+class EventStream(StreamingResponse):
+    """Server-sent events. FastAPI's own class cannot answer 404 before it begins."""
+
+    media_type = "text/event-stream"
 
 
 async def follow(job_id: JobId, request: Request) -> AsyncIterator[Following]:
@@ -91,17 +98,17 @@ def retry_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
 @router.get(
     "/{job_id}/events",
     operation_id="follow_job",
-    response_class=EventSourceResponse,
+    response_class=EventStream,
     responses=problem_responses(404, 422, 503, 507),
 )
-async def follow_job(following: FollowingDep) -> EventSourceResponse:
+async def follow_job(following: FollowingDep) -> EventStream:
     """Follow a job as server-sent events, without asking again and again.
 
     `progress` brings the job as JSON, at once and whenever it has changed; `end` brings it as it
     ended, and is the last. A stream that ends without it is to be opened again: it begins with
     the job as it is then.
     """
-    return EventSourceResponse(_events(following), headers=NOT_KEPT)
+    return EventStream(_events(following), headers=NOT_KEPT)
 
 
 async def _events(following: Following) -> AsyncIterator[bytes]:

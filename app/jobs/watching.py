@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import anyio
 import anyio.to_thread
 
-from app.errors import AppError, OverloadedError, UnavailableError
+from app.errors import OverloadedError, StorageError, UnavailableError
 from app.jobs.bell import Ear, JobBell
 from app.jobs.records import Job
 from app.jobs.service import JobService
@@ -25,13 +25,19 @@ class JobWatch:
     """Waits for jobs to end, and follows how they change."""
 
     def __init__(
-        self, jobs: JobService, bell: JobBell, *, most_watchers: int = MOST_WATCHERS
+        self,
+        jobs: JobService,
+        bell: JobBell,
+        *,
+        most_watchers: int = MOST_WATCHERS,
+        look_again_seconds: float = LOOK_AGAIN_SECONDS,
     ) -> None:
         self._jobs = jobs
         self._bell = bell
         self._reading = anyio.CapacityLimiter(READING_THREADS)
         self._most_waiting = most_watchers
         self._most_following = max(1, most_watchers // 10)
+        self.look_again_seconds = look_again_seconds
         self._waiting = 0
         self._following = 0
 
@@ -64,7 +70,7 @@ class JobWatch:
                         raise ear.failure
                     if self._bell.stopped:
                         raise UnavailableError(STOPPING)
-                    await ear.wait(LOOK_AGAIN_SECONDS)
+                    await ear.wait(self.look_again_seconds)
         finally:
             self._waiting -= 1
 
@@ -74,7 +80,7 @@ class JobWatch:
         if self._following >= self._most_following:
             raise OverloadedError(
                 f"{self._following} clients follow jobs already; try again later, or read "
-                "/api/v1/jobs/{job_id} now and then."
+                f"/api/v1/jobs/{job_id} now and then."
             )
         self._following += 1
         try:
@@ -110,10 +116,10 @@ class Following:
     async def _next(self, latest: Job, quiet_seconds: float) -> Job | None:
         with anyio.move_on_after(quiet_seconds):
             while not self._bell.stopped:
-                await self._ear.wait(LOOK_AGAIN_SECONDS)
+                await self._ear.wait(self._watch.look_again_seconds)
                 try:
                     job = await self._watch.read(latest.id)
-                except AppError:  # the database cannot be read now: the next look may succeed
+                except StorageError:  # the next look may succeed
                     continue
                 if job != latest:
                     return job
