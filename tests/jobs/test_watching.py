@@ -12,7 +12,7 @@ from app.database import Database
 from app.errors import NotFoundError, OverloadedError, StorageError, UnavailableError
 from app.jobs import running_queries
 from app.jobs.bell import JobBell
-from app.jobs.records import Job
+from app.jobs.records import Job, Outcome
 from app.jobs.service import JobService
 from app.jobs.watching import JobWatch
 from app.jobs.worker import JobWorker
@@ -199,7 +199,7 @@ def drain_claimed(jobs: JobService, database: Database, bell: JobBell) -> None:
     """The worker that has the only job ends it."""
     (job,) = jobs.list("running", None, 10)
     with database.write() as session:
-        running_queries.finish_job(session, job, running_queries.Outcome("succeeded", {}), None)
+        running_queries.finish_job(session, job, Outcome("succeeded", {}), None)
     bell.ring(job.id)
 
 

@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 
 from app.container import Container
 from app.main import create_app
+from app.protocols import Vector
 from app.rag.service import SEARCH_THREADS
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
@@ -25,7 +26,7 @@ class SlowEmbedder(FakeEmbedder):
         self.asked = threading.Semaphore(0)
         self.gate = threading.Event()
 
-    def embed_query(self, text):
+    def embed_query(self, text: str) -> Vector:
         self.asked.release()
         assert self.gate.wait(PATIENCE_SECONDS)
         return super().embed_query(text)
@@ -51,7 +52,7 @@ def client(container: Container) -> Iterator[TestClient]:
 
 def test_searches_that_would_wait_too_long_are_refused_and_the_others_are_answered(
     client: TestClient, container: Container, embedder: SlowEmbedder
-):
+) -> None:
     path = container.settings.roots[0] / "a.md"
     path.write_text("The quay is made of granite.")
     body = {"title": "a", "uri": str(path), "document_type": "markdown"}
@@ -87,7 +88,7 @@ def test_searches_that_would_wait_too_long_are_refused_and_the_others_are_answer
 
 def test_a_full_queue_refuses_work_whether_it_is_waited_for_or_not(
     client: TestClient, container: Container
-):
+) -> None:
     container._worker.stop()  # so that nothing leaves the queue
     body = {"title": "a", "uri": "/a.md", "document_type": "markdown"}
     first, second = (client.post("/api/v1/knowledge", json=body).json()["id"] for _ in range(2))

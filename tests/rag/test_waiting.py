@@ -266,7 +266,7 @@ def test_indexing_in_this_thread_is_a_job_that_is_taken_over_if_it_dies(
     class Death(BaseException):
         pass
 
-    def die(_progress: Progress) -> None:
+    def die(progress: Progress) -> None:
         raise Death
 
     item = add("a.md", "Some words.")
@@ -280,7 +280,7 @@ def test_indexing_in_this_thread_is_a_job_that_is_taken_over_if_it_dies(
 
 
 def test_ctrl_c_cancels_what_is_indexed_in_this_thread(container: Container, add: Add) -> None:
-    def interrupt(_progress: Progress) -> None:
+    def interrupt(progress: Progress) -> None:
         raise KeyboardInterrupt
 
     item = add("a.md", "Some words.")
@@ -292,8 +292,12 @@ def test_ctrl_c_cancels_what_is_indexed_in_this_thread(container: Container, add
 
 def test_indexing_in_this_thread_answers_like_any_other(container: Container, add: Add) -> None:
     seen: list[Progress] = []
+
+    def note(progress: Progress) -> None:
+        seen.append(progress)
+
     item = add("a.md", "Some words.")
-    assert container.rag.index_here(item, seen.append).chunks_indexed == 1
+    assert container.rag.index_here(item, note).chunks_indexed == 1
     assert seen[-1].chunks_total == 1
     with pytest.raises(NotFoundError):
-        container.rag.index_here(4711, seen.append)
+        container.rag.index_here(4711, note)
