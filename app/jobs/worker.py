@@ -13,14 +13,12 @@ from app.errors import AppError, StorageError, UnavailableError, WorkStoppedErro
 from app.jobs import running_queries
 from app.jobs.bell import JobBell
 from app.jobs.leases import Lease, LeaseKeeper, LeaseLostError
+from app.jobs.listening import JobListener, ServiceStopping
 from app.jobs.records import FailedWithAnswer, Job, JobHandler, Outcome
 from app.jobs.retrying import retry_delay
-from app.protocols import Progress, ProgressListener
+from app.protocols import ProgressListener
 
 logger = logging.getLogger(__name__)
-
-PROGRESS_SECONDS = 0.5
-"""How often progress is written down."""
 
 STORAGE_RETRY_SECONDS = 5.0
 """Pause after the database failed."""
@@ -33,10 +31,6 @@ HAND_BACK_SECONDS = 5.0
 
 STOPPING = "The service is stopping; try again when it has restarted."
 INTERRUPTED = Outcome("cancelled", error="It was interrupted.", problem=WorkStoppedError.slug)
-
-
-class ServiceStopping(Exception):  # noqa: N818, no error: the job goes on after the restart
-    """Raised out of a running job when the service stops; the job goes back into the queue."""
 
 
 class JobWorker:
@@ -134,7 +128,7 @@ class JobWorker:
             job = running_queries.add_running_job(session, kind, arguments)
         try:
             with self._leases.holding(job) as lease:
-                listener = _Listener(self, lease, watcher)
+                listener = self._listener(lease, watcher)
                 try:
                     outcome = self._outcome(job, listener)
                 except (KeyboardInterrupt, SystemExit):
@@ -184,7 +178,7 @@ class JobWorker:
         self._bell.ring(job.id)
         try:
             with self._leases.holding(job) as lease:
-                listener = _Listener(self, lease)
+                listener = self._listener(lease)
                 self._finish(job, listener, self._outcome(job, listener))
         except LeaseLostError:
             logger.warning("Job %d was taken over by another worker; left alone here", job.id)
@@ -202,7 +196,7 @@ class JobWorker:
             logger.warning("Job %d was not handed back: %s", job.id, error.detail)
         self._bell.ring(job.id)
 
-    def _outcome(self, job: Job, listener: "_Listener") -> Outcome:
+    def _outcome(self, job: Job, listener: JobListener) -> Outcome:
         """Run a job to its end."""
         try:
             result = self._handlers[job.kind](job.arguments, listener)
@@ -230,7 +224,7 @@ class JobWorker:
             return Outcome("failed", error=wrong, problem=AppError.slug)
         return Outcome("succeeded", result)
 
-    def _finish(self, job: Job, listener: "_Listener", outcome: Outcome) -> None:
+    def _finish(self, job: Job, listener: JobListener, outcome: Outcome) -> None:
         """Write the outcome down, however long the database takes to answer again.
 
         Raises LeaseLostError when the job is not ours any more.
@@ -246,7 +240,7 @@ class JobWorker:
             else:
                 return
 
-    def _write_outcome(self, job: Job, listener: "_Listener", outcome: Outcome) -> None:
+    def _write_outcome(self, job: Job, listener: JobListener, outcome: Outcome) -> None:
         progress = asdict(listener.latest) if listener.latest else None
         delay = retry_delay(job, outcome)
         with self._database.write() as session:
@@ -263,57 +257,13 @@ class JobWorker:
 
     @property
     def stopping(self) -> bool:
-        """Whether `close` was called."""
+        """Whether `stop` was called."""
         return self._stopping.is_set()
 
-    def note_progress(self, job: Job, progress: Progress) -> None:
-        """Write progress down; raises WorkStoppedError when the job was cancelled.
-
-        Raises LeaseLostError when the job is not ours any more.
-        """
-        with self._database.write() as session:
-            cancelled = running_queries.note_progress(
-                session, job.id, job.attempt_token, asdict(progress)
-            )
-        self._bell.ring(job.id)
-        if cancelled is None:
-            raise LeaseLostError
-        if cancelled:
-            raise WorkStoppedError("The job was cancelled.")
+    def _listener(self, lease: Lease, watcher: ProgressListener | None = None) -> JobListener:
+        return JobListener(self._database, self._bell, self._stopping.is_set, lease, watcher)
 
 
 def _storable(text: str) -> str:
     """Text as a database takes it: file names may hold bytes that are no characters, or NUL."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
-
-
-class _Listener:
-    """A job's ProgressListener: writes not more often than every PROGRESS_SECONDS.
-
-    But the first chunk that is embedded at once: by that an attempt is known not to be in vain.
-    """
-
-    def __init__(
-        self, worker: JobWorker, lease: Lease, watcher: ProgressListener | None = None
-    ) -> None:
-        self._worker = worker
-        self._lease = lease
-        self._watcher = watcher
-        self._noted = float("-inf")
-        self._gain_noted = False
-        self.latest: Progress | None = None
-        """What was reported last, written or not."""
-
-    def __call__(self, progress: Progress) -> None:
-        self.latest = progress
-        if self._worker.stopping:
-            raise ServiceStopping
-        if self._lease.lost:
-            raise LeaseLostError
-        if self._watcher is not None:
-            self._watcher(progress)
-        is_first_gain = progress.chunks_embedded > 0 and not self._gain_noted
-        if is_first_gain or time.monotonic() - self._noted >= PROGRESS_SECONDS:
-            self._noted = time.monotonic()
-            self._gain_noted = progress.chunks_embedded > 0
-            self._worker.note_progress(self._lease.job, progress)

@@ -4,7 +4,6 @@ import atexit
 import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
@@ -16,14 +15,20 @@ from app.errors import InvalidRequestError, OverloadedError
 from app.indexing.indexer import Indexer
 from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyReport
 from app.indexing.results import BulkIndexingResult, IndexingResult
-from app.jobs.records import FailedWithAnswer, Job, JobHandler, Outcome
+from app.jobs.records import Job, JobHandler, Outcome
 from app.jobs.service import JobService
 from app.jobs.watching import JobWatch
-from app.knowledge.items import ItemDraft, ItemFilter, normalise_category, tidy_tags
+from app.knowledge.items import ItemDraft, normalise_category, tidy_tags
 from app.knowledge.service import KnowledgeService
 from app.protocols import ProgressListener
 from app.rag.answers import bulk_answer, indexing_answer
-from app.rag.bulk import index_items
+from app.rag.indexing_jobs import (
+    INDEX_ALL_JOB,
+    INDEX_JOB,
+    IndexingJobs,
+    index_all_arguments,
+    index_arguments,
+)
 from app.search.context import ContextAnswer, ContextAssembler, ContextRequest
 from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
 from app.search.searcher import Searcher
@@ -32,9 +37,6 @@ SEARCH_THREADS = 16
 """Searches that run side by side; further ones wait their turn, up to `most_waiting_searches`."""
 
 MOST_RESULTS = 100
-
-INDEX_JOB = "index"
-INDEX_ALL_JOB = "index_all"
 
 Result = TypeVar("Result")
 
@@ -142,7 +144,7 @@ class RAGService:
         submit = functools.partial(
             self._engine.jobs.add,
             INDEX_ALL_JOB,
-            {"status": status, "force": force},
+            index_all_arguments(status, force=force),
             waited_for=True,
         )
         return bulk_answer(await self._watched(submit))
@@ -156,7 +158,7 @@ class RAGService:
         NotFoundError.
         """
         self._engine.knowledge.get(knowledge_id)
-        arguments = _index_arguments(knowledge_id, force=force)
+        arguments = index_arguments(knowledge_id, force=force)
         return indexing_answer(self._engine.run_job(INDEX_JOB, arguments, progress))
 
     async def remove_knowledge(self, knowledge_id: int) -> bool:
@@ -172,14 +174,14 @@ class RAGService:
 
     async def submit_index_all(self, status: str | None = None, *, force: bool = False) -> Job:
         """Promise to index all items of a status, or all but the archived ones."""
-        arguments = {"status": status, "force": force}
+        arguments = index_all_arguments(status, force=force)
         return await self._run(
             self._removing, functools.partial(self._engine.jobs.add, INDEX_ALL_JOB, arguments)
         )
 
     def job_handlers(self) -> dict[str, JobHandler]:
         """What the worker calls for each kind of job."""
-        return {INDEX_JOB: self._run_index_job, INDEX_ALL_JOB: self._run_index_all_job}
+        return IndexingJobs(self._engine).handlers()
 
     # Searching -----------------------------------------------------------------------------
 
@@ -283,45 +285,10 @@ class RAGService:
         watch.require_room()
         return await watch.wait_for_end(await self._run(self._removing, submit))
 
-    def _index(
-        self, knowledge_id: int, *, force: bool, progress: ProgressListener | None = None
-    ) -> IndexingResult:
-        return self._engine.indexer.index(knowledge_id, force=force, progress=progress)
-
-    def _index_all(
-        self, status: str | None, *, force: bool, progress: ProgressListener | None = None
-    ) -> BulkIndexingResult:
-        wanted = ItemFilter(status=status, statuses_not=() if status else ("archived",))
-        return index_items(
-            self._engine.knowledge.ids(wanted),
-            functools.partial(self._index, force=force),
-            progress,
-        )
-
     def _submit_index(self, knowledge_id: int, *, force: bool, waited_for: bool = False) -> Job:
         self._engine.knowledge.get(knowledge_id)
-        arguments = _index_arguments(knowledge_id, force=force)
+        arguments = index_arguments(knowledge_id, force=force)
         return self._engine.jobs.add(INDEX_JOB, arguments, waited_for=waited_for)
-
-    def _run_index_job(
-        self, arguments: Mapping[str, Any], progress: ProgressListener
-    ) -> dict[str, Any]:
-        result = self._index(arguments["knowledge_id"], force=arguments["force"], progress=progress)
-        answer = asdict(result)
-        if result.error is not None:
-            raise FailedWithAnswer(result.error, answer, is_transient=result.error_is_transient)
-        return answer
-
-    def _run_index_all_job(
-        self, arguments: Mapping[str, Any], progress: ProgressListener
-    ) -> dict[str, Any]:
-        return asdict(
-            self._index_all(arguments["status"], force=arguments["force"], progress=progress)
-        )
-
-
-def _index_arguments(knowledge_id: int, *, force: bool) -> dict[str, object]:
-    return {"knowledge_id": knowledge_id, "force": force}
 
 
 _instance_lock = threading.Lock()

@@ -14,9 +14,10 @@ from sqlalchemy import select
 from app.database import Database
 from app.errors import ConflictError, NotFoundError, SourceNotFoundError
 from app.jobs import queries, running_queries
+from app.jobs.listening import ServiceStopping
 from app.jobs.records import Job, JobHandler
 from app.jobs.service import JobService
-from app.jobs.worker import JobWorker, ServiceStopping
+from app.jobs.worker import JobWorker
 from app.models import JobRow, now
 from app.protocols import Progress, ProgressListener
 
