@@ -1,8 +1,9 @@
 """The composition root: the only module that names concrete adapters."""
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from app.adapters.data_directory import DataDirectory
 from app.adapters.embedding.local import LocalEmbedder
@@ -25,11 +26,14 @@ from app.indexing.index_sources import lexical_source, vector_row_source, vector
 from app.indexing.indexer import Indexer
 from app.indexing.maintenance import IndexMaintenance
 from app.indexing.publisher import Publisher
+from app.jobs.bell import JobBell
+from app.jobs.records import Outcome
 from app.jobs.service import JobService
+from app.jobs.watching import JobWatch
 from app.jobs.worker import JobWorker
 from app.knowledge.content import ContentService
 from app.knowledge.service import KnowledgeService
-from app.protocols import Embedder
+from app.protocols import Embedder, ProgressListener
 from app.rag.service import RAGService
 from app.search.context import ContextAssembler
 from app.search.retrieval import Retriever
@@ -43,6 +47,9 @@ logger = logging.getLogger(__name__)
 SETTLING_SECONDS = 10.0
 """How long a stop waits for an index that is being brought up to date; else the next start does
 it."""
+
+EXPRESS_THREADS = 1
+"""Threads kept free for single items that a client waits for, whatever else goes on."""
 
 
 class Container:
@@ -63,7 +70,7 @@ class Container:
         """`was_clean`: the last process closed this data directory in order."""
         self.settings = settings
         self.metrics = metrics
-        self.index_threads = settings.index_threads
+        self.most_waiting_searches = settings.most_waiting_searches
         self._data_directory = data_directory
         self._was_clean = was_clean
         self.embedder = embedder
@@ -117,13 +124,22 @@ class Container:
             collection_name=settings.chroma_collection_name,
             index_name=settings.vector_index,
         )
-        self.jobs = JobService(self.database, on_queued=self._wake_worker)
+        self._job_bell = JobBell()
+        self.jobs = JobService(
+            self.database,
+            on_queued=self._wake_worker,
+            bell=self._job_bell,
+            most_queued=settings.most_queued_jobs,
+        )
+        self.job_watch = JobWatch(self.jobs, self._job_bell)
         self.rag = RAGService(engine=self)
         self._worker = JobWorker(
             self.database,
             self.rag.job_handlers(),
             threads=settings.index_threads,
             items_in_use=self.indexer.items_in_use,
+            express_threads=EXPRESS_THREADS,
+            bell=self._job_bell,
         )
         self._closed = False
 
@@ -193,8 +209,8 @@ class Container:
             return
         self._closed = True
         self.stop_work()
-        self.indexer.close()
         self._worker.close()
+        self.indexer.close()
         self.publisher.close()
         self.vector_index.settle(SETTLING_SECONDS)
         self.lexical_keeper.settle(SETTLING_SECONDS)
@@ -217,8 +233,15 @@ class Container:
     def stop_work(self) -> None:
         """Ask all indexing to end soon, without waiting; its requests then end with 503."""
         self._worker.stop()
+        self._job_bell.stop()
         self.publisher.stop()
         self.indexer.stop()
+
+    def run_job(
+        self, kind: str, arguments: Mapping[str, Any], watcher: ProgressListener
+    ) -> Outcome:
+        """Run a job in the calling thread, beside the worker's."""
+        return self._worker.run_here(kind, arguments, watcher)
 
     def settle(self) -> None:
         """Wait until both indexes are loaded, and mended if that was necessary."""

@@ -9,8 +9,11 @@ AppError
 │   └── WorkStoppedError             the job was cancelled while it ran
 │       └── ItemStoppedError         the item was deleted, or taken out of the index, meanwhile
 ├── UnavailableError (503)           a part of the service cannot answer now
+│   ├── OverloadedError              more is asked for than is done or kept waiting
 │   ├── EmbeddingError               the model or its endpoint failed
-│   └── VectorIndexError             the vector index failed
+│   │   └── EmbeddingRefusedError    the endpoint refuses, and will again
+│   ├── VectorIndexError             the vector index failed
+│   └── LexicalIndexError            the lexical index failed
 ├── StorageError (507)               the data directory is full, read-only or locked
 ├── SourceError (422)                a document's source cannot be read; shown in `error`
 │   ├── SourceNotFoundError          nothing is there
@@ -29,6 +32,8 @@ class AppError(Exception):
     status: ClassVar[int] = 500
     slug: ClassVar[str] = "internal-error"
     title: ClassVar[str] = "Internal error"
+    is_transient: ClassVar[bool] = False
+    """Whether it may pass by itself, so that the same is worth trying again later."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -99,6 +104,14 @@ class UnavailableError(AppError):
     status = 503
     slug = "unavailable"
     title = "Temporarily unavailable"
+    is_transient = True
+
+
+class OverloadedError(UnavailableError):
+    """More is asked for than is done side by side or kept waiting."""
+
+    slug = "overloaded"
+    title = "Too much at once"
 
 
 class EmbeddingError(UnavailableError):
@@ -106,6 +119,12 @@ class EmbeddingError(UnavailableError):
 
     slug = "embedding-failed"
     title = "Embedding failed"
+
+
+class EmbeddingRefusedError(EmbeddingError):
+    """The endpoint refuses the key, the model or the request: it will again."""
+
+    is_transient = False
 
 
 class VectorIndexError(UnavailableError):
@@ -128,6 +147,7 @@ class StorageError(AppError):
     status = 507
     slug = "storage"
     title = "Storage problem"
+    is_transient = True
 
 
 class SourceError(AppError):
@@ -152,6 +172,8 @@ class SourceUnreadableError(SourceError):
 
 class SourceUnavailableError(SourceError):
     """The source did not answer (time-out, connection, 5xx): says nothing about its content."""
+
+    is_transient = True
 
 
 class StartupError(AppError):

@@ -18,11 +18,14 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     text,
+    true,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 ITEM_STATUSES = ("pending", "active", "error", "archived")
 JOB_STATES = ("queued", "running", "succeeded", "failed", "cancelled")
+QUEUED_JOB = "state = 'queued'"
+"""The jobs of which no two may be to do the same."""
 
 
 class UTCDateTime(TypeDecorator[datetime]):
@@ -200,17 +203,27 @@ class IndexChangeRow(Base):
 class JobRow(Base):
     """Work that was promised and outlives the request and the process.
 
-    queued ──► running ──► succeeded
-      │          ├───────► failed
-      └──────────┴───────► cancelled
+    queued ◄─► running ──► succeeded
+      │          ├───────► failed ─────► (retried by hand) ──► queued
+      └──────────┴───────► cancelled ──► (retried by hand) ──► queued
 
-    A restart turns running into queued, or into failed when that has happened too often.
+    From running back to queued: the service stopped or died (or to failed, when that has happened
+    too often), or what failed may pass by itself, and is tried again after `not_before`. Whoever
+    runs a job writes only as long as `attempt_token` is that of its claim.
     """
 
     __tablename__ = "jobs"
     __table_args__ = (
         CheckConstraint(f"state IN {JOB_STATES}", name="state"),
         Index("ix_jobs_state_id", "state", "id"),
+        Index(
+            "uq_jobs_queued_kind_arguments_key",
+            "kind",
+            "arguments_key",
+            unique=True,
+            sqlite_where=text(QUEUED_JOB),
+            postgresql_where=text(QUEUED_JOB),
+        ),
         {"sqlite_autoincrement": True},
     )
 
@@ -225,9 +238,24 @@ class JobRow(Base):
     furthest: Mapped[int] = mapped_column(default=0, server_default="0")
     """The most documents that an attempt has reached which the process did not outlive."""
     cancel_requested: Mapped[bool] = mapped_column(default=False)
+    priority: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Higher goes first: what a client waits for before what goes on in the background."""
+    arguments_key: Mapped[str | None] = mapped_column(String(64))
+    """SHA-256 of the arguments; None for one that was queued again beside another like it."""
+    retryable: Mapped[bool] = mapped_column(default=True, server_default=true())
+    """Whether a failure that may pass by itself is tried again without being asked."""
+    retries: Mapped[int] = mapped_column(default=0, server_default="0")
+    """How often that has happened since the job was added or retried by hand."""
+    not_before: Mapped[datetime | None]
+    attempt_token: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
+    """Raised at every claim."""
+    lease_expires_at: Mapped[datetime | None]
+    """When a running job may be taken over, unless its worker renews the lease before."""
     progress: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     result: Mapped[dict[str, Any] | None] = mapped_column(JSON)
     error: Mapped[str | None] = mapped_column(Text)
+    problem: Mapped[str | None] = mapped_column(String(64))
+    """The slug of the error, see app.errors."""
     created_at: Mapped[datetime] = mapped_column(default=now)
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]

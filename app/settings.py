@@ -121,6 +121,14 @@ class Settings(BaseSettings):
 
     # Work in the background
     index_threads: int = Field(2, ge=1, le=32, description="Items that are indexed side by side.")
+    most_queued_jobs: int = Field(
+        1000, ge=1, description="Jobs that may wait; further ones are answered 503."
+    )
+    most_waiting_searches: int = Field(
+        256,
+        ge=0,
+        description="Searches that may wait for a free thread; further ones are answered 503.",
+    )
     disable_auto_indexing: bool = Field(
         False, description="Turn off all indexing that nobody asked for."
     )

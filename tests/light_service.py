@@ -12,7 +12,9 @@ from fastapi.testclient import TestClient
 from app.container import Container
 from app.database import Database
 from app.errors import AppError
+from app.jobs.bell import JobBell
 from app.jobs.service import JobService
+from app.jobs.watching import JobWatch
 from app.knowledge.service import KnowledgeService
 from app.main import create_app
 from app.settings import Settings
@@ -28,7 +30,9 @@ class LightService:
         self.metrics = Metrics()
         self.database = Database(settings.resolved_database_url, lock_timeout_seconds=1)
         self.knowledge = KnowledgeService(self.database, self, settings.chroma_collection_name)
-        self.jobs = JobService(self.database, on_queued=self.job_queued)
+        self.bell = JobBell()
+        self.jobs = JobService(self.database, on_queued=self.job_queued, bell=self.bell)
+        self.job_watch = JobWatch(self.jobs, self.bell)
         self.told: list[str] = []
         self.parts = {"vector_index": PartHealth(status="ready", detail="exact: 0 records")}
 

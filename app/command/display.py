@@ -23,6 +23,9 @@ UNPRINTABLE = re.compile(
 PIPE_WIDTH = 10_000
 """Columns where no terminal sets a width: nothing is wrapped or cut in a pipe."""
 
+TELLING_SECONDS = 2.0
+"""Sooner, rate and time left say more about how it began than about how it goes."""
+
 
 def results() -> Console:
     """Writes what was asked for."""
@@ -74,6 +77,24 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
+def rate(progress: IndexingProgress, seconds: float) -> str:
+    """Chunks embedded a second, such as `93/s`; nothing as long as it would say little."""
+    if seconds < TELLING_SECONDS or not progress.chunks_embedded:
+        return ""
+    return f"{progress.chunks_embedded / seconds:,.0f}/s"
+
+
+def time_left(progress: IndexingProgress, seconds: float) -> str:
+    """Such as `1:05 left`, if the rest goes like what is done; nothing where that says little."""
+    done, found = progress.documents_done, progress.documents_found
+    if seconds < TELLING_SECONDS or not done or done >= found:
+        return ""
+    minutes, rest = divmod(round(seconds * (found - done) / done), 60)
+    hours, minutes = divmod(minutes, 60)
+    clock = f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+    return f"{clock} left"
+
+
 @contextmanager
 def indexing_progress(source: str) -> Iterator[ProgressListener]:
     """Show how far indexing is, where a person watches."""
@@ -85,23 +106,26 @@ def indexing_progress(source: str) -> Iterator[ProgressListener]:
         TextColumn("{task.fields[embedded]:,} chunks embedded"),
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
         console=messages(),
         transient=True,
         disable=not sys.stderr.isatty(),
     )
     with bar:
-        task = bar.add_task(f"Indexing {line(source)}", total=None, found="?", embedded=0, rate="")
+        task = bar.add_task(
+            f"Indexing {line(source)}", total=None, found="?", embedded=0, rate="", left=""
+        )
 
         def show(progress: IndexingProgress) -> None:
             seconds = bar.tasks[0].elapsed or 0.0
-            rate = progress.chunks_embedded / seconds if seconds > 1 else 0.0
             bar.update(
                 task,
                 total=progress.documents_found or None,
                 completed=progress.documents_done,
                 found=f"{progress.documents_found:,}" if progress.documents_found else "?",
                 embedded=progress.chunks_embedded,
-                rate=f"{rate:,.0f}/s" if rate else "",
+                rate=rate(progress, seconds),
+                left=time_left(progress, seconds),
             )
 
         yield show

@@ -67,7 +67,7 @@ class ContainerBackend:
         Runs in the calling thread, which is the one that Ctrl-C interrupts: behind
         `rag.index_item` a worker thread would go on to the end.
         """
-        result = self._container.indexer.index(knowledge_id, force=force, progress=progress)
+        result = self._container.rag.index_here(knowledge_id, progress, force=force)
         return IndexingResult.model_validate(result)
 
     def search(self, body: SearchBody) -> SearchAnswer:

@@ -12,7 +12,7 @@ from app.errors import AppError, UnavailableError
 from app.indexing import results
 from app.jobs.schemas import Job
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate, Status
-from app.protocols import Progress, ProgressListener
+from app.protocols import Progress, ProgressListener, SourceNote
 from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchAnswer, SearchBody
 
@@ -63,14 +63,14 @@ class RemoteBackend:
         query = {"wait": False, "force": force}
         job = self._call(Job, "POST", f"/rag/index/{knowledge_id}", query=query)
         try:
-            while job.state in {"queued", "running"}:
+            while job.state in {"queued", "running"} and not job.retries:
                 time.sleep(POLL_SECONDS)
                 job = self._call(Job, "GET", f"/jobs/{job.id}")
-                progress(Progress(**job.progress.model_dump()))
+                progress(_progress(job))
         except KeyboardInterrupt:
             self._send("POST", f"/jobs/{job.id}/cancel")
             raise
-        if job.state == "succeeded":
+        if job.state not in {"queued", "running"} and job.result is not None:
             return self._read(IndexingResult, job.result)
         return _failure(knowledge_id, job)
 
@@ -145,8 +145,16 @@ class RemoteBackend:
         return AppError(f"What answers at {self._client.base_url} is no Groundwork server.")
 
 
+def _progress(job: Job) -> Progress:
+    counts = job.progress.model_dump(exclude={"skipped"})
+    skipped = tuple(SourceNote(note.uri, note.reason) for note in job.progress.skipped)
+    return Progress(**counts, skipped=skipped)
+
+
 def _failure(knowledge_id: int, job: Job) -> IndexingResult:
     error = job.error or "The job was cancelled."
+    if job.not_before is not None:
+        error += f" The server tries again by itself (job {job.id})."
     failure = results.IndexingResult(success=False, knowledge_id=knowledge_id, error=error)
     return IndexingResult.model_validate(failure)
 

@@ -29,6 +29,7 @@ from app.jobs.queries import cancel_jobs_of_item
 from app.knowledge.items import KnowledgeItem, with_relative_path_explained
 from app.knowledge.queries import get_item
 from app.protocols import (
+    MOST_SKIPPED_SHOWN,
     Embedder,
     Progress,
     ProgressListener,
@@ -65,15 +66,36 @@ class _Run:
     changes: Changes = field(default_factory=Changes)
     embedded: int = 0
     survey: Survey = field(default_factory=Survey)
-    publishing: deque["Future[Changes]"] = field(default_factory=deque)
+    stored: int = 0
+    """Documents whose new version is searchable."""
+    publishing: deque[tuple["Future[Changes]", int]] = field(default_factory=deque)
+    """What is being stored, with its number of documents."""
+
+    def take_stored(self) -> None:
+        """Wait for the oldest group that is being stored, and count it."""
+        future, documents = self.publishing.popleft()
+        self.changes += future.result()
+        self.stored += documents
 
     def report(self) -> None:
         """Tell the listener how far the run is; stops the run if somebody asked for it."""
         self.signal.check()
         if self.progress is not None:
-            skipped = len(self.survey.skipped)
-            stored = self.changes.added + self.changes.unchanged
-            self.progress(Progress(self.found, self.survey.seen, skipped, self.embedded, stored))
+            survey = self.survey
+            self.progress(
+                Progress(
+                    documents_found=self.found,
+                    documents_done=survey.seen,
+                    documents_skipped=len(survey.skipped),
+                    chunks_embedded=self.embedded,
+                    chunks_total=self.changes.added + self.changes.unchanged,
+                    documents_loaded=survey.loaded,
+                    documents_split=survey.split,
+                    documents_stored=self.stored,
+                    chunks_split=survey.chunks,
+                    skipped=tuple(survey.skipped[:MOST_SKIPPED_SHOWN]),
+                )
+            )
 
 
 class Indexer:
@@ -211,17 +233,15 @@ class Indexer:
             for group in _groups(documents):
                 run.report()
                 self._embed(run, group)
-                run.publishing.append(self._publisher.publish(run.item.id, group))
+                run.publishing.append((self._publisher.publish(run.item.id, group), len(group)))
                 if len(run.publishing) > PUBLISHING_AHEAD:
-                    run.changes += run.publishing.popleft().result()
+                    run.take_stored()
         finally:
             # Also on the way out of a failure: the claim must outlast every write it covers.
-            outcomes = [future.exception() for future in run.publishing]
-        for future, error in zip(run.publishing, outcomes, strict=True):
-            if error is not None:
-                raise error
-            run.changes += future.result()
-        run.publishing.clear()
+            for future, _ in run.publishing:
+                future.exception()
+        while run.publishing:
+            run.take_stored()
         run.report()
 
     def _embed(self, run: _Run, group: Sequence[PreparedDocument]) -> None:
@@ -283,6 +303,7 @@ class Indexer:
             success=False,
             knowledge_id=run.item.id,
             error=reason,
+            error_is_transient=error.is_transient,
             skipped=tuple(run.survey.skipped),
             warnings=tuple(run.survey.warnings),
         )

@@ -38,6 +38,12 @@ class Survey:
     """Documents that the source no longer has."""
     seen: int = 0
     """Documents looked at so far."""
+    loaded: int = 0
+    """Documents that were read."""
+    split: int = 0
+    """Documents that have a new version."""
+    chunks: int = 0
+    """Chunks of these."""
 
 
 class DocumentPreparer:
@@ -90,6 +96,8 @@ class DocumentPreparer:
             return None
         chunks = self._splitter.split_text(loaded.content)
         prepared = prepare_chunks(self._item_id, entry.key, loaded, chunks, self._token_meter)
+        self.survey.split += 1
+        self.survey.chunks += len(prepared)
         return PreparedDocument(entry, loaded, self._rules, prepared)
 
     def _read(self, entry: SourceEntry, known: KnownDocument | None) -> LoadedDocument | None:
@@ -102,6 +110,7 @@ class DocumentPreparer:
             if known and not isinstance(error, SourceUnavailableError | SourceNotFoundError):
                 self.survey.gone.append(known)
             return None
+        self.survey.loaded += 1
         self.survey.warnings += [SourceNote(entry.uri, warning) for warning in loaded.warnings]
         return loaded
 

@@ -15,6 +15,8 @@ class IndexingResult:
     """Chunks of the item that are searchable now."""
     content_hash: str = ""
     error: str | None = None
+    error_is_transient: bool = False
+    """Whether the error may pass by itself."""
     documents: int = 0
     chunks_added: int = 0
     chunks_removed: int = 0

@@ -7,6 +7,11 @@ from typing import Any
 
 from app.protocols import ProgressListener
 
+BACKGROUND, WAITED_FOR = 0, 10
+"""Priorities: of work that goes on by itself, and of work that a client waits for."""
+
+ENDED_STATES = ("succeeded", "failed", "cancelled")
+
 
 @dataclass(frozen=True)
 class Job:
@@ -16,13 +21,47 @@ class Job:
     kind: str
     arguments: Mapping[str, Any]
     state: str
+    priority: int
     attempts: int
-    progress: Mapping[str, int]
+    retryable: bool
+    retries: int
+    not_before: datetime | None
+    attempt_token: int
+    """What whoever runs the job must show to write about it."""
+    progress: Mapping[str, Any]
     result: Mapping[str, Any] | None
     error: str | None
+    problem: str | None
+    """The slug of the error, see app.errors."""
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing more will happen to it by itself."""
+        return self.state in ENDED_STATES
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run of a job ended."""
+
+    state: str
+    result: Mapping[str, Any] | None = None
+    """What the operation would have answered; also of a failure, if it has an answer."""
+    error: str | None = None
+    problem: str | None = None
+    is_transient: bool = False
+    """Whether the failure may pass by itself."""
+
+
+class FailedWithAnswer(Exception):  # noqa: N818, no error of ours: an outcome
+    """Raised by a handler whose work failed and whose operation answers so with details."""
+
+    def __init__(self, error: str, answer: dict[str, Any], *, is_transient: bool) -> None:
+        super().__init__(error)
+        self.outcome = Outcome("failed", answer, error, is_transient=is_transient)
 
 
 JobHandler = Callable[[Mapping[str, Any], ProgressListener], dict[str, Any]]

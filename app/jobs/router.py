@@ -1,12 +1,16 @@
 """`/jobs`: watch, cancel and retry work that goes on in the background."""
 
+from collections.abc import AsyncIterator
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from fastapi.sse import format_sse_event
 from pydantic import Field
 
 from app.jobs import schemas
 from app.jobs.service import JobService
+from app.jobs.watching import Following, JobWatch
 from app.web.pagination import LARGEST_ID
 from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits
 from app.web.problems import problem_responses
@@ -26,6 +30,40 @@ def get_job_service(request: Request) -> JobService:
 
 
 ServiceDep = Annotated[JobService, Depends(get_job_service)]
+
+QUIET_SECONDS = 15.0
+"""After so long without a change a comment is sent, so that nothing between closes the stream."""
+
+NOT_KEPT = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+"""Proxies are to pass each event on at once (the second is nginx's)."""
+
+
+EVENT = {
+    "type": "object",
+    "required": ["event", "data"],
+    "properties": {
+        "event": {"type": "string", "enum": ["progress", "end"]},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "contentSchema": {"$ref": "#/components/schemas/Job"},
+        },
+    },
+}
+"""One event, as OpenAPI 3.2 describes them (and FastAPI already)."""
+
+EVENT_STREAM = "text/event-stream"
+
+
+async def follow(job_id: JobId, request: Request) -> AsyncIterator[Following]:
+    """Follow a job until its answer has been sent; raises NotFoundError and OverloadedError."""
+    watch = request.app.state.container.job_watch
+    assert isinstance(watch, JobWatch)  # noqa: S101, the container is ours
+    async with watch.following(job_id) as following:
+        yield following
+
+
+FollowingDep = Annotated[Following, Depends(follow)]
 
 
 @router.get("", operation_id="list_jobs", responses=problem_responses(422))
@@ -66,3 +104,35 @@ def cancel_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
 def retry_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
     """Queue a failed or cancelled job again; 409 while another is queued that does the same."""
     return schemas.Job.model_validate(service.retry(job_id))
+
+
+@router.get(
+    "/{job_id}/events",
+    operation_id="follow_job",
+    response_class=Response,
+    responses={
+        200: {
+            "description": "The job's events.",
+            "content": {EVENT_STREAM: {"itemSchema": EVENT}},
+        },
+        **problem_responses(404, 422, 503, 507),
+    },
+)
+async def follow_job(following: FollowingDep) -> StreamingResponse:
+    """Follow a job as server-sent events, without asking again and again.
+
+    `progress` brings the job as JSON, at once and whenever it has changed; `end` brings it as it
+    ended, and is the last. A stream that ends without it is to be opened again: it begins with
+    the job as it is then.
+    """
+    return StreamingResponse(_events(following), media_type=EVENT_STREAM, headers=NOT_KEPT)
+
+
+async def _events(following: Following) -> AsyncIterator[bytes]:
+    async for job in following.states(QUIET_SECONDS):
+        if job is None:
+            yield format_sse_event(comment="still there")
+            continue
+        body = schemas.Job.model_validate(job).model_dump_json()
+        event = "end" if job.has_ended else "progress"
+        yield format_sse_event(data_str=body, event=event)

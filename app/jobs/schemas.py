@@ -24,14 +24,32 @@ class JobKind(StrEnum):
     INDEX_ALL = "index_all"
 
 
+class SkippedPlace(BaseModel):
+    """A place in a source that was left out, and why."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    uri: str
+    reason: str
+
+
 class JobProgress(BaseModel):
-    """How far a job is."""
+    """How far a job is, stage by stage: found, loaded, split, embedded, stored."""
 
     documents_found: int = 0
-    documents_done: int = 0
+    documents_done: int = Field(0, description="Looked at: read, unchanged or skipped.")
     documents_skipped: int = 0
-    chunks_embedded: int = 0
-    chunks_total: int = 0
+    chunks_embedded: int = Field(
+        0, description="Chunks that went through the model; equal text never does so twice."
+    )
+    chunks_total: int = Field(0, description="Chunks that are stored and searchable.")
+    documents_loaded: int = Field(0, description="Read, because they may have changed.")
+    documents_split: int = Field(0, description="Changed, and split into chunks.")
+    documents_stored: int = Field(0, description="Stored in their new version.")
+    chunks_split: int = Field(0, description="Chunks of the documents that were split.")
+    skipped: list[SkippedPlace] = Field(
+        default_factory=list, description="The first places that were skipped, with the reason."
+    )
 
 
 class Job(BaseModel):
@@ -43,16 +61,27 @@ class Job(BaseModel):
     kind: JobKind
     arguments: dict[str, Any]
     state: JobState
+    priority: int = Field(
+        0, description="Higher goes first: 10 while a client waits for it, 0 in the background."
+    )
     attempts: int = Field(
         description="How often the job was started since it was queued or retried, or since it "
         "gained something before the service ended. The service does not start one a fourth time "
         "that it never outlives: such a job is `failed`."
     )
+    retries: int = Field(
+        0,
+        description="How often it failed in a way that may pass by itself, and was queued again.",
+    )
+    not_before: datetime | None = Field(
+        None, description="When a queued job that failed before is tried again."
+    )
     progress: JobProgress
     result: dict[str, Any] | None = Field(
-        description="What the operation would have answered; null until the job has succeeded."
+        description="What the operation would have answered; null until it can be said. That of a "
+        "failure says what was skipped."
     )
-    error: str | None
+    error: str | None = Field(description="What went wrong, if it did, the last time.")
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None

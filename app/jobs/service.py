@@ -4,27 +4,61 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from app.database import Database
-from app.errors import ConflictError, NotFoundError
+from app.errors import ConflictError, NotFoundError, OverloadedError
 from app.jobs import queries
-from app.jobs.records import Job
+from app.jobs.bell import JobBell
+from app.jobs.records import BACKGROUND, WAITED_FOR, Job
+
+MOST_QUEUED = 1000
+"""Jobs that may wait, unless the settings say otherwise."""
 
 
 class JobService:
-    """Keeps jobs in SQL; `on_queued` is called when there is something to do."""
+    """Keeps jobs in SQL; `on_queued` is called when there is something to do.
 
-    def __init__(self, database: Database, on_queued: Callable[[], None]) -> None:
+    `bell` tells those who watch. No more than `most_queued` jobs may wait.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        on_queued: Callable[[], None],
+        *,
+        bell: JobBell | None = None,
+        most_queued: int = MOST_QUEUED,
+    ) -> None:
         self._database = database
         self._on_queued = on_queued
+        self._bell = bell or JobBell()
+        self._most_queued = most_queued
 
-    def add(self, kind: str, arguments: Mapping[str, Any]) -> Job:
+    def add(self, kind: str, arguments: Mapping[str, Any], *, waited_for: bool = False) -> Job:
         """Promise some work: when this returns, it will be done, whatever happens.
 
-        The job that is queued already is answered when it is to do the very same.
+        The job that is queued already is answered when it is to do the very same. Work that a
+        client waits for goes before other work, and ends with its first failure unless somebody
+        else was promised it, too. Raises OverloadedError when too much is queued.
         """
         with self._database.write() as session:
-            job_id = queries.add_job(session, kind, arguments)
+            if queries.count_waiting(session) >= self._most_queued:
+                self._require_twin(queries.queued_twin(session, kind, arguments))
+            job_id = queries.add_job(
+                session,
+                kind,
+                arguments,
+                WAITED_FOR if waited_for else BACKGROUND,
+                retryable=not waited_for,
+            )
         self._on_queued()
+        self._bell.ring(job_id)
         return self.get(job_id)
+
+    def _require_twin(self, queued: int | None) -> None:
+        if queued is None:
+            raise OverloadedError(
+                f"{self._most_queued} jobs are waiting, and no more are taken (MOST_QUEUED_JOBS). "
+                "Nothing was changed; try again when some are done."
+            )
 
     def get(self, job_id: int) -> Job:
         """One job; raises NotFoundError."""
@@ -48,6 +82,7 @@ class JobService:
         """Stop a job: at once if it is queued, between two documents if it is running."""
         with self._database.write() as session:
             queries.cancel_job(session, job_id)
+        self._bell.ring(job_id)
         return self.get(job_id)
 
     def retry(self, job_id: int) -> Job:
@@ -60,9 +95,10 @@ class JobService:
             twin = queries.queued_twin(session, job.kind, job.arguments)
             if twin not in (None, job_id):
                 raise ConflictError(f"Job {twin} is queued already and will do the very same.")
-            queued = queries.retry_job(session, job_id)
+            queued = queries.retry_job(session, job)
         job = self.get(job_id)
         if not queued:
             raise ConflictError(f"Job {job_id} is {job.state}; only an ended one can be retried.")
         self._on_queued()
+        self._bell.ring(job_id)
         return job

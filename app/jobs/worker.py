@@ -5,32 +5,41 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from typing import Any
 
 from app.database import Database
 from app.errors import AppError, StorageError, UnavailableError, WorkStoppedError
-from app.jobs import queries
-from app.jobs.records import Job, JobHandler
-from app.protocols import Progress
+from app.jobs import running_queries
+from app.jobs.bell import JobBell
+from app.jobs.leases import Lease, LeaseKeeper, LeaseLostError
+from app.jobs.listening import JobListener, ServiceStopping
+from app.jobs.records import FailedWithAnswer, Job, JobHandler, Outcome
+from app.jobs.retrying import retry_delay
+from app.protocols import ProgressListener
 
 logger = logging.getLogger(__name__)
-
-PROGRESS_SECONDS = 0.5
-"""How often progress is written down."""
 
 STORAGE_RETRY_SECONDS = 5.0
 """Pause after the database failed."""
 
+SHARED_QUEUE_SECONDS = 2.0
+"""How often a worker looks into a queue to which other processes add."""
 
-class ServiceStopping(Exception):  # noqa: N818, no error: the job goes on after the restart
-    """Raised out of a running job when the service stops; the job goes back into the queue."""
+HAND_BACK_SECONDS = 5.0
+"""How long a stop waits for running jobs before it queues them again over their heads."""
+
+STOPPING = "The service is stopping; try again when it has restarted."
+INTERRUPTED = Outcome("cancelled", error="It was interrupted.", problem=WorkStoppedError.slug)
 
 
 class JobWorker:
-    """`threads` threads that take one job after the other, oldest first.
+    """`threads` threads that take one job after the other, the most urgent first, then the oldest.
 
-    `items_in_use` names the items whose jobs would only wait if they were started now; `wake` is
-    to be called when one is free again.
+    Beside them, `express_threads` take nothing but jobs about one item that a client waits for:
+    so nobody waits for what goes on in the background. `items_in_use` names the items whose jobs
+    would only wait if they were started now; `wake` is to be called when one is free again.
+    `bell` tells those who watch.
     """
 
     def __init__(
@@ -39,26 +48,38 @@ class JobWorker:
         handlers: Mapping[str, JobHandler],
         threads: int,
         items_in_use: Callable[[], Collection[int]] = frozenset,
+        *,
+        express_threads: int = 0,
+        bell: JobBell | None = None,
     ) -> None:
         self._database = database
         self._handlers = handlers
         self._items_in_use = items_in_use
+        self._bell = bell or JobBell()
+        self._leases = LeaseKeeper(database, on_reclaimed=self.wake)
         self._wake = threading.Condition()
         self._woken = 0
         self._stopping = threading.Event()
         self._threads = [
-            threading.Thread(target=self._run, name=f"job-worker-{number}", daemon=True)
-            for number in range(threads)
+            threading.Thread(
+                target=self._run, args=(is_express,), name=f"job-worker-{number}", daemon=True
+            )
+            for number, is_express in enumerate([False] * threads + [True] * express_threads)
         ]
 
     def start(self) -> None:
-        """Queue again what the last process left, and begin."""
+        """Queue again what the last process left, and begin.
+
+        Other processes may share PostgreSQL: there, only what has lost its lease is taken over.
+        """
+        only_expired = not self._database.is_sqlite
         with self._database.write() as session:
-            requeued, given_up = queries.requeue_running(session)
+            requeued, given_up = running_queries.requeue_running(session, only_expired=only_expired)
         if requeued:
             logger.info("%d interrupted jobs start over", requeued)
         if given_up:
             logger.error("%d jobs that the service never outlives are given up", given_up)
+        self._leases.start()
         for thread in self._threads:
             thread.start()
 
@@ -73,43 +94,94 @@ class JobWorker:
         self._stopping.set()
         self.wake()
 
-    def close(self) -> None:
-        """Stop, and wait for the threads."""
+    def close(self, hand_back_seconds: float = HAND_BACK_SECONDS) -> None:
+        """Stop, and wait for the threads.
+
+        Jobs that do not come to a step within the deadline are queued again meanwhile: then it
+        does no harm when the process is killed because its stop takes too long.
+        """
         self.stop()
-        for thread in self._threads:
-            if thread.ident is not None:
-                thread.join()
+        deadline = time.monotonic() + hand_back_seconds
+        started = [thread for thread in self._threads if thread.ident is not None]
+        for thread in started:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        for job in self._leases.held():
+            self._hand_back(job)
+        for thread in started:
+            thread.join()
+        self._leases.close()
 
     def drain(self) -> None:
-        """Run queued jobs in this thread until none is left."""
+        """Run queued jobs in this thread until none is left that can run."""
         while not self._stopping.is_set() and self._run_one():
             pass
 
-    def _run(self) -> None:
+    def run_here(
+        self, kind: str, arguments: Mapping[str, Any], watcher: ProgressListener
+    ) -> Outcome:
+        """Promise a job and run it in this thread at once; gives its outcome.
+
+        If the process dies, or its outcome cannot be stored, the next server does it. Ctrl-C and
+        SIGTERM cancel it. Raises StorageError and UnavailableError.
+        """
+        with self._database.write() as session:
+            job = running_queries.add_running_job(session, kind, arguments)
+        try:
+            with self._leases.holding(job) as lease:
+                listener = self._listener(lease, watcher)
+                try:
+                    outcome = self._outcome(job, listener)
+                except (KeyboardInterrupt, SystemExit):
+                    self._write_outcome(job, listener, INTERRUPTED)
+                    raise
+                self._write_outcome(job, listener, outcome)
+        except (ServiceStopping, LeaseLostError) as error:
+            self._hand_back(job)
+            raise UnavailableError(STOPPING) from error
+        return outcome
+
+    def _run(self, is_express: bool) -> None:
         while not self._stopping.is_set():
             seen = self._woken
             try:
-                if self._run_one():
+                if self._run_one(is_express=is_express):
                     continue
+                patience_seconds = self._patience_seconds()
             except StorageError as error:
                 self._wait_for_storage(error)
                 continue
-            with self._wake:
-                while self._woken == seen:
-                    self._wake.wait()
+            self._wait_until_woken(seen, patience_seconds)
+
+    def _wait_until_woken(self, seen: int, patience_seconds: float | None) -> None:
+        with self._wake:
+            self._wake.wait_for(lambda: self._woken != seen, patience_seconds)
+
+    def _patience_seconds(self) -> float | None:
+        """How long at most to wait for being woken; None: for ever."""
+        with self._database.read() as session:
+            due = running_queries.seconds_until_due(session)
+        if self._database.is_sqlite:
+            return due
+        return SHARED_QUEUE_SECONDS if due is None else min(due, SHARED_QUEUE_SECONDS)
 
     def _wait_for_storage(self, error: StorageError) -> None:
         logger.error("The worker waits for the database: %s", error.detail)
         self._stopping.wait(STORAGE_RETRY_SECONDS)
 
-    def _run_one(self) -> bool:
+    def _run_one(self, *, is_express: bool = False) -> bool:
         with self._database.write() as session:
-            job = queries.claim_job(session, self._items_in_use())
+            job = running_queries.claim_job(
+                session, self._items_in_use(), only_waited_for=is_express
+            )
         if job is None:
             return False
-        listener = _Listener(self, job.id)
+        self._bell.ring(job.id)
         try:
-            self._finish(job, listener, *self._outcome(job, listener))
+            with self._leases.holding(job) as lease:
+                listener = self._listener(lease)
+                self._finish(job, listener, self._outcome(job, listener))
+        except LeaseLostError:
+            logger.warning("Job %d was taken over by another worker; left alone here", job.id)
         except ServiceStopping:
             self._hand_back(job)
         return True
@@ -118,90 +190,80 @@ class JobWorker:
         logger.info("Job %d goes on after the restart", job.id)
         try:
             with self._database.write() as session:
-                queries.hand_back(session, job.id)
+                running_queries.hand_back(session, job)
         except StorageError as error:
             # It stays `running`: the next start takes it for one that a crash interrupted.
             logger.warning("Job %d was not handed back: %s", job.id, error.detail)
+        self._bell.ring(job.id)
 
-    def _outcome(
-        self, job: Job, listener: "_Listener"
-    ) -> tuple[str, dict[str, object] | None, str | None]:
-        """Run a job; gives its final state, result and error."""
+    def _outcome(self, job: Job, listener: JobListener) -> Outcome:
+        """Run a job to its end."""
         try:
             result = self._handlers[job.kind](job.arguments, listener)
             json.dumps(result)  # what cannot be stored must fail here, not end the thread later
+        except FailedWithAnswer as failure:
+            if self.stopping and failure.outcome.is_transient:
+                raise ServiceStopping from failure
+            return replace(failure.outcome, error=_storable(str(failure.outcome.error)))
         except WorkStoppedError as error:
-            return "cancelled", None, _storable(error.detail)
+            return Outcome("cancelled", error=_storable(error.detail), problem=error.slug)
         except AppError as error:
             if self.stopping and isinstance(error, UnavailableError):
                 raise ServiceStopping from error
-            return "failed", None, _storable(error.detail)
-        except ServiceStopping:
+            return Outcome(
+                "failed",
+                error=_storable(error.detail),
+                problem=error.slug,
+                is_transient=error.is_transient,
+            )
+        except (ServiceStopping, LeaseLostError):
             raise
         except Exception:
             logger.exception("Job %d failed unexpectedly", job.id)
-            return "failed", None, "Something went wrong on our side; the server's log says what."
-        return "succeeded", result, None
+            wrong = "Something went wrong on our side; the server's log says what."
+            return Outcome("failed", error=wrong, problem=AppError.slug)
+        return Outcome("succeeded", result)
 
-    def _finish(
-        self,
-        job: Job,
-        listener: "_Listener",
-        state: str,
-        result: dict[str, object] | None,
-        error: str | None,
-    ) -> None:
-        """Write the outcome down, however long the database takes to answer again."""
-        progress = asdict(listener.latest) if listener.latest else None
+    def _finish(self, job: Job, listener: JobListener, outcome: Outcome) -> None:
+        """Write the outcome down, however long the database takes to answer again.
+
+        Raises LeaseLostError when the job is not ours any more.
+        """
         while True:
             try:
-                with self._database.write() as session:
-                    queries.finish_job(session, job.id, state, result, error, progress)
-            except StorageError as storage_error:
-                self._wait_for_storage(storage_error)
+                self._write_outcome(job, listener, outcome)
+            except StorageError as error:
+                self._bell.fail(job.id, error)
+                self._wait_for_storage(error)
                 if self._stopping.is_set():
-                    raise ServiceStopping from storage_error
+                    raise ServiceStopping from error
             else:
                 return
 
+    def _write_outcome(self, job: Job, listener: JobListener, outcome: Outcome) -> None:
+        progress = asdict(listener.latest) if listener.latest else None
+        delay = retry_delay(job, outcome)
+        with self._database.write() as session:
+            if delay is not None:
+                is_ours = running_queries.retry_later(session, job, outcome, delay)
+            else:
+                is_ours = running_queries.finish_job(session, job, outcome, progress)
+        if not is_ours:
+            raise LeaseLostError
+        if delay is not None:
+            logger.info("Job %d is tried again in %.0f s", job.id, delay.total_seconds())
+            self.wake()  # somebody must wait for just so long
+        self._bell.ring(job.id)
+
     @property
     def stopping(self) -> bool:
-        """Whether `close` was called."""
+        """Whether `stop` was called."""
         return self._stopping.is_set()
 
-    def note_progress(self, job_id: int, progress: Progress) -> None:
-        """Write progress down; raises WorkStoppedError when the job was cancelled."""
-        with self._database.write() as session:
-            cancelled = queries.note_progress(session, job_id, asdict(progress))
-        if cancelled:
-            raise WorkStoppedError("The job was cancelled.")
+    def _listener(self, lease: Lease, watcher: ProgressListener | None = None) -> JobListener:
+        return JobListener(self._database, self._bell, self._stopping.is_set, lease, watcher)
 
 
 def _storable(text: str) -> str:
     """Text as a database takes it: file names may hold bytes that are no characters, or NUL."""
     return text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")
-
-
-class _Listener:
-    """A job's ProgressListener: writes not more often than every PROGRESS_SECONDS.
-
-    But the first chunk that is embedded at once: by that an attempt is known not to be in vain.
-    """
-
-    def __init__(self, worker: JobWorker, job_id: int) -> None:
-        self._worker = worker
-        self._job_id = job_id
-        self._noted = float("-inf")
-        self._gain_noted = False
-        self.latest: Progress | None = None
-        """What was reported last, written or not."""
-
-    def __call__(self, progress: Progress) -> None:
-        self.latest = progress
-        if self._worker.stopping:
-            raise ServiceStopping
-        is_first_gain = progress.chunks_embedded > 0 and not self._gain_noted
-        if is_first_gain or time.monotonic() - self._noted >= PROGRESS_SECONDS:
-            self._noted = time.monotonic()
-            self._gain_noted = progress.chunks_embedded > 0
-            self._worker.note_progress(self._job_id, progress)

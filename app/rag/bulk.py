@@ -7,7 +7,7 @@ from typing import Protocol
 
 from app.errors import ItemStoppedError, NotFoundError, StorageError, VectorIndexError
 from app.indexing.results import BulkIndexingResult, IndexingResult
-from app.protocols import Progress, ProgressListener
+from app.protocols import MOST_SKIPPED_SHOWN, Progress, ProgressListener
 
 
 class IndexOne(Protocol):
@@ -36,8 +36,8 @@ class _Total:
 
 
 def _sum(left: Progress, right: Progress) -> Progress:
-    counts = {f.name: getattr(left, f.name) + getattr(right, f.name) for f in fields(Progress)}
-    return Progress(**counts)
+    sums = {f.name: getattr(left, f.name) + getattr(right, f.name) for f in fields(Progress)}
+    return Progress(**{**sums, "skipped": sums["skipped"][:MOST_SKIPPED_SHOWN]})
 
 
 def index_items(
@@ -51,7 +51,12 @@ def index_items(
         try:
             results.append(index_one(item_id, progress=total))
         except (StorageError, VectorIndexError) as error:
-            failure = IndexingResult(success=False, knowledge_id=item_id, error=error.detail)
+            failure = IndexingResult(
+                success=False,
+                knowledge_id=item_id,
+                error=error.detail,
+                error_is_transient=error.is_transient,
+            )
             results.append(failure)
         except (NotFoundError, ItemStoppedError):
             continue  # deleted, or taken out of the index, since the list was made

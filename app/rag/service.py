@@ -4,7 +4,6 @@ import atexit
 import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
@@ -12,27 +11,32 @@ from typing import Any, Protocol, Self, TypeVar
 import anyio
 import anyio.to_thread
 
-from app.errors import InvalidRequestError, SourceError
+from app.errors import InvalidRequestError, OverloadedError
 from app.indexing.indexer import Indexer
 from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyReport
 from app.indexing.results import BulkIndexingResult, IndexingResult
-from app.jobs.records import Job, JobHandler
+from app.jobs.records import Job, JobHandler, Outcome
 from app.jobs.service import JobService
-from app.knowledge.items import ItemDraft, ItemFilter, normalise_category, tidy_tags
+from app.jobs.watching import JobWatch
+from app.knowledge.items import ItemDraft, normalise_category, tidy_tags
 from app.knowledge.service import KnowledgeService
 from app.protocols import ProgressListener
-from app.rag.bulk import index_items
+from app.rag.answers import bulk_answer, indexing_answer
+from app.rag.indexing_jobs import (
+    INDEX_ALL_JOB,
+    INDEX_JOB,
+    IndexingJobs,
+    index_all_arguments,
+    index_arguments,
+)
 from app.search.context import ContextAnswer, ContextAssembler, ContextRequest
 from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
 from app.search.searcher import Searcher
 
 SEARCH_THREADS = 16
-"""Searches that run side by side; further ones wait their turn."""
+"""Searches that run side by side; further ones wait their turn, up to `most_waiting_searches`."""
 
 MOST_RESULTS = 100
-
-INDEX_JOB = "index"
-INDEX_ALL_JOB = "index_all"
 
 Result = TypeVar("Result")
 
@@ -53,7 +57,12 @@ class Engine(Protocol):
     @property
     def maintenance(self) -> IndexMaintenance: ...  # noqa: D102
     @property
-    def index_threads(self) -> int: ...  # noqa: D102
+    def job_watch(self) -> JobWatch: ...  # noqa: D102
+    @property
+    def most_waiting_searches(self) -> int: ...  # noqa: D102
+    def run_job(  # noqa: D102
+        self, kind: str, arguments: Mapping[str, Any], watcher: ProgressListener
+    ) -> Outcome: ...
     def settle(self) -> None: ...  # noqa: D102
     def close(self) -> None: ...  # noqa: D102
 
@@ -92,7 +101,6 @@ class RAGService:
             )
         self._engine = engine
         self._searching = anyio.CapacityLimiter(SEARCH_THREADS)
-        self._indexing = anyio.CapacityLimiter(engine.index_threads)
         self._removing = anyio.CapacityLimiter(SEARCH_THREADS)
 
     # Indexing ------------------------------------------------------------------------------
@@ -122,18 +130,36 @@ class RAGService:
         return await self.index_item(knowledge_id)
 
     async def index_item(self, knowledge_id: int, *, force: bool = False) -> IndexingResult:
-        """Index an item that exists; raises NotFoundError."""
-        return await self._run(
-            self._indexing, functools.partial(self._index, knowledge_id, force=force)
-        )
+        """Index an item that exists; raises NotFoundError.
+
+        It becomes a job, which goes on if whoever waits for it here goes away.
+        """
+        submit = functools.partial(self._submit_index, knowledge_id, force=force, waited_for=True)
+        return indexing_answer(await self._watched(submit))
 
     async def index_all(
         self, status: str | None = None, *, force: bool = False
     ) -> BulkIndexingResult:
-        """Index all items of a status, or all but the archived ones."""
-        return await self._run(
-            self._indexing, functools.partial(self._index_all, status, force=force)
+        """Index all items of a status, or all but the archived ones; as a job, too."""
+        submit = functools.partial(
+            self._engine.jobs.add,
+            INDEX_ALL_JOB,
+            index_all_arguments(status, force=force),
+            waited_for=True,
         )
+        return bulk_answer(await self._watched(submit))
+
+    def index_here(
+        self, knowledge_id: int, progress: ProgressListener, *, force: bool = False
+    ) -> IndexingResult:
+        """Index an item in the calling thread, which is the one that Ctrl-C interrupts.
+
+        It is a job all the same: the next server ends what a kill interrupts. Raises
+        NotFoundError.
+        """
+        self._engine.knowledge.get(knowledge_id)
+        arguments = index_arguments(knowledge_id, force=force)
+        return indexing_answer(self._engine.run_job(INDEX_JOB, arguments, progress))
 
     async def remove_knowledge(self, knowledge_id: int) -> bool:
         """Take an item's chunks out of the index, and keep the item; False if it had none."""
@@ -148,14 +174,14 @@ class RAGService:
 
     async def submit_index_all(self, status: str | None = None, *, force: bool = False) -> Job:
         """Promise to index all items of a status, or all but the archived ones."""
-        arguments = {"status": status, "force": force}
+        arguments = index_all_arguments(status, force=force)
         return await self._run(
             self._removing, functools.partial(self._engine.jobs.add, INDEX_ALL_JOB, arguments)
         )
 
     def job_handlers(self) -> dict[str, JobHandler]:
         """What the worker calls for each kind of job."""
-        return {INDEX_JOB: self._run_index_job, INDEX_ALL_JOB: self._run_index_all_job}
+        return IndexingJobs(self._engine).handlers()
 
     # Searching -----------------------------------------------------------------------------
 
@@ -200,12 +226,12 @@ class RAGService:
     async def answer(self, request: SearchRequest) -> SearchAnswer:
         """Search, with all that is known about how the answer came about."""
         search = functools.partial(self._engine.searcher.search, request)
-        return await self._run(self._searching, search)
+        return await self._search(search)
 
     async def context(self, request: ContextRequest) -> ContextAnswer:
         """The passages that answer, put together for a prompt."""
         assemble = functools.partial(self._engine.context.assemble, request)
-        return await self._run(self._searching, assemble)
+        return await self._search(assemble)
 
     def get_collection_stats(self) -> CollectionStats:
         """Counts of what is stored and searchable."""
@@ -243,39 +269,26 @@ class RAGService:
     async def _run(limiter: anyio.CapacityLimiter, call: Callable[[], Result]) -> Result:
         return await anyio.to_thread.run_sync(call, limiter=limiter)
 
-    def _index(
-        self, knowledge_id: int, *, force: bool, progress: ProgressListener | None = None
-    ) -> IndexingResult:
-        return self._engine.indexer.index(knowledge_id, force=force, progress=progress)
+    async def _search(self, call: Callable[[], Result]) -> Result:
+        """Search when a thread is free; raises OverloadedError when too many wait for one."""
+        waiting = self._searching.statistics().tasks_waiting
+        if waiting >= self._engine.most_waiting_searches and not self._searching.available_tokens:
+            raise OverloadedError(
+                f"{SEARCH_THREADS} searches run and {waiting} wait already; try again in a moment "
+                "(MOST_WAITING_SEARCHES)."
+            )
+        return await self._run(self._searching, call)
 
-    def _index_all(
-        self, status: str | None, *, force: bool, progress: ProgressListener | None = None
-    ) -> BulkIndexingResult:
-        wanted = ItemFilter(status=status, statuses_not=() if status else ("archived",))
-        return index_items(
-            self._engine.knowledge.ids(wanted),
-            functools.partial(self._index, force=force),
-            progress,
-        )
+    async def _watched(self, submit: Callable[[], Job]) -> Job:
+        """Promise a job and wait until it has ended, or has failed for the first time."""
+        watch = self._engine.job_watch
+        watch.require_room()
+        return await watch.wait_for_end(await self._run(self._removing, submit))
 
-    def _submit_index(self, knowledge_id: int, *, force: bool) -> Job:
+    def _submit_index(self, knowledge_id: int, *, force: bool, waited_for: bool = False) -> Job:
         self._engine.knowledge.get(knowledge_id)
-        return self._engine.jobs.add(INDEX_JOB, {"knowledge_id": knowledge_id, "force": force})
-
-    def _run_index_job(
-        self, arguments: Mapping[str, Any], progress: ProgressListener
-    ) -> dict[str, Any]:
-        result = self._index(arguments["knowledge_id"], force=arguments["force"], progress=progress)
-        if result.error is not None:
-            raise SourceError(result.error)
-        return asdict(result)
-
-    def _run_index_all_job(
-        self, arguments: Mapping[str, Any], progress: ProgressListener
-    ) -> dict[str, Any]:
-        return asdict(
-            self._index_all(arguments["status"], force=arguments["force"], progress=progress)
-        )
+        arguments = index_arguments(knowledge_id, force=force)
+        return self._engine.jobs.add(INDEX_JOB, arguments, waited_for=waited_for)
 
 
 _instance_lock = threading.Lock()

@@ -180,9 +180,16 @@ class PathAliases:
 
 
 def _without_body(send: Send) -> Send:
+    has_ended = False
+
     async def send_head(message: Message) -> None:
+        # It ends with the first part of the body: a stream that nobody reads is not to go on.
+        nonlocal has_ended
+        if has_ended:
+            return
         if message["type"] == "http.response.body":
-            message = {**message, "body": b""}
+            has_ended = True
+            message = {"type": "http.response.body", "body": b"", "more_body": False}
         await send(message)
 
     return send_head

@@ -12,7 +12,13 @@ from fastapi.routing import iter_route_contexts
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from app.errors import AppError, InvalidRequestError, StorageError, UnavailableError
+from app.errors import (
+    AppError,
+    InvalidRequestError,
+    OverloadedError,
+    StorageError,
+    UnavailableError,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +128,8 @@ def _answer_app_error(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, InvalidRequestError):
         errors = [InvalidValue(detail=error.detail, location=error.location, pointer=error.pointer)]
     if isinstance(error, UnavailableError | StorageError):
-        logger.error("%s: %s", error.slug, error.detail)
+        if not isinstance(error, OverloadedError):  # or the log would be overloaded, too
+            logger.error("%s: %s", error.slug, error.detail)
         headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
     return _respond(
         request,

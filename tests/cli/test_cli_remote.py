@@ -98,6 +98,34 @@ def test_a_job_that_fails_is_a_failure_with_its_words(httpserver: HTTPServer) ->
     assert result.error == "File not found: /x"
 
 
+def test_a_job_that_the_server_tries_again_later_is_a_failure_that_says_so(
+    httpserver: HTTPServer,
+) -> None:
+    httpserver.expect_ordered_request("/api/v1/rag/index/1").respond_with_json(job("queued"))
+    httpserver.expect_ordered_request("/api/v1/jobs/3").respond_with_json(
+        job("queued", error="No answer.", retries=1, not_before="2026-01-01T00:00:10Z")
+    )
+    with open_remote(httpserver.url_for("")) as backend:
+        result = backend.index(1, force=False, progress=ignore)
+    assert not result.success
+    assert result.error == "No answer. The server tries again by itself (job 3)."
+
+
+def test_a_failure_tells_what_was_skipped(httpserver: HTTPServer) -> None:
+    note = {"uri": "/x/a.png", "reason": "no text"}
+    zeros = dict.fromkeys(
+        ("chunks_indexed", "documents", "chunks_added", "chunks_removed", "chunks_unchanged"), 0
+    )
+    answer = {"success": False, "knowledge_id": 1, "content_hash": "", "error": "No content."}
+    answer |= zeros | {"chunks_embedded": 0, "skipped": [note], "warnings": [], "duration_ms": 1}
+    httpserver.expect_request("/api/v1/rag/index/1").respond_with_json(
+        job("failed", error="No content.", result=answer)
+    )
+    with open_remote(httpserver.url_for("")) as backend:
+        result = backend.index(1, force=False, progress=ignore)
+    assert [place.reason for place in result.skipped] == ["no text"]
+
+
 def test_progress_is_handed_on(httpserver: HTTPServer) -> None:
     running = job("running", progress={"documents_found": 9, "documents_done": 4})
     httpserver.expect_ordered_request("/api/v1/rag/index/1").respond_with_json(job("queued"))

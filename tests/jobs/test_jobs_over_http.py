@@ -4,10 +4,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.database import Database
-from app.jobs import queries
+from app.jobs import running_queries
 from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
-from app.protocols import Progress
+from app.protocols import Progress, SourceNote
 from tests.web.problem_checks import assert_problem
 
 JOBS = "/api/v1/jobs"
@@ -26,6 +26,11 @@ def test_a_job_is_answered_whole(client: TestClient, jobs: JobService) -> None:
         "documents_skipped": 0,
         "chunks_embedded": 0,
         "chunks_total": 0,
+        "documents_loaded": 0,
+        "documents_split": 0,
+        "documents_stored": 0,
+        "chunks_split": 0,
+        "skipped": [],
     }
 
 
@@ -33,7 +38,8 @@ def test_progress_and_result_are_answered(
     client: TestClient, jobs: JobService, database: Database
 ) -> None:
     def work(_arguments: object, listener: object) -> dict[str, object]:
-        listener(Progress(3, 2, 1, 10, 12))  # type: ignore[operator]
+        note = SourceNote("a.png", "not a text document")
+        listener(Progress(3, 2, 1, 10, 12, skipped=(note,)))  # type: ignore[operator]
         return {"success": True}
 
     job_id = jobs.add("index", {}).id
@@ -41,7 +47,8 @@ def test_progress_and_result_are_answered(
     job = client.get(f"{JOBS}/{job_id}").json()
     assert job["state"] == "succeeded"
     assert job["result"] == {"success": True}
-    assert list(job["progress"].values()) == [3, 2, 1, 10, 12]
+    assert list(job["progress"].values())[:5] == [3, 2, 1, 10, 12]
+    assert job["progress"]["skipped"] == [{"uri": "a.png", "reason": "not a text document"}]
 
 
 def test_jobs_are_listed_newest_first_page_by_page(client: TestClient, jobs: JobService) -> None:
@@ -79,7 +86,7 @@ def test_a_job_that_has_not_ended_cannot_be_retried(
     job_id = jobs.add("index", {}).id
     assert_problem(client.post(f"{JOBS}/{job_id}/retry"), 409, "conflict")
     with database.write() as session:
-        queries.claim_job(session)
+        running_queries.claim_job(session)
     assert_problem(client.post(f"{JOBS}/{job_id}/retry"), 409, "conflict")
     assert client.post(f"{JOBS}/{job_id}/cancel").json()["state"] == "running"
 

@@ -13,10 +13,11 @@ from sqlalchemy import select
 
 from app.database import Database
 from app.errors import ConflictError, NotFoundError, SourceNotFoundError
-from app.jobs import queries
+from app.jobs import queries, running_queries
+from app.jobs.listening import ServiceStopping
 from app.jobs.records import Job, JobHandler
 from app.jobs.service import JobService
-from app.jobs.worker import JobWorker, ServiceStopping
+from app.jobs.worker import JobWorker
 from app.models import JobRow, now
 from app.protocols import Progress, ProgressListener
 
@@ -49,18 +50,18 @@ def fail(_arguments: Mapping[str, Any], _listener: ProgressListener) -> dict[str
 def claim(database: Database) -> Job | None:
     """Take a job as a worker would that then dies."""
     with database.write() as session:
-        return queries.claim_job(session)
+        return running_queries.claim_job(session)
 
 
 def crash_and_start_again(database: Database, progress: Progress | None = None) -> Job | None:
     """Take a job, come so far with it, die; gives what the next process finds queued."""
     with database.write() as session:
-        job = queries.claim_job(session)
+        job = running_queries.claim_job(session)
         assert job is not None
         if progress is not None:
-            queries.note_progress(session, job.id, asdict(progress))
+            running_queries.note_progress(session, job.id, job.attempt_token, asdict(progress))
     with database.write() as session:
-        queries.requeue_running(session)
+        running_queries.requeue_running(session)
         return queries.get_job(session, job.id)
 
 
@@ -494,7 +495,9 @@ def test_the_jobs_of_an_item_are_cancelled_with_the_reason(
     other = jobs.add("index", {"knowledge_id": 2}).id
     with database.write() as session:
         queries.cancel_jobs_of_item(session, 1, "The item is gone.")
-        assert queries.note_progress(session, running, {})  # it will stop at its next step
+        assert running_queries.note_progress(
+            session, running, 1, {}
+        )  # it will stop at its next step
     assert (jobs.get(queued).state, jobs.get(queued).error) == ("cancelled", "The item is gone.")
     assert jobs.get(other).state == "queued"
 
@@ -507,11 +510,11 @@ def test_a_job_that_the_process_never_outlives_is_given_up_and_can_be_retried(
 ) -> None:
     poison = jobs.add("index", {"knowledge_id": 1}).id
     states = []
-    for _ in range(queries.MOST_ATTEMPTS):
+    for _ in range(running_queries.MOST_ATTEMPTS):
         left = crash_and_start_again(database, Progress(documents_found=9))
         assert left is not None
         states.append(left.state)
-    assert states == ["queued"] * (queries.MOST_ATTEMPTS - 1) + ["failed"]
+    assert states == ["queued"] * (running_queries.MOST_ATTEMPTS - 1) + ["failed"]
     job = jobs.get(poison)
     assert job.finished_at is not None
     assert "ended 3 times while this job ran" in str(job.error)
@@ -530,7 +533,7 @@ def test_a_job_that_gains_something_each_time_is_never_given_up(
     jobs: JobService, database: Database, gain: Progress
 ) -> None:
     job_id = jobs.add("index", {"knowledge_id": 1}).id
-    for number in range(3 * queries.MOST_ATTEMPTS):
+    for number in range(3 * running_queries.MOST_ATTEMPTS):
         done = gain.documents_done * (number + 1)
         left = crash_and_start_again(database, replace(gain, documents_done=done))
         assert left is not None
@@ -542,7 +545,7 @@ def test_a_job_that_gains_something_each_time_is_never_given_up(
 
 def test_reaching_the_same_document_again_is_no_gain(jobs: JobService, database: Database) -> None:
     job_id = jobs.add("index", {"knowledge_id": 1}).id
-    for _ in range(queries.MOST_ATTEMPTS + 1):
+    for _ in range(running_queries.MOST_ATTEMPTS + 1):
         crash_and_start_again(database, Progress(documents_done=7))
     assert jobs.get(job_id).state == "failed"
 

@@ -18,7 +18,7 @@ import httpx
 import numpy as np
 
 from app.adapters.embedding.token_meter import well_formed
-from app.errors import EmbeddingError, StartupError
+from app.errors import EmbeddingError, EmbeddingRefusedError, StartupError
 from app.protocols import Vector, Vectors
 
 logger = logging.getLogger(__name__)
@@ -213,7 +213,7 @@ class OpenAIEmbedder:
             refusal = _refusal(self._host, response.status_code, bytes(answer))
             if self._api_key:  # some endpoints quote it
                 refusal = refusal.replace(self._api_key, "[key]")
-            raise EmbeddingError(refusal)
+            raise EmbeddingRefusedError(refusal)
         return bytes(answer)
 
     def _require_open(self) -> None:

@@ -1,0 +1,106 @@
+"""Keeps the leases of the jobs that this process runs, and takes over those that others lost."""
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from app.database import Database
+from app.errors import StorageError
+from app.jobs import running_queries
+from app.jobs.records import Job
+
+logger = logging.getLogger(__name__)
+
+HEARTBEAT_SECONDS = running_queries.LEASE_SECONDS / 4
+"""Three heartbeats may fail before a lease runs out."""
+
+
+class LeaseLostError(Exception):
+    """Raised out of a job that somebody else has taken over; nothing may be written about it."""
+
+
+@dataclass(eq=False)
+class Lease:
+    """A job that this process runs."""
+
+    job: Job
+    lost: bool = False
+    """Somebody else has taken the job over, or ended it."""
+
+
+class LeaseKeeper:
+    """A thread that renews leases: a job that only waits for something keeps its lease, too.
+
+    It looks at the process, never at the progress: a worker whose process lives has its lease
+    renewed, however long a step takes. `on_reclaimed` is called when there are jobs to take over.
+    """
+
+    def __init__(self, database: Database, on_reclaimed: Callable[[], None]) -> None:
+        self._database = database
+        self._on_reclaimed = on_reclaimed
+        self._lock = threading.Lock()
+        self._leases: set[Lease] = set()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def holding(self, job: Job) -> Iterator[Lease]:
+        """Renew the lease of a job that has just been claimed, for the block."""
+        self.start()
+        lease = Lease(job)
+        with self._lock:
+            self._leases.add(lease)
+        try:
+            yield lease
+        finally:
+            with self._lock:
+                self._leases.discard(lease)
+
+    def held(self) -> tuple[Job, ...]:
+        """The jobs that this process runs."""
+        with self._lock:
+            return tuple(lease.job for lease in self._leases if not lease.lost)
+
+    def start(self) -> None:
+        """Begin, unless it has begun."""
+        with self._lock:
+            if self._thread is None and not self._closed.is_set():
+                self._thread = threading.Thread(target=self._run, name="job-leases", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """Stop, and wait for the thread."""
+        self._closed.set()
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+
+    def beat(self) -> None:
+        """Renew all leases of this process, then take over what others have lost."""
+        with self._lock:
+            leases = tuple(self._leases)
+        with self._database.write() as session:
+            lost = [
+                lease
+                for lease in leases
+                if not running_queries.renew_lease(session, lease.job.id, lease.job.attempt_token)
+            ]
+            requeued, given_up = running_queries.requeue_running(session, only_expired=True)
+        for lease in lost:
+            lease.lost = True
+        if requeued:
+            logger.warning("%d jobs whose worker gave no sign of life start over", requeued)
+        if given_up:
+            logger.error("%d jobs that no worker outlives are given up", given_up)
+        if requeued or given_up:
+            self._on_reclaimed()
+
+    def _run(self) -> None:
+        while not self._closed.wait(HEARTBEAT_SECONDS):
+            try:
+                self.beat()
+            except StorageError as error:
+                logger.warning("The leases of jobs were not renewed: %s", error.detail)

@@ -1,0 +1,31 @@
+"""When a job that failed is tried again: by what kind of error it was, later each time."""
+
+import random
+from collections.abc import Callable
+from datetime import timedelta
+
+from app.jobs.records import Job, Outcome
+
+MOST_RETRIES = 6
+"""With the delays below: the last one about two hours after the first failure."""
+
+FIRST_DELAY_SECONDS = 10.0
+GROWTH = 4.0
+LONGEST_DELAY_SECONDS = 3600.0
+JITTER = 0.25
+"""Each delay is longer or shorter by up to so much: what failed together returns one by one."""
+
+
+def retry_delay(
+    job: Job, outcome: Outcome, chance: Callable[[], float] = random.random
+) -> timedelta | None:
+    """How long to wait before the job is tried again; None when it is not.
+
+    `chance` gives numbers from 0 to 1.
+    """
+    if outcome.state != "failed" or not (outcome.is_transient and job.retryable):
+        return None
+    if job.retries >= MOST_RETRIES:
+        return None
+    seconds = min(FIRST_DELAY_SECONDS * GROWTH**job.retries, LONGEST_DELAY_SECONDS)
+    return timedelta(seconds=seconds * (1 + JITTER * (2 * chance() - 1)))

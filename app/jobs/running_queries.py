@@ -1,0 +1,245 @@
+"""The SQL of whoever runs jobs: claim, lease, progress, outcome, all under the claim's token."""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select, update
+from sqlalchemy.orm import Session, aliased
+
+from app.jobs.queries import arguments_key, job_record, queue_again
+from app.jobs.records import WAITED_FOR, Job, Outcome
+from app.models import JobRow, UTCDateTime, now
+
+MOST_ATTEMPTS = 3
+"""Starts of a job that the process did not outlive, with nothing gained, before it is given up.
+
+Once may be a power cut and twice a bad day; the third time it is taken for the job's own doing,
+which would otherwise end the service again at every start.
+"""
+
+LEASE_SECONDS = 60.0
+"""How long a job stays with a worker that gives no sign of life."""
+
+
+def moment(session: Session) -> datetime:
+    """The present by the clock that all who share the database have in common."""
+    if session.get_bind().dialect.name == "sqlite":
+        return now()
+    return session.execute(select(func.clock_timestamp(type_=UTCDateTime))).scalar_one()
+
+
+def lease_end(present: datetime) -> datetime:
+    """Until when a lease holds that is given now."""
+    return present + timedelta(seconds=LEASE_SECONDS)
+
+
+# Claiming --------------------------------------------------------------------------------------
+
+
+def claim_job(
+    session: Session, items_in_use: Collection[int] = (), *, only_waited_for: bool = False
+) -> Job | None:
+    """Take the queued job whose turn it is and mark it as running, in one statement.
+
+    The highest priority goes first, then the oldest. A job waits while its item is in use, or
+    while another job of its item (or, of jobs without an item, another of its kind) runs: it could
+    do nothing but keep a worker from other work. `only_waited_for`: one item's, and of a client
+    that waits.
+    """
+    present = moment(session)
+    queued, running = aliased(JobRow), aliased(JobRow)
+    first = (
+        select(queued.id)
+        .where(queued.state == "queued")
+        .where(or_(queued.not_before.is_(None), queued.not_before <= present))
+        .where(~exists().where(running.state == "running", _would_wait(queued, running)))
+        .where(or_(queued.item_id.is_(None), queued.item_id.not_in(items_in_use)))
+        .order_by(queued.priority.desc(), queued.id)
+        .limit(1)
+        .with_for_update(skip_locked=True, of=queued)
+    )
+    if only_waited_for:
+        first = first.where(queued.priority >= WAITED_FOR, queued.item_id.is_not(None))
+    claimed = (
+        update(JobRow)
+        .where(JobRow.id == first.scalar_subquery())
+        .values(
+            state="running",
+            started_at=present,
+            attempts=JobRow.attempts + 1,
+            attempt_token=JobRow.attempt_token + 1,
+            lease_expires_at=lease_end(present),
+            not_before=None,
+        )
+        .returning(JobRow)
+    )
+    row = session.scalar(claimed.execution_options(populate_existing=True))
+    return job_record(row) if row is not None else None
+
+
+def _would_wait(job: type[JobRow], other: type[JobRow]) -> ColumnElement[bool]:
+    of_no_item = and_(job.item_id.is_(None), other.item_id.is_(None), job.kind == other.kind)
+    return or_(job.item_id == other.item_id, of_no_item)
+
+
+def add_running_job(session: Session, kind: str, arguments: Mapping[str, Any]) -> Job:
+    """Add a job that whoever adds it runs at once; if it dies, the job is taken over."""
+    present = moment(session)
+    row = JobRow(
+        kind=kind,
+        arguments=dict(arguments),
+        arguments_key=arguments_key(arguments),
+        item_id=arguments.get("knowledge_id"),
+        state="running",
+        priority=WAITED_FOR,
+        retryable=False,
+        retries=0,
+        attempts=1,
+        attempt_token=1,
+        lease_expires_at=lease_end(present),
+        progress={},
+        started_at=present,
+    )
+    session.add(row)
+    session.flush()
+    return job_record(row)
+
+
+def seconds_until_due(session: Session) -> float | None:
+    """How long until the next job is to be tried again; None when none is."""
+    present = moment(session)
+    later = JobRow.state == "queued", JobRow.not_before > present
+    due = session.scalar(select(func.min(JobRow.not_before)).where(*later))
+    return None if due is None else (due - present).total_seconds()
+
+
+# Leases ----------------------------------------------------------------------------------------
+
+
+def _held(job_id: int, token: int) -> tuple[ColumnElement[bool], ...]:
+    """The job, as long as it is with the claim that has this token."""
+    return JobRow.id == job_id, JobRow.state == "running", JobRow.attempt_token == token
+
+
+def renew_lease(session: Session, job_id: int, token: int) -> bool:
+    """Hold a job for another LEASE_SECONDS; False when it has been taken over or has ended."""
+    renewed = update(JobRow).where(*_held(job_id, token))
+    values = renewed.values(lease_expires_at=lease_end(moment(session)))
+    return session.scalar(values.returning(JobRow.id)) is not None
+
+
+def requeue_running(session: Session, *, only_expired: bool = False) -> tuple[int, int]:
+    """Settle what others left running; returns how many start over, and are given up.
+
+    `only_expired`: those whose lease has run out; else all, which is right when nobody else can
+    be alive. An attempt that gained something, chunks that were embedded or documents that no
+    attempt before had reached, is not counted: such a job gets done, however often the process is
+    killed.
+    """
+    left = select(JobRow).where(JobRow.state == "running").order_by(JobRow.id)
+    if only_expired:
+        present = moment(session)
+        expired = or_(JobRow.lease_expires_at.is_(None), JobRow.lease_expires_at < present)
+        left = left.where(expired)
+    requeued = given_up = 0
+    for row in session.scalars(left.with_for_update(skip_locked=True)).all():
+        reached = row.progress.get("documents_done", 0)
+        if reached > row.furthest or row.progress.get("chunks_embedded", 0):
+            row.furthest, row.attempts = max(reached, row.furthest), 0
+        if row.cancel_requested:
+            row.state, row.problem, row.finished_at = "cancelled", "stopped", now()
+        elif row.attempts >= MOST_ATTEMPTS:
+            row.state, row.finished_at, row.error = "failed", now(), _given_up(row.attempts)
+            given_up += 1
+        else:
+            row.progress = {}
+            session.flush()
+            queue_again(session, row, JobRow.state == "running")
+            requeued += 1
+    return requeued, given_up
+
+
+def _given_up(attempts: int) -> str:
+    return (
+        f"The service ended {attempts} times while this job ran, each time before it got any "
+        "further, so it is not started again by itself. Perhaps a document needs more memory than "
+        "there is: the log of the service and of the system may tell. Then retry the job."
+    )
+
+
+# Progress and outcomes -------------------------------------------------------------------------
+
+
+def note_progress(
+    session: Session, job_id: int, token: int, progress: Mapping[str, Any]
+) -> bool | None:
+    """Store how far a job is; gives whether somebody asked to cancel it, or None: not ours."""
+    noted = update(JobRow).where(*_held(job_id, token)).values(progress=dict(progress))
+    return session.scalar(noted.returning(JobRow.cancel_requested))
+
+
+def hand_back(session: Session, job: Job) -> bool:
+    """Queue a running job again whose process stops in order: that start does not count."""
+    if _end_if_cancelled(session, job):
+        return True
+    if not _queue_held(session, job):
+        return False
+    attempts = case((JobRow.attempts > 0, JobRow.attempts - 1), else_=0)
+    values = {"attempts": attempts, "progress": {}}
+    session.execute(update(JobRow).where(JobRow.id == job.id).values(values))
+    return True
+
+
+def retry_later(session: Session, job: Job, outcome: Outcome, delay: timedelta) -> bool:
+    """Queue a job again after a failure that may pass; False when it is not ours any more."""
+    if _end_if_cancelled(session, job):
+        return True
+    if not _queue_held(session, job):
+        return False
+    session.execute(
+        update(JobRow)
+        .where(JobRow.id == job.id)
+        .values(
+            retries=JobRow.retries + 1,
+            not_before=moment(session) + delay,
+            attempts=0,
+            furthest=0,
+            result=_stored(outcome.result),
+            error=outcome.error,
+            problem=outcome.problem,
+        )
+    )
+    return True
+
+
+def finish_job(
+    session: Session, job: Job, outcome: Outcome, progress: Mapping[str, Any] | None
+) -> bool:
+    """Note how a job ended and how far it came (None: as was noted before); False: not ours."""
+    values: dict[str, Any] = {
+        "state": outcome.state,
+        "result": _stored(outcome.result),
+        "error": outcome.error,
+        "problem": outcome.problem,
+        "finished_at": now(),
+    }
+    if progress is not None:
+        values["progress"] = dict(progress)
+    ended = update(JobRow).where(*_held(job.id, job.attempt_token)).values(values)
+    return session.scalar(ended.returning(JobRow.id)) is not None
+
+
+def _stored(result: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    return dict(result) if result is not None else None
+
+
+def _end_if_cancelled(session: Session, job: Job) -> bool:
+    asked = *_held(job.id, job.attempt_token), JobRow.cancel_requested
+    ended = update(JobRow).where(*asked)
+    values = ended.values(state="cancelled", problem="stopped", finished_at=now())
+    return session.scalar(values.returning(JobRow.id)) is not None
+
+
+def _queue_held(session: Session, job: Job) -> bool:
+    return queue_again(session, job, and_(*_held(job.id, job.attempt_token)))

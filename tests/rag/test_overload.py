@@ -1,0 +1,101 @@
+"""Too much at once is refused in time: with a 503 that says when to come again."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.container import Container
+from app.main import create_app
+from app.protocols import Vector
+from app.rag.service import SEARCH_THREADS
+from app.settings import Settings
+from tests.fakes import FakeEmbedder
+
+PATIENCE_SECONDS = 20
+MOST_WAITING = 3
+SEARCH = "/api/v1/rag/search"
+
+
+class SlowEmbedder(FakeEmbedder):
+    """Embeds queries only when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = threading.Semaphore(0)
+        self.gate = threading.Event()
+
+    def embed_query(self, text: str) -> Vector:
+        self.asked.release()
+        assert self.gate.wait(PATIENCE_SECONDS)
+        return super().embed_query(text)
+
+
+@pytest.fixture
+def embedder() -> SlowEmbedder:
+    return SlowEmbedder()
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(
+        update={"most_waiting_searches": MOST_WAITING, "most_queued_jobs": 1}
+    )
+
+
+@pytest.fixture
+def client(container: Container) -> Iterator[TestClient]:
+    with TestClient(create_app(container=container)) as client:
+        yield client
+
+
+def test_searches_that_would_wait_too_long_are_refused_and_the_others_are_answered(
+    client: TestClient, container: Container, embedder: SlowEmbedder
+) -> None:
+    path = container.settings.roots[0] / "a.md"
+    path.write_text("The quay is made of granite.")
+    body = {"title": "a", "uri": str(path), "document_type": "markdown"}
+    item = client.post("/api/v1/knowledge", json=body).json()["id"]
+    assert client.post(f"/api/v1/rag/index/{item}").json()["success"]
+    statuses: list[int] = []
+
+    def ask() -> None:
+        statuses.append(client.get(SEARCH, params={"q": "granite"}).status_code)
+
+    clients = [threading.Thread(target=ask) for _ in range(SEARCH_THREADS + MOST_WAITING)]
+    for thread in clients:
+        thread.start()
+    for _ in range(SEARCH_THREADS):
+        assert embedder.asked.acquire(timeout=PATIENCE_SECONDS)
+    waiting = container.rag._searching.statistics
+    while waiting().tasks_waiting < MOST_WAITING:
+        assert all(thread.is_alive() for thread in clients)
+    for refused in (
+        client.get(SEARCH, params={"q": "granite"}),
+        client.post(SEARCH, json={"query": "granite"}),
+        client.post("/api/v1/rag/context", json={"query": "granite"}),
+    ):
+        assert refused.status_code == 503
+        assert refused.json()["type"] == "urn:groundwork:problem:overloaded"
+        assert int(refused.headers["retry-after"]) > 0
+    embedder.gate.set()
+    for thread in clients:
+        thread.join(PATIENCE_SECONDS)
+    assert statuses == [200] * (SEARCH_THREADS + MOST_WAITING)
+    assert client.get(SEARCH, params={"q": "granite"}).status_code == 200
+
+
+def test_a_full_queue_refuses_work_whether_it_is_waited_for_or_not(
+    client: TestClient, container: Container
+) -> None:
+    container._worker.stop()  # so that nothing leaves the queue
+    body = {"title": "a", "uri": "/a.md", "document_type": "markdown"}
+    first, second = (client.post("/api/v1/knowledge", json=body).json()["id"] for _ in range(2))
+    assert client.post(f"/api/v1/rag/index/{first}?wait=false").status_code == 202
+    for path in (f"index/{second}?wait=false", f"index/{second}", "index-all", "index-all?wait=0"):
+        refused = client.post(f"/api/v1/rag/{path}")
+        assert (refused.status_code, refused.json()["title"]) == (503, "Too much at once")
+        assert int(refused.headers["retry-after"]) > 0
+    assert client.post(f"/api/v1/rag/index/{first}?wait=false").status_code == 202
+    assert container.jobs.count_waiting() == 1
