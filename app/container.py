@@ -12,6 +12,8 @@ from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.lexical_index.keeper import LexicalIndexKeeper
 from app.adapters.lexical_index.tantivy_store import TantivyStore
+from app.adapters.loading.footprints import Footprints
+from app.adapters.loading.path_guard import PathGuard
 from app.adapters.loading.sources import Sources
 from app.adapters.splitting.recursive import RecursiveTextSplitter
 from app.adapters.vector_index.chroma_files import IndexIdentity
@@ -20,6 +22,7 @@ from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.database import Database
 from app.errors import AppError, StartupError
+from app.following.service import FollowedItems, SourceFollower
 from app.indexing.embedded_text import splitting_limit
 from app.indexing.index_sources import lexical_source, vector_row_source, vector_source
 from app.indexing.indexer import Indexer
@@ -28,6 +31,7 @@ from app.indexing.publisher import Publisher
 from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
 from app.knowledge.content import ContentService
+from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
 from app.protocols import Embedder
 from app.rag.service import RAGService
@@ -88,7 +92,7 @@ class Container:
             embedder=embedder,
             publisher=self.publisher,
             metrics=metrics,
-            on_item_freed=self._wake_worker,
+            on_item_freed=self._item_freed,
         )
         self.retriever = Retriever(
             embedder=embedder, vector_index=self.vector_index, lexical_index=self.lexical_index
@@ -105,8 +109,11 @@ class Container:
             database=self.database, searcher=self.searcher, token_meter=meter
         )
         self.content = ContentService(self.database)
+        self.history = HistoryService(self.database)
         self.knowledge = KnowledgeService(
-            self.database, self.indexer, settings.chroma_collection_name
+            self.database,
+            FollowedItems(self.indexer, self._wake_follower),
+            settings.chroma_collection_name,
         )
         self.maintenance = IndexMaintenance(
             database=self.database,
@@ -124,6 +131,9 @@ class Container:
             self.rag.job_handlers(),
             threads=settings.index_threads,
             items_in_use=self.indexer.items_in_use,
+        )
+        self.follower = SourceFollower(
+            self.database, self.jobs, Footprints(PathGuard(settings.roots))
         )
         self._closed = False
 
@@ -183,6 +193,8 @@ class Container:
         self.publisher.start()
         if run_jobs:
             self._worker.start()
+            if not self.settings.disable_auto_indexing:
+                self.follower.start()
         self.metrics.model.info(
             {"name": self.embedder.model_name, "fingerprint": self.embedder.fingerprint}
         )
@@ -193,6 +205,7 @@ class Container:
             return
         self._closed = True
         self.stop_work()
+        self.follower.close()
         self.indexer.close()
         self._worker.close()
         self.publisher.close()
@@ -216,6 +229,7 @@ class Container:
 
     def stop_work(self) -> None:
         """Ask all indexing to end soon, without waiting; its requests then end with 503."""
+        self.follower.stop()
         self._worker.stop()
         self.publisher.stop()
         self.indexer.stop()
@@ -299,6 +313,13 @@ class Container:
 
     def _wake_worker(self) -> None:
         self._worker.wake()
+
+    def _wake_follower(self) -> None:
+        self.follower.wake()
+
+    def _item_freed(self) -> None:
+        self._worker.wake()
+        self.follower.wake()
 
 
 def _analyser(language: str) -> Analyser:

@@ -13,6 +13,7 @@ from app.container import Container
 from app.database import Database
 from app.errors import AppError
 from app.jobs.service import JobService
+from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
 from app.main import create_app
 from app.settings import Settings
@@ -28,6 +29,7 @@ class LightService:
         self.metrics = Metrics()
         self.database = Database(settings.resolved_database_url, lock_timeout_seconds=1)
         self.knowledge = KnowledgeService(self.database, self, settings.chroma_collection_name)
+        self.history = HistoryService(self.database)
         self.jobs = JobService(self.database, on_queued=self.job_queued)
         self.told: list[str] = []
         self.parts = {"vector_index": PartHealth(status="ready", detail="exact: 0 records")}
