@@ -74,12 +74,14 @@ class SourceListing:
     """Prefixes of keys below which there is nothing at all."""
 
     def without_lost_mounts(self, mounts_before: Collection[str]) -> "SourceListing":
-        """The listing, with what is no longer mounted as incomplete.
+        """The listing, with what is no longer mounted as incomplete, and still to be mounted.
 
         A mount point is left empty when its file system goes, which says nothing of the files.
         """
-        lost = {*self.empty} & ({*mounts_before} - {*self.mounts})
-        return replace(self, incomplete=(*self.incomplete, *sorted(lost)))
+        lost = sorted({*self.empty} & ({*mounts_before} - {*self.mounts}))
+        return replace(
+            self, incomplete=(*self.incomplete, *lost), mounts=(*self.mounts, *lost)
+        )
 
 
 class Source(Protocol):

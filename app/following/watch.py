@@ -141,9 +141,10 @@ class SourceWatch:
         for _ in range(MOST_WALKS):
             fresh = self._walk(self._stale)
             self._stale.clear()
-            if fresh is None:
+            if fresh is None and self._notifier is not None:
                 return
             self._watch()
+            fresh = fresh or set()
             if catch_up:
                 self._changed |= fresh
             # What came while the folders were walked and not yet watched is found by one more.
@@ -197,8 +198,10 @@ class SourceWatch:
             }
             owners = _owners(watched)
             try:
-                opened = self._open_notifier(owners.keys()) if owners else None
+                opened = self._open_notifier(owners.keys())
             except WatchLimitError as error:
+                if not watched:
+                    raise
                 if self._notifier is None:
                     self._leave_out_largest(watched, error)
                 else:
@@ -231,11 +234,9 @@ class SourceWatch:
 
     def wait_and_dispatch(self) -> None:
         """Wait for changes, and add jobs for the items that they concern."""
-        seconds = self._seconds_to_wait()
-        if self._notifier is None:
-            self._woken.wait(seconds)
-        else:
-            for path, came_or_went in self._notifier.wait(seconds, self._woken.is_set).items():
+        if self._notifier is not None:
+            told = self._notifier.wait(self._seconds_to_wait(), self._woken.is_set)
+            for path, came_or_went in told.items():
                 self._take_change(path, came_or_went=came_or_went)
         if self._stale:
             self.look()  # first watch what is new, then index: nothing falls between the two
