@@ -163,7 +163,7 @@ class GuardedFetcher:
             ):
                 if response.status_code == 304 and conditions:
                     return None
-                if response.is_redirect:
+                if response.is_redirect and response.status_code != 304:
                     return _redirect_target(address, response)
                 return self._page(address, response)
         except httpcore.TimeoutException as error:
@@ -300,7 +300,7 @@ def retry_after_seconds(written: str | None, moment: datetime) -> float | None:
         return float(text[:9])  # thirty years are as good as for ever
     try:
         until = parsedate_to_datetime(text)
-    except (ValueError, IndexError):
+    except (ValueError, IndexError, OverflowError):
         return None
     until = until if until.tzinfo else until.replace(tzinfo=UTC)
     return max(0.0, (until - moment).total_seconds())

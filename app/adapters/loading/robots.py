@@ -103,13 +103,18 @@ class RobotsRules:
         try:
             page = self._fetcher.fetch(f"{site}/robots.txt", deadline=deadline)
             # UTF-8 by RFC 9309, 2.3; what is not changes no more than the line it stands in.
-            text = page.body[:MOST_BYTES].decode("utf-8-sig", "replace")
+            text = _whole_lines(page.body).decode("utf-8-sig", "replace")
         except SourceUnavailableError as error:
             return _Rules(self._clock() + UNREACHABLE_SECONDS, failure=_not_told(site, error))
         except SourceError:
             # There is none (4xx), it is no text, or it leads where the guard lets nobody go.
             return _Rules(self._clock() + KEPT_SECONDS)
         return _Rules(self._clock() + KEPT_SECONDS, parsed=Protego.parse(text))
+
+
+def _whole_lines(body: bytes) -> bytes:
+    """As much as is read: part of a rule would be another rule."""
+    return body if len(body) <= MOST_BYTES else body[: body.rfind(b"\n", 0, MOST_BYTES) + 1]
 
 
 def _allows(rules: Protego, url: str) -> bool:

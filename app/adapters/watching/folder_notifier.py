@@ -71,11 +71,11 @@ def _watch(folders: Collection[str]) -> RustNotify:
         except FileNotFoundError as error:
             logger.debug("A folder vanished before it was watched (%d): %s", attempt, error)
         except (WatchfilesRustInternalError, OSError) as error:
-            raise _told(error, len(there)) from error
+            raise told_error(error, len(there)) from error
     raise UnavailableError("Folders come and go too fast to be watched.")
 
 
-def _told(error: Exception, count: int) -> UnavailableError:
+def told_error(error: Exception, count: int) -> UnavailableError:
     """The library's error as one of ours."""
     text = str(error)
     if "limit" in text or "os error 28" in text:
