@@ -79,9 +79,7 @@ class SourceListing:
         A mount point is left empty when its file system goes, which says nothing of the files.
         """
         lost = sorted({*self.empty} & ({*mounts_before} - {*self.mounts}))
-        return replace(
-            self, incomplete=(*self.incomplete, *lost), mounts=(*self.mounts, *lost)
-        )
+        return replace(self, incomplete=(*self.incomplete, *lost), mounts=(*self.mounts, *lost))
 
 
 class Source(Protocol):

@@ -40,7 +40,11 @@ def add_followed(service: LightService, clock: Clock) -> AddFollowed:
     """Adds an item as indexing leaves it; `due_in` seconds from now it is to be looked at."""
 
     def add(
-        uri: str = "/srv/docs", *, due_in: float | None = 0, status: str = "active", **fields: object
+        uri: str = "/srv/docs",
+        *,
+        due_in: float | None = 0,
+        status: str = "active",
+        **fields: object,
     ) -> int:
         draft = ItemDraft(uri, uri, "folder", **fields)  # type: ignore[arg-type]
         item_id = service.knowledge.create(draft).id

@@ -1,6 +1,6 @@
 """An item is indexed soon after a change, and not all the time while it keeps changing."""
 
-from app.following.pauses import FIRST_SECONDS, LONGEST_SECONDS, ItemPauses
+from app.following.pauses import BURST, FIRST_SECONDS, LONGEST_SECONDS, ItemPauses
 
 
 def waits_of_a_file_that_always_changes(times: int) -> list[float]:
@@ -18,8 +18,9 @@ def test_the_first_change_does_not_wait() -> None:
 
 
 def test_what_changes_all_the_time_is_indexed_ever_more_rarely() -> None:
-    waits = waits_of_a_file_that_always_changes(12)
-    assert waits[:4] == [0, FIRST_SECONDS, 2 * FIRST_SECONDS, 4 * FIRST_SECONDS]
+    waits = waits_of_a_file_that_always_changes(BURST + 12)
+    assert waits[: BURST + 2] == [0, *[FIRST_SECONDS] * (BURST + 1)]
+    assert waits[BURST + 2 : BURST + 4] == [2 * FIRST_SECONDS, 4 * FIRST_SECONDS]
     assert waits[-1] == LONGEST_SECONDS
 
 
@@ -32,7 +33,7 @@ def test_somebody_who_saves_every_few_seconds_never_waits() -> None:
 
 def test_after_a_quiet_time_it_counts_as_the_first_again() -> None:
     pauses, moment = ItemPauses(), 0.0
-    for _ in range(12):
+    for _ in range(BURST + 12):
         moment += pauses.seconds_left(1, moment)
         pauses.note(1, moment)
     moment += 5 * LONGEST_SECONDS

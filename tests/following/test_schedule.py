@@ -136,7 +136,7 @@ def test_the_queue_is_never_flooded_and_the_longest_due_come_first(
 ) -> None:
     items = [add_followed(f"/srv/{n}", due_in=-n) for n in range(MOST_OPEN_JOBS + 8)]
     schedule.dispatch()
-    assert jobs_of(service) == items[: 7 : -1]
+    assert jobs_of(service) == items[:7:-1]
     assert schedule.dispatch() == BUSY_SECONDS
     assert len(jobs_of(service)) == MOST_OPEN_JOBS
     end_all_jobs(service)

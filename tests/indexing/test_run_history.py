@@ -79,9 +79,7 @@ def test_an_item_of_which_nothing_is_left_is_in_error(
     assert container.knowledge.get(item.id).status == "active"
 
 
-def test_no_more_documents_are_named_than_there_is_room_for(
-    source_root, add_item, index, history
-):
+def test_no_more_documents_are_named_than_there_is_room_for(source_root, add_item, index, history):
     for number in range(MOST_KEYS + 7):
         (source_root / f"{number:03}.md").write_text(f"Text {number}.")
     item = add_item(source_root)

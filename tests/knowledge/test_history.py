@@ -132,7 +132,7 @@ def test_only_the_newest_entries_of_an_item_are_kept(database: Database, make_it
     note(database, item["id"], *(run(n, documents_added=1) for n in range(KEPT_RUNS + 5)))
     counted = select(IndexingRunRow.item_id, func.count()).group_by(IndexingRunRow.item_id)
     with database.read() as session:
-        counts = {item_id: count for item_id, count in session.execute(counted)}
+        counts = dict(tuple(row) for row in session.execute(counted))
     assert counts == {other["id"]: 1, item["id"]: KEPT_RUNS}
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import time
 from collections.abc import Callable, Collection, Mapping
 
 from watchfiles import Change
@@ -17,19 +18,15 @@ LONGEST_GROUPING_MS = 800
 PAUSE_MS = 200
 """A pause of this length ends a group of changes: a file is rarely written in one go."""
 
+SLICE_MS = 500
+"""How often it is looked whether somebody wants to interrupt the waiting."""
+
 ATTEMPTS = 3
 """Folders may vanish between being listed and being watched."""
 
 
 class WatchLimitError(UnavailableError):
     """The operating system lets us watch no more folders."""
-
-
-class _Interrupt:
-    """What the library asks, five times a second, whether it is to stop waiting."""
-
-    def __init__(self, is_set: Callable[[], bool]) -> None:
-        self.is_set = is_set
 
 
 class FolderNotifier:
@@ -48,15 +45,22 @@ class FolderNotifier:
         With each path, whether it came or went (or both), and did not merely change. Returns at the
         latest after so many seconds, or soon after `interrupted` gives True.
         """
+        end = time.monotonic() + seconds
+        while True:
+            left_ms = max(0, int((end - time.monotonic()) * 1000))
+            # Interrupting the library itself would make it forget what it has not told yet.
+            changes = self._changes(min(left_ms, SLICE_MS))
+            if changes or interrupted() or left_ms <= SLICE_MS:
+                came_or_went = {path for kind, path in changes if kind != Change.modified}
+                return {path: path in came_or_went for _, path in changes}
+
+    def _changes(self, longest_ms: int) -> Collection[tuple[int, str]]:
         try:
-            told = self._notify.watch(
-                LONGEST_GROUPING_MS, PAUSE_MS, max(1, int(seconds * 1000)), _Interrupt(interrupted)
-            )
+            # 0 would stand for ever.
+            told = self._notify.watch(LONGEST_GROUPING_MS, PAUSE_MS, max(1, longest_ms), None)
         except (WatchfilesRustInternalError, OSError) as error:
             raise UnavailableError(f"Folders cannot be watched: {error}.") from error
-        changes = () if isinstance(told, str) else told
-        came_or_went = {path for kind, path in changes if kind != Change.modified}
-        return {path: path in came_or_went for _, path in changes}
+        return () if isinstance(told, str) else told
 
     def close(self) -> None:
         """Watch no longer."""

@@ -1,7 +1,5 @@
 """What is not mounted any more is not taken for deleted."""
 
-import os
-
 import pytest
 
 from app.adapters.loading.folder_scan import FolderScan
@@ -17,9 +15,12 @@ def scan(tmp_path):
     guard = PathGuard([tmp_path])
 
     def run(*mounted: str) -> SourceListing:
-        devices = {os.stat(tmp_path / name).st_ino: n for n, name in enumerate(mounted, 1)}
-        inner = [os.stat(tmp_path / "docs/share/deep").st_ino] if "docs/share" in mounted else []
-        devices |= {inode: devices[os.stat(tmp_path / "docs/share").st_ino] for inode in inner}
+        inner = {"docs/share": ("docs/share", "docs/share/deep")}
+        devices = {
+            (tmp_path / path).stat().st_ino: number
+            for number, name in enumerate(mounted, 1)
+            for path in inner.get(name, (name,))
+        }
         folder = guard.locate(str(tmp_path / "docs"))
         found = FolderScan(guard, folder, 1000, lambda status: devices.get(status.st_ino, 0))
         return found.run()

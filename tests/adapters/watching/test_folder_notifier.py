@@ -62,6 +62,14 @@ def test_waiting_can_be_interrupted(notifier) -> None:
     assert notifier.wait(LONG, interrupted.is_set) == {}
 
 
+def test_what_is_interrupted_forgets_nothing(notifier, folder: Path) -> None:
+    interrupted = threading.Event()
+    interrupted.set()
+    (folder / "new.md").write_text("new")
+    told = notifier.wait(LONG, interrupted.is_set) or notifier.wait(LONG, never)
+    assert told == {str(folder / "new.md"): True}
+
+
 def test_nothing_to_watch_is_no_error() -> None:
     notifier = FolderNotifier([])
     assert notifier.wait(0.01, never) == {}
@@ -71,7 +79,7 @@ def test_nothing_to_watch_is_no_error() -> None:
 @pytest.mark.parametrize(
     ("message", "kind", "advice"),
     [
-        ("OS file watch limit reached. about [\"/x\"]", WatchLimitError, "max_user_watches"),
+        ('OS file watch limit reached. about ["/x"]', WatchLimitError, "max_user_watches"),
         ("No space left on device (os error 28)", WatchLimitError, "max_user_watches"),
         ("Too many open files (os error 24)", UnavailableError, "max_user_instances"),
         ("something else", UnavailableError, "something else"),
