@@ -33,7 +33,7 @@ class FolderNotifier:
     """Watches folders, each without what lies deeper; links in them are not followed.
 
     Raises WatchLimitError when there are too many for the system, UnavailableError when they
-    cannot be watched at all. Folders that are not there are left out.
+    cannot be watched at all. Folders that are not there, or may not be read, are left out.
     """
 
     def __init__(self, folders: Collection[str]) -> None:
@@ -69,11 +69,12 @@ class FolderNotifier:
 
 def _watch(folders: Collection[str]) -> RustNotify:
     for attempt in range(ATTEMPTS):
-        there = [folder for folder in folders if _is_folder(folder)]
+        there = [folder for folder in folders if _can_be_watched(folder)]
         try:
-            return RustNotify(there, False, False, 0, False, True)
-        except FileNotFoundError as error:
-            logger.debug("A folder vanished before it was watched (%d): %s", attempt, error)
+            # Told to ignore what it may not read, it would ignore the system's limits as well.
+            return RustNotify(there, False, False, 0, False, False)
+        except (FileNotFoundError, PermissionError) as error:
+            logger.debug("A folder cannot be watched any more (%d): %s", attempt, error)
         except (WatchfilesRustInternalError, OSError) as error:
             raise told_error(error, len(there)) from error
     raise UnavailableError("Folders come and go too fast to be watched.")
@@ -82,7 +83,7 @@ def _watch(folders: Collection[str]) -> RustNotify:
 def told_error(error: Exception, count: int) -> UnavailableError:
     """The library's error as one of ours."""
     text = str(error)
-    if "limit" in text or "os error 28" in text:
+    if "watch limit" in text or "os error 28" in text:
         return WatchLimitError(
             f"{count:,} folders cannot be watched: the system's limit is reached. On Linux raise "
             "it with `sysctl fs.inotify.max_user_watches=1048576` and restart."
@@ -95,6 +96,7 @@ def told_error(error: Exception, count: int) -> UnavailableError:
     return UnavailableError(f"Folders cannot be watched: {text}.")
 
 
-def _is_folder(path: str) -> bool:
+def _can_be_watched(path: str) -> bool:
     # A link that was put in a folder's place must not lead elsewhere.
-    return os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114, 10,000 of them
+    is_folder = os.path.isdir(path) and not os.path.islink(path)  # noqa: PTH112, PTH114, 10,000 of them
+    return is_folder and os.access(path, os.R_OK)
