@@ -13,6 +13,8 @@ from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.lexical_index.keeper import LexicalIndexKeeper
 from app.adapters.lexical_index.tantivy_store import TantivyStore
+from app.adapters.loading.footprints import Footprints
+from app.adapters.loading.path_guard import PathGuard
 from app.adapters.loading.sources import Sources
 from app.adapters.splitting.recursive import RecursiveTextSplitter
 from app.adapters.vector_index.chroma_files import IndexIdentity
@@ -21,6 +23,7 @@ from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.database import Database
 from app.errors import AppError, StartupError
+from app.following.service import FollowedItems, SourceFollower
 from app.indexing.embedded_text import splitting_limit
 from app.indexing.index_sources import lexical_source, vector_row_source, vector_source
 from app.indexing.indexer import Indexer
@@ -32,6 +35,7 @@ from app.jobs.service import JobService
 from app.jobs.watching import JobWatch
 from app.jobs.worker import JobWorker
 from app.knowledge.content import ContentService
+from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
 from app.protocols import Embedder, ProgressListener
 from app.rag.service import RAGService
@@ -95,7 +99,7 @@ class Container:
             embedder=embedder,
             publisher=self.publisher,
             metrics=metrics,
-            on_item_freed=self._wake_worker,
+            on_item_freed=self._item_freed,
         )
         self.retriever = Retriever(
             embedder=embedder, vector_index=self.vector_index, lexical_index=self.lexical_index
@@ -112,8 +116,11 @@ class Container:
             database=self.database, searcher=self.searcher, token_meter=meter
         )
         self.content = ContentService(self.database)
+        self.history = HistoryService(self.database)
         self.knowledge = KnowledgeService(
-            self.database, self.indexer, settings.chroma_collection_name
+            self.database,
+            FollowedItems(self.indexer, self._wake_follower),
+            settings.chroma_collection_name,
         )
         self.maintenance = IndexMaintenance(
             database=self.database,
@@ -140,6 +147,9 @@ class Container:
             items_in_use=self.indexer.items_in_use,
             express_threads=EXPRESS_THREADS,
             bell=self._job_bell,
+        )
+        self.follower = SourceFollower(
+            self.database, self.jobs, Footprints(PathGuard(settings.roots))
         )
         self._closed = False
 
@@ -199,6 +209,8 @@ class Container:
         self.publisher.start()
         if run_jobs:
             self._worker.start()
+            if not self.settings.disable_auto_indexing:
+                self.follower.start()
         self.metrics.model.info(
             {"name": self.embedder.model_name, "fingerprint": self.embedder.fingerprint}
         )
@@ -209,6 +221,7 @@ class Container:
             return
         self._closed = True
         self.stop_work()
+        self.follower.close()
         self._worker.close()
         self.indexer.close()
         self.publisher.close()
@@ -232,6 +245,7 @@ class Container:
 
     def stop_work(self) -> None:
         """Ask all indexing to end soon, without waiting; its requests then end with 503."""
+        self.follower.stop()
         self._worker.stop()
         self._job_bell.stop()
         self.publisher.stop()
@@ -322,6 +336,13 @@ class Container:
 
     def _wake_worker(self) -> None:
         self._worker.wake()
+
+    def _wake_follower(self) -> None:
+        self.follower.wake()
+
+    def _item_freed(self) -> None:
+        self._worker.wake()
+        self.follower.wake()
 
 
 def _analyser(language: str) -> Analyser:

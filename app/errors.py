@@ -17,6 +17,7 @@ AppError
 ├── StorageError (507)               the data directory is full, read-only or locked
 ├── SourceError (422)                a document's source cannot be read; shown in `error`
 │   ├── SourceNotFoundError          nothing is there
+│   │   └── SourceGoneError          … says the source itself: what is known of it goes too
 │   ├── SourceRefusedError           the path or fetch guard refused it
 │   ├── SourceUnreadableError        it is there, but no text can be had from it
 │   └── SourceUnavailableError       it did not answer (now): never a reason to delete
@@ -159,7 +160,11 @@ class SourceError(AppError):
 
 
 class SourceNotFoundError(SourceError):
-    """Nothing is there: the file is gone, the page answers 404 or 410."""
+    """Nothing is there: no such file or folder, no such page."""
+
+
+class SourceGoneError(SourceNotFoundError):
+    """The source itself says that there is nothing (404, 410): what is known of it goes too."""
 
 
 class SourceRefusedError(SourceError):
@@ -171,7 +176,14 @@ class SourceUnreadableError(SourceError):
 
 
 class SourceUnavailableError(SourceError):
-    """The source did not answer (time-out, connection, 5xx): says nothing about its content."""
+    """The source did not answer (time-out, connection, 5xx): says nothing about its content.
+
+    `retry_after_seconds`: how long it asked to be left alone, if it did.
+    """
+
+    def __init__(self, detail: str, retry_after_seconds: float | None = None) -> None:
+        super().__init__(detail)
+        self.retry_after_seconds = retry_after_seconds
 
     is_transient = True
 

@@ -23,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 ITEM_STATUSES = ("pending", "active", "error", "archived")
+RUN_OUTCOMES = ("changed", "unchanged", "failed", "stopped", "removed")
 JOB_STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 QUEUED_JOB = "state = 'queued'"
 """The jobs of which no two may be to do the same."""
@@ -101,6 +102,14 @@ class ItemRow(Base):
     status: Mapped[str] = mapped_column(String(16), default="pending", index=True)
     content_hash: Mapped[str | None] = mapped_column(String(64))
     error: Mapped[str | None] = mapped_column(Text)
+    refresh_interval: Mapped[int | None]
+    """Seconds between two looks at the source; 0: never, None: what suits its type."""
+    refresh_failures: Mapped[int] = mapped_column(default=0, server_default="0")
+    """Indexing runs that failed since the last that did not."""
+    next_refresh_at: Mapped[datetime | None] = mapped_column(index=True)
+    """When the source is looked at again by itself."""
+    mounts: Mapped[list[str] | None] = mapped_column(JSON)
+    """Where other file systems were mounted in its folder when it was indexed."""
     last_fetched_at: Mapped[datetime | None]
     indexed_at: Mapped[datetime | None]
     created_at: Mapped[datetime] = mapped_column(default=now)
@@ -187,6 +196,39 @@ class EmbeddingRow(Base):
     fingerprint: Mapped[str] = mapped_column(String(16), primary_key=True)
     vector: Mapped[bytes] = mapped_column(LargeBinary)
     """Little-endian float32."""
+
+
+class IndexingRunRow(Base):
+    """What indexing an item changed; runs after one another that changed nothing share a row."""
+
+    __tablename__ = "indexing_runs"
+    __table_args__ = (
+        CheckConstraint(f"outcome IN {RUN_OUTCOMES}", name="outcome"),
+        Index("ix_indexing_runs_item_id_id", "item_id", "id"),
+        {"sqlite_autoincrement": True},
+    )
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    item_id: Mapped[int] = mapped_column(ForeignKey("knowledge_items.id", ondelete="CASCADE"))
+    outcome: Mapped[str] = mapped_column(String(16))
+    error: Mapped[str | None] = mapped_column(Text)
+    runs: Mapped[int] = mapped_column(default=1)
+    """How many runs the row stands for."""
+    started_at: Mapped[datetime]
+    """When the first of them began."""
+    finished_at: Mapped[datetime]
+    """When the last of them ended."""
+    documents_added: Mapped[int]
+    documents_changed: Mapped[int]
+    documents_removed: Mapped[int]
+    documents_unchanged: Mapped[int]
+    documents_skipped: Mapped[int]
+    chunks_added: Mapped[int]
+    chunks_removed: Mapped[int]
+    added: Mapped[list[str]] = mapped_column(JSON)
+    """Keys of documents, up to a bound; so are the next two."""
+    changed: Mapped[list[str]] = mapped_column(JSON)
+    removed: Mapped[list[str]] = mapped_column(JSON)
 
 
 class IndexChangeRow(Base):

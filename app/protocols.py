@@ -1,8 +1,8 @@
 """All seams on one page: what the service needs, whoever provides it."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,8 @@ class LoadedDocument:
     warnings: tuple[str, ...] = ()
     first_line: int = 1
     """1-based line of the source at which `content` starts."""
+    stamp: str | None = None
+    """As SourceEntry's, of a source that tells it only with the text."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,18 @@ class SourceListing:
     skipped: tuple[SourceNote, ...] = ()
     incomplete: tuple[str, ...] = ()
     """Prefixes of keys that could not be listed now: what is known below them is not gone."""
+    mounts: tuple[str, ...] = ()
+    """Prefixes of keys at which another file system is mounted; "" for the source itself."""
+    empty: tuple[str, ...] = ()
+    """Prefixes of keys below which there is nothing at all."""
+
+    def without_lost_mounts(self, mounts_before: Collection[str]) -> "SourceListing":
+        """The listing, with what is no longer mounted as incomplete, and still to be mounted.
+
+        A mount point is left empty when its file system goes, which says nothing of the files.
+        """
+        lost = sorted({*self.empty} & ({*mounts_before} - {*self.mounts}))
+        return replace(self, incomplete=(*self.incomplete, *lost), mounts=(*self.mounts, *lost))
 
 
 class Source(Protocol):
@@ -77,6 +91,15 @@ class Source(Protocol):
 
     def read(self, entry: SourceEntry) -> LoadedDocument:
         """Read one listed document."""
+        ...
+
+
+@runtime_checkable
+class ConditionalSource(Source, Protocol):
+    """A source that can say, when it is asked for a document, that it has not changed."""
+
+    def read_if_changed(self, entry: SourceEntry, stamp: str) -> LoadedDocument | None:
+        """Read a document; None when it is as it was when it had this stamp."""
         ...
 
 

@@ -60,6 +60,10 @@ class Settings(BaseSettings):
         default_factory=list,
         description="host or host:port list that may be fetched though its address is not public.",
     )
+    robots_ignore_hosts: Annotated[list[str], CommaSeparated] = Field(
+        default_factory=list,
+        description="host or host:port list of your own sites whose robots.txt need not be heeded.",
+    )
     fetch_timeout_seconds: float = Field(
         30.0, gt=0, description="Longest that fetching one page may take, redirects included."
     )
@@ -130,11 +134,18 @@ class Settings(BaseSettings):
         description="Searches that may wait for a free thread; further ones are answered 503.",
     )
     disable_auto_indexing: bool = Field(
-        False, description="Turn off all indexing that nobody asked for."
+        False,
+        description="Turn off all indexing that nobody asked for: neither are folders watched nor "
+        "sources looked at again after their refresh_interval.",
     )
 
     @field_validator(
-        "allowed_hosts", "cors_allow_origins", "source_roots", "fetch_allow_hosts", mode="before"
+        "allowed_hosts",
+        "cors_allow_origins",
+        "source_roots",
+        "fetch_allow_hosts",
+        "robots_ignore_hosts",
+        mode="before",
     )
     @classmethod
     def _split_commas(cls, value: object) -> object:

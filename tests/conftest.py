@@ -45,6 +45,7 @@ def settings(tmp_path: Path, source_root: Path, database_template: Path) -> Sett
         vector_index="exact",
         chunk_size=200,
         overlap=40,
+        disable_auto_indexing=True,  # tests that follow sources say so themselves
     )
 
 

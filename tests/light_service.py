@@ -15,6 +15,7 @@ from app.errors import AppError
 from app.jobs.bell import JobBell
 from app.jobs.service import JobService
 from app.jobs.watching import JobWatch
+from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
 from app.main import create_app
 from app.settings import Settings
@@ -33,6 +34,7 @@ class LightService:
         self.bell = JobBell()
         self.jobs = JobService(self.database, on_queued=self.job_queued, bell=self.bell)
         self.job_watch = JobWatch(self.jobs, self.bell)
+        self.history = HistoryService(self.database)
         self.told: list[str] = []
         self.parts = {"vector_index": PartHealth(status="ready", detail="exact: 0 records")}
 

@@ -14,20 +14,25 @@ from app.errors import (
     EmbeddingError,
     NotFoundError,
     SourceError,
+    SourceUnavailableError,
     SourceUnreadableError,
     StorageError,
     WorkStoppedError,
 )
 from app.indexing import queries, vector_queries
 from app.indexing.claims import ItemClaims, StopSignal
-from app.indexing.documents import PreparedDocument
+from app.indexing.documents import KnownDocument, PreparedDocument
 from app.indexing.prefetch import prefetched
 from app.indexing.preparing import DocumentPreparer, Survey
 from app.indexing.publisher import Publisher
 from app.indexing.results import Changes, IndexingResult
+from app.indexing.tally import RunTally
 from app.jobs.queries import cancel_jobs_of_item
+from app.knowledge import history_queries
+from app.knowledge.history_records import IndexingRun
 from app.knowledge.items import KnowledgeItem, with_relative_path_explained
 from app.knowledge.queries import get_item
+from app.models import now
 from app.protocols import (
     MOST_SKIPPED_SHOWN,
     Embedder,
@@ -66,16 +71,23 @@ class _Run:
     changes: Changes = field(default_factory=Changes)
     embedded: int = 0
     survey: Survey = field(default_factory=Survey)
+    publishing: deque[tuple["Future[Changes]", list[PreparedDocument]]] = field(
+        default_factory=deque
+    )
+    """What is being stored."""
+    tally: RunTally = field(default_factory=RunTally)
     stored: int = 0
     """Documents whose new version is searchable."""
-    publishing: deque[tuple["Future[Changes]", int]] = field(default_factory=deque)
-    """What is being stored, with its number of documents."""
+    mounts: tuple[str, ...] = ()
+    ended: bool = False
+    """Whether its end is written down."""
 
     def take_stored(self) -> None:
         """Wait for the oldest group that is being stored, and count it."""
         future, documents = self.publishing.popleft()
         self.changes += future.result()
-        self.stored += documents
+        self.tally.note_stored(documents)
+        self.stored += len(documents)
 
     def report(self) -> None:
         """Tell the listener how far the run is; stops the run if somebody asked for it."""
@@ -150,6 +162,9 @@ class Indexer:
                 raise
             except (SourceError, EmbeddingError, ConflictError) as error:
                 result = self._fail(run, error)
+            finally:
+                if not run.ended:
+                    self._note_stop(run)
         self._metrics.observe_indexing("success" if result.success else "failure")
         milliseconds = (time.perf_counter() - started) * 1000
         return IndexingResult(**{**vars(result), "duration_ms": round(milliseconds, 1)})
@@ -164,6 +179,10 @@ class Indexer:
             if not queries.item_exists(session, item_id):
                 raise NotFoundError(f"There is no knowledge item {item_id}.")
             had_chunks = queries.clear_item(session, item_id)
+            if had_chunks:
+                # What the history names is to be gone as well; that it went is all that stays.
+                history_queries.forget_runs(session, item_id)
+                history_queries.add_run(session, item_id, IndexingRun("removed", now(), now()))
             cancel_jobs_of_item(session, item_id, TAKEN_OUT)
         self._publisher.settle_soon()
         return had_chunks
@@ -203,9 +222,14 @@ class Indexer:
         listing = source.scan()
         with self._database.read() as session:
             known = queries.known_documents(session, run.item.id)
+            listing = listing.without_lost_mounts(queries.mounts_of(session, run.item.id))
+        run.mounts = listing.mounts
+        if "" in listing.incomplete:
+            raise SourceUnavailableError(_unmounted(run.item.uri))
         if not listing.entries and not known:
             raise SourceUnreadableError(_nothing_to_index(listing))
         run.found = len(listing.entries)
+        run.tally.known = known.keys()
         preparer = DocumentPreparer(
             item_id=run.item.id,
             source=source,
@@ -225,6 +249,7 @@ class Indexer:
         ) as documents:
             self._embed_and_publish(run, documents)
         if run.survey.errors and run.item.document_type != "folder":
+            self._withdraw(run, run.survey.gone_by_own_account)
             raise run.survey.errors[0]
         return self._finish(run)
 
@@ -233,7 +258,7 @@ class Indexer:
             for group in _groups(documents):
                 run.report()
                 self._embed(run, group)
-                run.publishing.append((self._publisher.publish(run.item.id, group), len(group)))
+                run.publishing.append((self._publisher.publish(run.item.id, group), group))
                 if len(run.publishing) > PUBLISHING_AHEAD:
                     run.take_stored()
         finally:
@@ -266,8 +291,7 @@ class Indexer:
             run.report()
 
     def _finish(self, run: _Run) -> IndexingResult:
-        gone = run.survey.gone
-        removed = self._publisher.withdraw(gone).result() if gone else 0
+        self._withdraw(run, run.survey.gone)
         with self._database.write() as session:
             if not queries.item_exists(session, run.item.id):
                 raise NotFoundError(f"There is no knowledge item {run.item.id}.")
@@ -275,8 +299,11 @@ class Indexer:
             if not queries.has_documents(session, run.item.id):
                 raise SourceUnreadableError("No content to index")
             content_hash, documents, chunks = queries.finish_item(
-                session, run.item.id, (run.item.uri, run.item.document_type)
+                session, run.item.id, (run.item.uri, run.item.document_type), run.mounts
             )
+            entry = run.tally.run(run.changes, skipped=len(run.survey.skipped))
+            history_queries.add_run(session, run.item.id, entry)
+        run.ended = True
         return IndexingResult(
             success=True,
             knowledge_id=run.item.id,
@@ -284,12 +311,28 @@ class Indexer:
             content_hash=content_hash,
             documents=documents,
             chunks_added=run.changes.added,
-            chunks_removed=run.changes.removed + removed,
+            chunks_removed=run.changes.removed + run.tally.removed_chunks,
             chunks_unchanged=chunks - run.changes.added,
             chunks_embedded=run.embedded,
             skipped=tuple(run.survey.skipped),
             warnings=tuple(run.survey.warnings),
         )
+
+    def _withdraw(self, run: _Run, documents: Sequence[KnownDocument]) -> None:
+        if documents:
+            run.tally.note_removed(documents, self._publisher.withdraw(documents).result())
+
+    def _note_stop(self, run: _Run) -> None:
+        """Something ends a run half-way: what it has stored belongs into the history."""
+        if not run.tally.has_changes:
+            return
+        entry = run.tally.run(run.changes, skipped=len(run.survey.skipped), outcome="stopped")
+        try:
+            with self._database.write() as session:
+                if queries.item_exists(session, run.item.id):
+                    history_queries.add_run(session, run.item.id, entry)
+        except StorageError as error:
+            logger.warning("History of item %d has a gap: %s", run.item.id, error.detail)
 
     def _fail(self, run: _Run, error: AppError) -> IndexingResult:
         reason = error.detail
@@ -298,7 +341,13 @@ class Indexer:
         logger.info("Item %d was not indexed: %s", run.item.id, reason)
         with self._database.write() as session:
             source = (run.item.uri, run.item.document_type)
-            queries.fail_item(session, run.item.id, reason, source)
+            pause = error.retry_after_seconds if isinstance(error, SourceUnavailableError) else None
+            queries.fail_item(session, run.item.id, reason, source, pause)
+            skipped = len(run.survey.skipped)
+            entry = run.tally.run(run.changes, skipped=skipped, outcome="failed", error=reason)
+            if queries.item_exists(session, run.item.id):
+                history_queries.add_run(session, run.item.id, entry)
+        run.ended = True
         return IndexingResult(
             success=False,
             knowledge_id=run.item.id,
@@ -343,6 +392,13 @@ def _groups(documents: Iterable[PreparedDocument]) -> Iterator[list[PreparedDocu
             group, chunks = [], 0
     if group:
         yield group
+
+
+def _unmounted(uri: str) -> str:
+    return (
+        f"{uri} is empty, and the file system that was mounted there is not now; nothing was "
+        "removed. Mount it again, or take the item out of the index."
+    )
 
 
 def _nothing_to_index(listing: SourceListing) -> str:

@@ -1,9 +1,14 @@
 """Load and split: finds out what changed at a source, and prepares just that."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from app.errors import SourceError, SourceNotFoundError, SourceUnavailableError
+from app.errors import (
+    SourceError,
+    SourceGoneError,
+    SourceNotFoundError,
+    SourceUnavailableError,
+)
 from app.indexing.claims import StopSignal
 from app.indexing.documents import (
     KnownDocument,
@@ -13,6 +18,7 @@ from app.indexing.documents import (
 )
 from app.indexing.embedded_text import CONTEXT_RULE
 from app.protocols import (
+    ConditionalSource,
     LoadedDocument,
     Source,
     SourceEntry,
@@ -36,6 +42,8 @@ class Survey:
     """New stamps of documents (by row id) that were touched but say the same."""
     gone: list[KnownDocument] = field(default_factory=list)
     """Documents that the source no longer has."""
+    gone_by_own_account: list[KnownDocument] = field(default_factory=list)
+    """Documents of which the source itself says, when asked for them, that they are gone."""
     seen: int = 0
     """Documents looked at so far."""
     loaded: int = 0
@@ -88,9 +96,11 @@ class DocumentPreparer:
         may_skip = same_splitter and not self._force
         if known and may_skip and entry.stamp is not None and entry.stamp == known.stamp:
             return None
-        loaded = self._read(entry, known)
+        loaded = self._read(entry, known, known.stamp if known and may_skip else None)
         if loaded is None:
             return None
+        if loaded.stamp is not None:
+            entry = replace(entry, stamp=loaded.stamp)
         if known and may_skip and document_details(loaded) == known.details:
             self.survey.restamped[known.id] = entry.stamp
             return None
@@ -100,15 +110,25 @@ class DocumentPreparer:
         self.survey.chunks += len(prepared)
         return PreparedDocument(entry, loaded, self._rules, prepared)
 
-    def _read(self, entry: SourceEntry, known: KnownDocument | None) -> LoadedDocument | None:
+    def _read(
+        self, entry: SourceEntry, known: KnownDocument | None, stamp: str | None
+    ) -> LoadedDocument | None:
+        """Read a document, if it has changed since it had this stamp."""
         try:
-            loaded = self._source.read(entry)
+            if stamp is not None and isinstance(self._source, ConditionalSource):
+                loaded = self._source.read_if_changed(entry, stamp)
+            else:
+                loaded = self._source.read(entry)
         except SourceError as error:
             self.survey.errors.append(error)
             self.survey.skipped.append(SourceNote(entry.uri, error.detail))
             # What did not answer may come back; what has no text (any more) has none to find.
             if known and not isinstance(error, SourceUnavailableError | SourceNotFoundError):
                 self.survey.gone.append(known)
+            if known and isinstance(error, SourceGoneError):
+                self.survey.gone_by_own_account.append(known)
+            return None
+        if loaded is None:
             return None
         self.survey.loaded += 1
         self.survey.warnings += [SourceNote(entry.uri, warning) for warning in loaded.warnings]

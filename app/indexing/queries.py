@@ -13,6 +13,7 @@ from app.indexing.documents import (
     PreparedDocument,
     document_number,
 )
+from app.indexing.refresh_queries import schedule_after_failure, schedule_after_success
 from app.indexing.results import Changes
 from app.models import (
     ChunkRow,
@@ -173,8 +174,13 @@ def has_documents(session: Session, item_id: int) -> bool:
     return session.scalar(statement) is not None
 
 
+def mounts_of(session: Session, item_id: int) -> list[str]:
+    """Where other file systems were mounted when the item was indexed last."""
+    return session.scalar(select(ItemRow.mounts).where(ItemRow.id == item_id)) or []
+
+
 def finish_item(
-    session: Session, item_id: int, indexed_source: tuple[str, str]
+    session: Session, item_id: int, indexed_source: tuple[str, str], mounts: Sequence[str] = ()
 ) -> tuple[str, int, int]:
     """Note a success; returns content hash, documents and chunks as they stand now.
 
@@ -190,6 +196,8 @@ def finish_item(
         item.status = "active"
     if same_source:
         item.content_hash, item.error = content_hash, None
+        item.mounts = list(mounts)
+        schedule_after_success(item)
     item.indexed_at = item.last_fetched_at = now()
     return content_hash, len(hashes), chunks
 
@@ -201,18 +209,26 @@ def _content_hash(hashes: Sequence[tuple[str, str]]) -> str:
     return hashlib.sha256("".join(f"{k}\0{h}\n" for k, h in hashes).encode()).hexdigest()
 
 
-def fail_item(session: Session, item_id: int, error: str, indexed_source: tuple[str, str]) -> None:
-    """Note a failure; what was searchable stays so.
+def fail_item(
+    session: Session,
+    item_id: int,
+    error: str,
+    indexed_source: tuple[str, str],
+    retry_after_seconds: float | None = None,
+) -> None:
+    """Note a failure; what was searchable stays so. An item of which nothing is has the status.
 
     It says nothing of an item that was pointed at another source meanwhile.
     """
     item = session.get(ItemRow, item_id)
     if item is not None and (item.uri, item.document_type) == indexed_source:
         item.error = error
-        if not has_documents(session, item_id):
+        nothing_left = not has_documents(session, item_id)
+        if nothing_left:
             item.content_hash = None
-        if item.status == "pending":
+        if item.status == "pending" or (item.status == "active" and nothing_left):
             item.status = "error"
+        schedule_after_failure(session, item, retry_after_seconds)
 
 
 def clear_item(session: Session, item_id: int) -> bool:
@@ -221,7 +237,7 @@ def clear_item(session: Session, item_id: int) -> bool:
     add_index_change(session, delete_documents(session, ids))
     item = session.get_one(ItemRow, item_id)
     item.status = "archived" if item.status == "archived" else "pending"
-    item.content_hash = item.indexed_at = item.error = None
+    item.content_hash = item.indexed_at = item.error = item.next_refresh_at = None
     return bool(ids)
 
 

@@ -20,6 +20,8 @@ class ItemDraft:
     licence: str | None = None
     status: str | None = None
     """None: `pending` for a new item, unchanged for an old one."""
+    refresh_interval: int | None = None
+    """Seconds; 0: never, None: what suits its type."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class KnowledgeItem:
     created_at: datetime
     updated_at: datetime
     chunk_count: int
+    refresh_interval: int | None = None
+    """Seconds between two looks at the source; 0: never, None: what suits its type."""
 
 
 @dataclass(frozen=True)

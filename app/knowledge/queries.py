@@ -147,6 +147,7 @@ def _item(row: ItemRow, tags: Iterable[str], chunk_count: int) -> KnowledgeItem:
         created_at=row.created_at,
         updated_at=row.updated_at,
         chunk_count=chunk_count,
+        refresh_interval=row.refresh_interval,
     )
 
 
@@ -163,6 +164,7 @@ def add_item(
         collection=draft.collection or default_collection,
         licence=draft.licence,
         status=draft.status or "pending",
+        refresh_interval=draft.refresh_interval,
     )
     session.add(row)
     session.flush()

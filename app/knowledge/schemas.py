@@ -15,6 +15,8 @@ from pydantic import (
 )
 
 from app.knowledge.items import ItemDraft, normalise_category, tidy_tags, type_complaint
+from app.knowledge.refreshing import LOCAL_SECONDS, MOST_SECONDS, WEB_SECONDS
+from app.web.parameters import is_number
 
 
 class DocumentType(StrEnum):
@@ -192,6 +194,16 @@ Licence = Annotated[
         examples=["Apache-2.0"],
     ),
 ]
+RefreshInterval = Annotated[
+    Annotated[int, Field(ge=0, le=MOST_SECONDS), BeforeValidator(is_number)] | None,
+    Field(
+        description="Seconds after which the source of an indexed item is looked at again by "
+        "itself; 0: never, nor is it watched. null: what suits it, "
+        f"{LOCAL_SECONDS} for files and folders, {WEB_SECONDS:,} (a day) for web pages. After "
+        "failures it takes longer.",
+        examples=[600],
+    ),
+]
 Collection = Annotated[
     str,
     Field(min_length=1, max_length=500, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
@@ -230,6 +242,7 @@ class WholeItem(ItemFields):
     tags: Tags = Field(default_factory=list)
     collection: Collection | None = Field(None, description="Default: `knowledge_base`.")
     licence: Licence = None
+    refresh_interval: RefreshInterval = None
 
     def draft(self) -> ItemDraft:
         """As the service takes it."""
@@ -269,6 +282,7 @@ class ItemUpdate(ItemFields):
     tags: Tags = Field(default_factory=list)
     collection: Collection = Field(default="")
     licence: Licence = None
+    refresh_interval: RefreshInterval = None
     status: SettableItemStatus = Field(
         default=SettableItemStatus.PENDING,
         description="`pending`: to be indexed again. `active` brings an archived item back, as "
@@ -296,6 +310,9 @@ class Item(BaseModel):
     tags: list[str]
     collection: str
     licence: str | None
+    refresh_interval: int | None = Field(
+        description="Seconds between two looks at the source; 0: never, null: what suits its type."
+    )
     status: ItemStatus
     content_hash: str | None = Field(
         description="SHA-256 of what was indexed last; null while nothing of this `uri` is."

@@ -10,7 +10,9 @@ from app.database import Database
 from app.errors import ConflictError, InvalidRequestError, NotFoundError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter, ItemPage, KnowledgeItem, type_complaint
+from app.knowledge.refreshing import next_refresh
 from app.knowledge.statuses import require_new_status, status_after, wish_of_replacement
+from app.models import now
 from app.web.pagination import LARGEST_ID
 
 SOURCE_FIELDS = frozenset({"uri", "document_type"})
@@ -63,9 +65,9 @@ class KnowledgeService:
     def save(self, item_id: int, draft: ItemDraft) -> KnowledgeItem:
         """Create the item under this very id, or update it: for programs that number items.
 
-        Collection, licence and status of an item that exists stay as they are where the draft
-        says nothing of them. Raises InvalidRequestError for a number after which no item could be
-        given another.
+        Collection, licence, status and interval of an item that exists stay as they are where the
+        draft says nothing of them. Raises InvalidRequestError for a number after which no item
+        could be given another.
         """
         if not 0 < item_id <= LARGEST_ID:
             raise InvalidRequestError(
@@ -78,7 +80,7 @@ class KnowledgeService:
                 queries.add_item(session, draft, self._default_collection, item_id)
             else:
                 changes = asdict(draft)
-                for name in ("collection", "licence", "status"):
+                for name in ("collection", "licence", "status", "refresh_interval"):
                     if changes[name] is None:
                         del changes[name]
                 _change(session, before, changes, changes.pop("status", None))
@@ -141,12 +143,15 @@ def _change(
     if source_changes:
         _require_agreement(before, changes)
         # Both tell of the source that the item had: of this one, nothing is known yet.
-        changes |= {"error": None, "content_hash": None}
+        changes |= {"error": None, "content_hash": None, "mounts": None}
     status = status_after(before, wished_status, source_changes=source_changes)
     if status != before.status:
         changes["status"] = status
         if status == "pending":
             changes["error"] = None
+    if "refresh_interval" in changes:
+        uri = changes.get("uri", before.uri)
+        changes["next_refresh_at"] = next_refresh(now(), changes["refresh_interval"], uri)
     if changes:
         queries.update_item(session, before.id, changes)
     if INDEXED_FIELDS & changes.keys():

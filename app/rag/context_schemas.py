@@ -5,10 +5,11 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from app.rag.search_schemas import SearchBody, is_number
+from app.rag.search_schemas import SearchBody
 from app.search import context as contexts
 from app.search import context_budget, passages
 from app.search.neighbours import MOST_CONTEXT_CHUNKS
+from app.web.parameters import is_number
 
 
 class ContextFormat(StrEnum):

@@ -21,6 +21,7 @@ from app.search import requests
 from app.search.neighbours import MOST_CONTEXT_CHUNKS
 from app.search.requests import SearchRequest
 from app.web.pagination import LARGEST_ID
+from app.web.parameters import is_number
 
 
 class SearchMode(StrEnum):
@@ -84,13 +85,6 @@ Query = Annotated[
         json_schema_extra={"pattern": r"\S"},
     ),
 ]
-
-
-def is_number(value: object) -> object:
-    """Refuse what Pydantic would take for a number, against what the schema says."""
-    if isinstance(value, bool | str):
-        raise ValueError("must be a number")  # noqa: TRY004, Pydantic reports ValueError
-    return value
 
 
 def _is_moment(value: object) -> object:

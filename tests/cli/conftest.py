@@ -87,6 +87,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
         "SOURCE_ROOTS": str(tmp_path / "sources"),
         "HOST": "127.0.0.1",
         "PORT": "0",
+        "DISABLE_AUTO_INDEXING": "true",
     }
 
 

@@ -81,7 +81,11 @@ class ServerProcess:
     def __init__(self, data_dir: Path, source_root: Path, **settings: object) -> None:
         self.data_dir = data_dir
         self.environment = clean_environment(
-            DATA_DIR=data_dir, SOURCE_ROOTS=source_root, HOST="127.0.0.1", PORT=0
+            DATA_DIR=data_dir,
+            SOURCE_ROOTS=source_root,
+            HOST="127.0.0.1",
+            PORT=0,
+            DISABLE_AUTO_INDEXING=True,  # unless a test is about following sources
         ) | {name: str(value) for name, value in settings.items()}
         self.log_path = data_dir.with_name(data_dir.name + ".log")
         self._process: subprocess.Popen[bytes] | None = None

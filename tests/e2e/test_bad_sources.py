@@ -199,6 +199,7 @@ def inner_server() -> Iterator[HTTPServer]:
 def test_a_redirect_into_the_machine_is_refused(
     own_server: StartServer, httpserver: HTTPServer, inner_server: HTTPServer
 ) -> None:
+    httpserver.expect_request("/robots.txt").respond_with_data("", status=404)
     targets = {
         "/to-loopback": (inner_server.url_for("/"), "FETCH_ALLOW_HOSTS"),
         "/to-metadata": ("http://169.254.169.254/latest/meta-data/", "FETCH_ALLOW_HOSTS"),
@@ -219,6 +220,7 @@ def test_a_redirect_into_the_machine_is_refused(
 
 
 def test_a_page_without_text_is_an_error(own_server: StartServer, httpserver: HTTPServer) -> None:
+    httpserver.expect_request("/robots.txt").respond_with_data("", status=404)
     server = own_server(FETCH_ALLOW_HOSTS=httpserver.host).start()
     for number, (status, body, content_type, said) in enumerate(
         [

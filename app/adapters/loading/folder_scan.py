@@ -4,26 +4,16 @@ import os
 import stat
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from app.adapters.loading.ignore_rules import IgnoreFile, deciding_file, parse_ignore_file
+from app.adapters.loading.folder_rules import GIT_IGNORE, OWN_IGNORE, FolderRules, RuleReader
 from app.adapters.loading.path_guard import GuardedPath, PathGuard, printable
 from app.errors import SourceError, SourceUnavailableError
 from app.protocols import SourceEntry, SourceListing, SourceNote
 
 TEXT_SUFFIXES = {".md", ".markdown", ".mdx", ".txt", ".rst"}
-MACHINE_MADE = {
-    *("node_modules", "bower_components", "jspm_packages", "vendor"),
-    *("__pycache__", "venv", "env", "site-packages", "htmlcov"),
-    *("build", "dist", "target", "out", "_build", "coverage"),
-}
-"""Folders that tools fill. Hidden ones (.git, .venv, .tox, …) need no naming."""
-
-GIT_IGNORE = ".gitignore"
-OWN_IGNORE = ".ragignore"
-IGNORE_FILE_MAX_BYTES = 512 * 1024
 MAX_DEPTH = 64
 SETTLING_NS = 2_000_000_000
 """Coarsest grain of a file system's clock: 2 s, on FAT."""
@@ -33,13 +23,14 @@ MAX_SKIPPED = 1000
 
 @dataclass(frozen=True)
 class _Folder:
-    """A folder still to be listed, with the ignore files that hold for it, outermost first."""
+    """A folder still to be listed, with the rules of the folders above it."""
 
     place: GuardedPath
     key: str
     """Path from the scanned folder with a final slash; empty for that folder itself."""
-    git_rules: tuple[IgnoreFile, ...]
-    own_rules: tuple[IgnoreFile, ...]
+    rules: FolderRules
+    above: int | None = None
+    """The device of the folder that it lies in."""
 
 
 @dataclass
@@ -49,6 +40,8 @@ class _Found:
     entries: list[SourceEntry] = field(default_factory=list)
     skipped: list[SourceNote] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
+    mounts: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
     skipped_unreported: int = 0
 
     def skip(self, uri: str, reason: str) -> None:
@@ -56,6 +49,11 @@ class _Found:
             self.skipped.append(SourceNote(printable(uri), reason))
         else:
             self.skipped_unreported += 1
+
+
+def is_text_document(name: str) -> bool:
+    """Whether a file of this name is one that folders are searched for."""
+    return PurePosixPath(name).suffix.lower() in TEXT_SUFFIXES
 
 
 def stamp_of(status: os.stat_result, uri: str, now_ns: int) -> str | None:
@@ -82,16 +80,23 @@ class FolderScan:
     outside the tree (`.git/info/exclude`, the user's) are not read, so that every machine agrees.
     """
 
-    def __init__(self, guard: PathGuard, folder: GuardedPath, max_bytes: int) -> None:
+    def __init__(
+        self,
+        guard: PathGuard,
+        folder: GuardedPath,
+        max_bytes: int,
+        device_of: Callable[[os.stat_result], int] = lambda status: status.st_dev,
+    ) -> None:
         self._guard = guard
         self._folder = folder
         self._max_bytes = max_bytes
-        self._base = b"".join(os.fsencode(part) + b"/" for part in folder.parts)
+        self._device_of = device_of
+        self._rules = RuleReader(guard)
 
     def run(self) -> SourceListing:
         """List the folder now; raises SourceError when it is not there or cannot be listed."""
         found = _Found()
-        waiting = [_Folder(self._folder, "", tuple(self._rules_above()), ())]
+        waiting = [self._top()]
         while waiting:
             folder = waiting.pop()
             try:
@@ -106,7 +111,16 @@ class FolderScan:
             entries=tuple(sorted(found.entries, key=lambda entry: entry.key)),
             skipped=tuple(found.skipped),
             incomplete=tuple(found.incomplete),
+            mounts=tuple(found.mounts),
+            empty=tuple(found.empty),
         )
+
+    def _top(self) -> _Folder:
+        try:
+            above = self._device_of(self._folder.path.parent.stat())
+        except OSError:
+            above = None
+        return _Folder(self._folder, "", self._rules.above(self._folder), above)
 
     def _cannot_list(self, folder: _Folder, error: SourceError, found: _Found) -> None:
         if not folder.key:
@@ -124,9 +138,16 @@ class FolderScan:
             return []
         with self._guard.open_folder(folder.place) as descriptor:
             try:
+                device = self._device_of(os.fstat(descriptor))
                 with os.scandir(descriptor) as listing:
                     children = sorted(listing, key=lambda child: child.name)
-                folder = self._with_rules(folder, {child.name for child in children}, found)
+                if folder.above not in (None, device):
+                    found.mounts.append(folder.key)
+                if not children:
+                    found.empty.append(folder.key)
+                names = {child.name for child in children}
+                rules = self._rules.within(folder.rules, folder.place, names, found.skip)
+                folder = _Folder(folder.place, folder.key, rules, device)
                 inner = (self._take(folder, child, found) for child in children)
                 return [deeper for deeper in inner if deeper]
             except OSError as error:
@@ -150,7 +171,7 @@ class FolderScan:
         key = folder.key + child.name
         place = GuardedPath(folder.place.root, (*folder.place.parts, child.name), uri)
         if is_folder:
-            return _Folder(place, f"{key}/", folder.git_rules, folder.own_rules)
+            return _Folder(place, f"{key}/", folder.rules.inside(child.name), folder.above)
         found.entries.append(SourceEntry(key, uri, stamp_of(status, uri, time.time_ns())))
         return None
 
@@ -161,7 +182,7 @@ class FolderScan:
             return "its name is not UTF-8"
         if name.startswith("."):
             return "hidden"
-        excluded = self._excluded(folder, name, is_folder)
+        excluded = folder.rules.excluded(name, is_folder)
         return excluded if excluded or is_folder else self._no_document(name, status)
 
     def _no_document(self, name: str, status: os.stat_result) -> str | None:
@@ -169,8 +190,8 @@ class FolderScan:
             return "symbolic link; what it leads to is read only where it lies"
         if not stat.S_ISREG(status.st_mode):
             return "device, pipe or socket"
-        suffix = PurePosixPath(name).suffix.lower()
-        if suffix not in TEXT_SUFFIXES:
+        if not is_text_document(name):
+            suffix = PurePosixPath(name).suffix.lower()
             return f"not a text document ({suffix or 'no extension'})"
         if status.st_size > self._max_bytes:
             return (
@@ -178,50 +199,6 @@ class FolderScan:
                 f"the limit (FILE_MAX_BYTES) is {self._max_bytes:,}"
             )
         return None
-
-    def _excluded(self, folder: _Folder, name: str, is_folder: bool) -> str | None:
-        path = self._base + os.fsencode(folder.key + name)
-        for rules in (folder.own_rules, folder.git_rules):
-            decided = deciding_file(rules, path, is_folder)
-            if decided:
-                file, excluded = decided
-                return f"excluded by {file.source}" if excluded else None
-        if is_folder and name in MACHINE_MADE:
-            return f"folder that tools fill; write !{name}/ into {OWN_IGNORE} to take it in"
-        return None
-
-    def _with_rules(self, folder: _Folder, names: set[str], found: _Found) -> _Folder:
-        """The folder with its own ignore files added."""
-        base = self._base + os.fsencode(folder.key)
-        git_rules, own_rules = folder.git_rules, folder.own_rules
-        if GIT_IGNORE in names:
-            git_rules += tuple(self._read_rules(folder.place, GIT_IGNORE, base, found))
-        if OWN_IGNORE in names:
-            own_rules += tuple(self._read_rules(folder.place, OWN_IGNORE, base, found))
-        return _Folder(folder.place, folder.key, git_rules, own_rules)
-
-    def _rules_above(self) -> Iterator[IgnoreFile]:
-        """The rules of the folders above, up to the top of the git work tree, outermost first."""
-        parts = self._folder.parts
-        above = [GuardedPath(self._folder.root, parts[:n], "") for n in range(len(parts))]
-        tops = [place for place in above if (place.path / ".git").exists()]
-        if (self._folder.path / ".git").exists() or not tops:
-            return
-        for place in above[len(tops[-1].parts) :]:
-            base = b"".join(os.fsencode(part) + b"/" for part in place.parts)
-            yield from self._read_rules(place, GIT_IGNORE, base, None)
-
-    def _read_rules(
-        self, place: GuardedPath, name: str, base: bytes, found: _Found | None
-    ) -> Iterator[IgnoreFile]:
-        file = GuardedPath(place.root, (*place.parts, name), f"{place.path}/{name}")
-        try:
-            data = self._guard.read_bytes(file, IGNORE_FILE_MAX_BYTES)
-        except SourceError as error:
-            if found:
-                found.skip(file.written, f"its rules are not followed: {error.detail}")
-            return
-        yield parse_ignore_file(data, base, name)
 
 
 def require_still_there(guard: PathGuard, folder: GuardedPath) -> None:

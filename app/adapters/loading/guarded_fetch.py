@@ -1,11 +1,15 @@
 """Fetches web pages: the one way out of the service, with every address and size checked."""
 
+import hashlib
 import ssl
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from email.message import Message
+from email.utils import parsedate_to_datetime
 from functools import cached_property
+from typing import Protocol
 
 import httpcore
 import httpx
@@ -19,7 +23,7 @@ from app.adapters.loading.guarded_network import (
 )
 from app.errors import (
     SourceError,
-    SourceNotFoundError,
+    SourceGoneError,
     SourceRefusedError,
     SourceUnavailableError,
     SourceUnreadableError,
@@ -53,6 +57,40 @@ class FetchedPage:
     last_modified: str | None = None
 
 
+@dataclass(frozen=True)
+class Validators:
+    """What a server gave with a page, to be asked with whether that has changed."""
+
+    address_digest: str
+    """Of the address that gave them, after all redirects: they say nothing of another one."""
+    etag: str | None = None
+    last_modified: str | None = None
+
+    def headers(self, address: httpx.URL) -> dict[str, str]:
+        """The conditional headers of a request to this address."""
+        if address_digest(str(address)) != self.address_digest:
+            return {}
+        given = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in given.items() if value}
+
+
+def address_digest(url: str) -> str:
+    """16 hex digits that stand for an address, however long that is."""
+    return hashlib.sha256(url.encode()).hexdigest()[:16]
+
+
+class Visit(Protocol):
+    """Asked before each request of a fetch whether it may be made; raises SourceError if not."""
+
+    def __call__(self, address: httpx.URL, deadline: Deadline) -> None:
+        """Return if the address may be visited, before the deadline."""
+        ...
+
+
+def _anywhere(address: httpx.URL, deadline: Deadline) -> None:
+    """No rules but the guard's own."""
+
+
 class GuardedFetcher:
     """Fetches http and https pages from the public internet, and from `allow_hosts`.
 
@@ -73,24 +111,47 @@ class GuardedFetcher:
         self._max_bytes = max_bytes
         self._resolver = resolver
 
-    def fetch(self, url: str) -> FetchedPage:
+    def fetch(
+        self, url: str, *, visit: Visit = _anywhere, deadline: Deadline | None = None
+    ) -> FetchedPage:
         """Get a text page, following at most 5 redirects, each checked like the first address.
 
-        Raises SourceRefusedError (the guard), SourceNotFoundError (404, 410),
-        SourceUnreadableError (other 4xx, not text, too large) and SourceUnavailableError
-        (time-out, connection, TLS, 429, 5xx).
+        `visit` is asked before each request; `deadline` replaces the fetcher's own.
+
+        Raises SourceRefusedError (the guard), SourceGoneError (404, 410), SourceUnreadableError
+        (other 4xx, not text, too large) and SourceUnavailableError (time-out, connection, TLS,
+        429, 5xx).
         """
-        deadline = Deadline(self._timeout_seconds)
+        page = self._fetch(url, None, visit, deadline or Deadline(self._timeout_seconds))
+        assert page is not None  # noqa: S101, only an answer to validators is None
+        return page
+
+    def fetch_if_changed(
+        self, url: str, validators: Validators, *, visit: Visit = _anywhere
+    ) -> FetchedPage | None:
+        """As `fetch`; None when the server says that the page is as it was (304)."""
+        return self._fetch(url, validators, visit, Deadline(self._timeout_seconds))
+
+    def _fetch(
+        self, url: str, validators: Validators | None, visit: Visit, deadline: Deadline
+    ) -> FetchedPage | None:
         address = check_address(url)
         for _ in range(MAX_REDIRECTS + 1):
-            answer = self._request(address, deadline)
-            if isinstance(answer, FetchedPage):
+            visit(address, deadline)
+            conditions = validators.headers(address) if validators else {}
+            answer = self._request(address, deadline, conditions)
+            if answer is None or isinstance(answer, FetchedPage):
                 return answer
             address = answer
         raise SourceUnreadableError(f"{url} leads through more than {MAX_REDIRECTS} redirects.")
 
-    def _request(self, address: httpx.URL, deadline: Deadline) -> FetchedPage | httpx.URL:
-        """One hop, over a connection of its own: the page, or where it has moved to."""
+    def _request(
+        self, address: httpx.URL, deadline: Deadline, conditions: dict[str, str]
+    ) -> FetchedPage | httpx.URL | None:
+        """One hop, over a connection of its own: the page, where it has moved to, or None.
+
+        None: the conditions were sent, and the page has not changed.
+        """
         backend = GuardedBackend(self._allowed, self._resolver, deadline)
         transport = _Transport(backend, self._tls)
         try:
@@ -98,9 +159,11 @@ class GuardedFetcher:
                 httpx.Client(
                     transport=transport, trust_env=False, timeout=self._timeout_seconds
                 ) as client,
-                client.stream("GET", address, headers=REQUEST_HEADERS) as response,
+                client.stream("GET", address, headers=REQUEST_HEADERS | conditions) as response,
             ):
-                if response.is_redirect:
+                if response.status_code == 304 and conditions:
+                    return None
+                if response.is_redirect and response.status_code != 304:
                     return _redirect_target(address, response)
                 return self._page(address, response)
         except httpcore.TimeoutException as error:
@@ -112,7 +175,7 @@ class GuardedFetcher:
             raise SourceUnreadableError(f"{address} cannot be fetched: {error}") from error
 
     def _page(self, address: httpx.URL, response: httpx.Response) -> FetchedPage:
-        failure = _status_error(address, response.status_code)
+        failure = _status_error(address, response)
         if failure:
             raise failure
         header = Message()
@@ -210,16 +273,37 @@ def _redirect_target(address: httpx.URL, response: httpx.Response) -> httpx.URL:
         raise SourceUnreadableError(f"{address} redirects to no address: {error}") from error
 
 
-def _status_error(address: httpx.URL, status: int) -> SourceError | None:
+def _status_error(address: httpx.URL, response: httpx.Response) -> SourceError | None:
+    status = response.status_code
     if 200 <= status < 300:
         return None
     if status in {404, 410}:
-        return SourceNotFoundError(f"Page not found: {address} (HTTP {status})")
+        return SourceGoneError(f"Page not found: {address} (HTTP {status})")
     if status in RETRY_LATER or status >= 500:
-        return SourceUnavailableError(f"{address} answered HTTP {status}; try again later.")
+        pause = retry_after_seconds(response.headers.get("Retry-After"), datetime.now(UTC))
+        when = f" in {pause:,.0f} seconds, as it asks" if pause else " later"
+        return SourceUnavailableError(
+            f"{address} answered HTTP {status}; try again{when}.", retry_after_seconds=pause
+        )
     if status in {401, 403}:
         return SourceUnreadableError(f"{address} is not open to everyone (HTTP {status}).")
     return SourceUnreadableError(f"{address} answered HTTP {status}, not with a page.")
+
+
+def retry_after_seconds(written: str | None, moment: datetime) -> float | None:
+    """What a Retry-After header asks for (RFC 9110, 10.2.3): seconds, or until a date.
+
+    None when there is none, or none that can be read; a date that has passed is 0 seconds.
+    """
+    text = (written or "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])  # thirty years are as good as for ever
+    try:
+        until = parsedate_to_datetime(text)
+    except (ValueError, IndexError, OverflowError):
+        return None
+    until = until if until.tzinfo else until.replace(tzinfo=UTC)
+    return max(0.0, (until - moment).total_seconds())
 
 
 def _charset(header: Message) -> str | None:

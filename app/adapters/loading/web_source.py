@@ -1,10 +1,19 @@
 """A web page as a source: HTML becomes Markdown, Markdown and plain text stay what they are."""
 
+import json
+from dataclasses import replace
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from app.adapters.loading.encoding import clean, decode
-from app.adapters.loading.guarded_fetch import FetchedPage, GuardedFetcher, check_address
+from app.adapters.loading.guarded_fetch import (
+    FetchedPage,
+    GuardedFetcher,
+    Validators,
+    address_digest,
+    check_address,
+)
+from app.adapters.loading.robots import RobotsRules
 from app.adapters.loading.text_document import (
     MARKDOWN_SUFFIXES,
     NO_CONTENT,
@@ -18,13 +27,22 @@ from app.protocols import LoadedDocument, SourceEntry, SourceListing
 HTML_TYPES = {"text/html", "application/xhtml+xml"}
 HTML_STARTS = (b"<!doctype html", b"<html")
 
+READING_RULES = "1"
+"""To be counted up when the same page is turned into another text: then 304 is no answer."""
+
+MOST_STAMP_CHARACTERS = 200
+
 
 class WebSource:
-    """One page; its only entry has the address as its key, and no stamp: it is always read."""
+    """One page; its only entry has the address as its key.
 
-    def __init__(self, fetcher: GuardedFetcher, address: str) -> None:
+    Its stamp comes with the page and is what the server gave to ask for changes with.
+    """
+
+    def __init__(self, fetcher: GuardedFetcher, robots: RobotsRules, address: str) -> None:
         check_address(address)
         self._fetcher = fetcher
+        self._robots = robots
         self._address = address
 
     def scan(self) -> SourceListing:
@@ -33,13 +51,49 @@ class WebSource:
 
     def read(self, entry: SourceEntry) -> LoadedDocument:
         """Fetch the page and read it; raises SourceError."""
-        page = self._fetcher.fetch(entry.uri)
-        try:
-            return _html(page, entry) if _is_html(page) else _text(page, entry)
-        except SourceUnreadableError as error:
-            if error.detail == NO_CONTENT:
-                raise
-            raise SourceUnreadableError(f"{entry.uri}: {error.detail}") from error
+        return _document(self._fetcher.fetch(entry.uri, visit=self._robots.require_allowed), entry)
+
+    def read_if_changed(self, entry: SourceEntry, stamp: str) -> LoadedDocument | None:
+        """As `read`; None when the server says that the page is as it was with this stamp."""
+        validators = _validators(stamp)
+        if validators is None:
+            return self.read(entry)
+        page = self._fetcher.fetch_if_changed(
+            entry.uri, validators, visit=self._robots.require_allowed
+        )
+        return _document(page, entry) if page is not None else None
+
+
+def _document(page: FetchedPage, entry: SourceEntry) -> LoadedDocument:
+    try:
+        loaded = _html(page, entry) if _is_html(page) else _text(page, entry)
+    except SourceUnreadableError as error:
+        if error.detail == NO_CONTENT:
+            raise
+        raise SourceUnreadableError(f"{entry.uri}: {error.detail}") from error
+    return replace(loaded, stamp=_stamp(page))
+
+
+def _stamp(page: FetchedPage) -> str | None:
+    """The page's address and validators as a stamp; None when there are none, or too long ones."""
+    etag, last_modified = (
+        value if value and value.isascii() and value.isprintable() else None
+        for value in (page.etag, page.last_modified)
+    )
+    for tag in (etag, None):
+        stamp = json.dumps([READING_RULES, address_digest(page.url), tag, last_modified])
+        if (tag or last_modified) and len(stamp) <= MOST_STAMP_CHARACTERS:
+            return stamp
+    return None
+
+
+def _validators(stamp: str) -> Validators | None:
+    """What `_stamp` made a stamp of; None when other rules made it."""
+    try:
+        rules, digest, etag, last_modified = json.loads(stamp)
+    except (ValueError, TypeError):
+        return None
+    return Validators(digest, etag, last_modified) if rules == READING_RULES else None
 
 
 def _is_html(page: FetchedPage) -> bool:

@@ -10,8 +10,8 @@ from app.settings import Settings
 
 
 @pytest.fixture
-def sources(tmp_path, httpserver):
-    fetcher = GuardedFetcher([f"{httpserver.host}:{httpserver.port}"], timeout_seconds=5)
+def sources(tmp_path, site):
+    fetcher = GuardedFetcher([f"{site.host}:{site.port}"], timeout_seconds=5)
     return Sources(PathGuard([tmp_path]), fetcher, file_max_bytes=10_000)
 
 
@@ -46,19 +46,19 @@ def test_what_cannot_be_opened_is_refused_with_what_to_do(sources, uri, document
         sources.open(uri, document_type)
 
 
-def test_a_web_page_becomes_one_document(sources, httpserver):
+def test_a_web_page_becomes_one_document(sources, site):
     page = (
         '<html lang=en><title>T</title><link rel=canonical href="/c"><main><h1>H</h1>Größe</main>'
     )
-    httpserver.expect_request("/p").respond_with_data(
+    site.expect_request("/p").respond_with_data(
         page.encode("cp1252"), content_type="text/html; charset=iso-8859-1"
     )
-    source = sources.open(httpserver.url_for("/p"), "website")
+    source = sources.open(site.url_for("/p"), "website")
     (entry,) = source.scan().entries
     loaded = source.read(entry)
-    assert (entry.key, entry.stamp) == (httpserver.url_for("/p"), None)
+    assert (entry.key, entry.stamp) == (site.url_for("/p"), None)
     assert (loaded.content, loaded.title, loaded.language) == ("# H\n\nGröße", "T", "en")
-    assert (loaded.source_uri, loaded.document_id) == (httpserver.url_for("/c"), entry.key)
+    assert (loaded.source_uri, loaded.document_id) == (site.url_for("/c"), entry.key)
 
 
 @pytest.mark.parametrize("document_type", ["website", "markdown"])
@@ -74,17 +74,17 @@ def test_a_web_page_becomes_one_document(sources, httpserver):
     ],
 )
 def test_a_page_is_read_as_what_the_server_says_it_is(
-    sources, httpserver, document_type, path, content_type, body, title
+    sources, site, document_type, path, content_type, body, title
 ):
-    httpserver.expect_request(path).respond_with_data(body, content_type=content_type)
-    (loaded,) = read_all(sources.open(httpserver.url_for(path), document_type))
+    site.expect_request(path).respond_with_data(body, content_type=content_type)
+    (loaded,) = read_all(sources.open(site.url_for(path), document_type))
     assert loaded.title == title or (title is None and loaded.title)
 
 
-def test_the_charset_of_the_meta_element_counts_when_the_header_names_none(sources, httpserver):
+def test_the_charset_of_the_meta_element_counts_when_the_header_names_none(sources, site):
     body = '<meta charset="koi8-r"><p>Съешь</p>'.encode("koi8-r")
-    httpserver.expect_request("/").respond_with_data(body, headers={"Content-Type": "text/html"})
-    (loaded,) = read_all(sources.open(httpserver.url_for("/"), "website"))
+    site.expect_request("/").respond_with_data(body, headers={"Content-Type": "text/html"})
+    (loaded,) = read_all(sources.open(site.url_for("/"), "website"))
     assert loaded.content == "Съешь"
 
 
@@ -96,10 +96,10 @@ def test_the_charset_of_the_meta_element_counts_when_the_header_names_none(sourc
         ("\0\0", "binary"),
     ],
 )
-def test_a_page_without_text_is_unreadable(sources, httpserver, body, message):
-    httpserver.expect_request("/").respond_with_data(body, content_type="text/html")
+def test_a_page_without_text_is_unreadable(sources, site, body, message):
+    site.expect_request("/").respond_with_data(body, content_type="text/html")
     with pytest.raises(SourceUnreadableError, match=message):
-        read_all(sources.open(httpserver.url_for("/"), "website"))
+        read_all(sources.open(site.url_for("/"), "website"))
 
 
 def test_the_settings_name_roots_and_limits(tmp_path):

@@ -1,0 +1,100 @@
+"""Which files and folders of a folder the ignore files leave out, and which of them we do."""
+
+import os
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from app.adapters.loading.ignore_rules import IgnoreFile, deciding_file, parse_ignore_file
+from app.adapters.loading.path_guard import GuardedPath, PathGuard
+from app.errors import SourceError
+
+MACHINE_MADE = {
+    *("node_modules", "bower_components", "jspm_packages", "vendor"),
+    *("__pycache__", "venv", "env", "site-packages", "htmlcov"),
+    *("build", "dist", "target", "out", "_build", "coverage"),
+}
+"""Folders that tools fill. Hidden ones (.git, .venv, .tox, …) need no naming."""
+
+GIT_IGNORE = ".gitignore"
+OWN_IGNORE = ".ragignore"
+IGNORE_FILE_MAX_BYTES = 512 * 1024
+
+Complaint = Callable[[str, str], None]
+"""Told the path of an ignore file that cannot be followed, and why."""
+
+
+def _unheard(path: str, reason: str) -> None:
+    """Nobody wants to know."""
+
+
+@dataclass(frozen=True)
+class FolderRules:
+    """The ignore files that hold in one folder, outermost first."""
+
+    base: bytes
+    """The folder's path below its root, with a final slash; empty for the root itself."""
+    git: tuple[IgnoreFile, ...] = ()
+    own: tuple[IgnoreFile, ...] = ()
+
+    def excluded(self, name: str, is_folder: bool) -> str | None:
+        """Why a file or folder in this folder is left out, or None."""
+        path = self.base + os.fsencode(name)
+        for files in (self.own, self.git):
+            decided = deciding_file(files, path, is_folder)
+            if decided:
+                file, excluded = decided
+                return f"excluded by {file.source}" if excluded else None
+        if is_folder and name in MACHINE_MADE:
+            return f"folder that tools fill; write !{name}/ into {OWN_IGNORE} to take it in"
+        return None
+
+    def inside(self, name: str) -> "FolderRules":
+        """What holds in a folder of this folder, before its own ignore files are read."""
+        return FolderRules(self.base + os.fsencode(name) + b"/", self.git, self.own)
+
+
+class RuleReader:
+    """Reads the ignore files of folders, through the path guard."""
+
+    def __init__(self, guard: PathGuard) -> None:
+        self._guard = guard
+
+    def above(self, folder: GuardedPath) -> FolderRules:
+        """What the folders above say, up to the top of the git work tree."""
+        parts = folder.parts
+        base = b"".join(os.fsencode(part) + b"/" for part in parts)
+        places = [GuardedPath(folder.root, parts[:n], "") for n in range(len(parts))]
+        tops = [place for place in places if (place.path / ".git").exists()]
+        if (folder.path / ".git").exists() or not tops:
+            return FolderRules(base)
+        git: tuple[IgnoreFile, ...] = ()
+        for place in places[len(tops[-1].parts) :]:
+            its_base = b"".join(os.fsencode(part) + b"/" for part in place.parts)
+            git += self._read(place, GIT_IGNORE, its_base, _unheard)
+        return FolderRules(base, git)
+
+    def within(
+        self,
+        rules: FolderRules,
+        place: GuardedPath,
+        names: Collection[str],
+        complain: Complaint = _unheard,
+    ) -> FolderRules:
+        """The rules of a folder with these names in it, its own ignore files added."""
+        git, own = rules.git, rules.own
+        if GIT_IGNORE in names:
+            git += self._read(place, GIT_IGNORE, rules.base, complain)
+        if OWN_IGNORE in names:
+            own += self._read(place, OWN_IGNORE, rules.base, complain)
+        return FolderRules(rules.base, git, own)
+
+    def _read(
+        self, place: GuardedPath, name: str, base: bytes, complain: Complaint
+    ) -> tuple[IgnoreFile, ...]:
+        file = GuardedPath(place.root, (*place.parts, name), f"{place.path}/{name}")
+        try:
+            data = self._guard.read_bytes(file, IGNORE_FILE_MAX_BYTES)
+        except SourceError as error:
+            complain(file.written, f"its rules are not followed: {error.detail}")
+            return ()
+        return (parse_ignore_file(data, base, name),)

@@ -1,0 +1,129 @@
+"""Where on the disk the documents of an item lie: which folders to watch, and what counts there."""
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+
+from app.adapters.loading.folder_rules import GIT_IGNORE, OWN_IGNORE, FolderRules, RuleReader
+from app.adapters.loading.folder_scan import MAX_DEPTH, is_text_document
+from app.adapters.loading.path_guard import GuardedPath, PathGuard, printable
+from app.adapters.loading.sources import is_web
+from app.errors import SourceError
+
+
+class Change(Enum):
+    """What a changed path means for an item."""
+
+    NONE = "none"
+    DOCUMENTS = "documents"
+    """A document came, changed or went."""
+    FOLDERS = "folders"
+    """So may have the folders that are to be watched."""
+    REPLACED = "replaced"
+    """A watched folder came or went: whoever watched it watches nothing now."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """The folders in which documents of an item lie, as they were when it was taken."""
+
+    top: str
+    """The item's folder or file, an absolute path with links resolved."""
+    is_file: bool = False
+    folders: Mapping[str, FolderRules] = field(default_factory=dict)
+    """The folders that indexing lists, with what holds in them; none for a single file."""
+
+    @property
+    def watched(self) -> frozenset[str]:
+        """The folders to watch, each without what lies deeper.
+
+        The one above is among them: it tells when the item's own folder or file is replaced.
+        """
+        return frozenset(self.folders) | {os.path.dirname(self.top)}  # noqa: PTH120, 10,000 of them
+
+    def meaning(self, path: str, *, came_or_went: bool) -> Change:
+        """What it means that this absolute path came, went, or else changed somehow."""
+        if path == self.top and self.is_file:
+            return Change.DOCUMENTS
+        if path == self.top or path in self.folders:
+            return Change.REPLACED if came_or_went else Change.NONE
+        folder, _, name = path.rpartition("/")
+        rules = self.folders.get(folder)
+        if rules is None or (name.startswith(".") and name not in {GIT_IGNORE, OWN_IGNORE}):
+            return Change.NONE
+        if name in {GIT_IGNORE, OWN_IGNORE}:
+            return Change.FOLDERS
+        mode = _mode(path)
+        is_folder = mode is not None and stat.S_ISDIR(mode)
+        wanted = is_folder or (is_text_document(name) and not stat.S_ISLNK(mode or 0))
+        if not wanted or rules.excluded(name, is_folder):
+            return Change.NONE
+        return Change.FOLDERS if is_folder else Change.DOCUMENTS
+
+
+class Footprints:
+    """Takes the footprints of items, without reading a single document."""
+
+    def __init__(self, guard: PathGuard) -> None:
+        self._guard = guard
+        self._rules = RuleReader(guard)
+
+    def take(self, uri: str, document_type: str) -> Footprint | None:
+        """The footprint of an item now; None when it does not lie on this machine's disk.
+
+        What cannot be listed now is left out.
+        """
+        try:
+            if is_web(uri.strip()):
+                return None
+            place = self._guard.locate(uri.strip())
+        except SourceError:
+            return None
+        if document_type != "folder":
+            return Footprint(str(place.path), is_file=True)
+        return Footprint(str(place.path), folders=self._walk(place))
+
+    def _walk(self, top: GuardedPath) -> Mapping[str, FolderRules]:
+        found: dict[str, FolderRules] = {}
+        waiting = [(top, self._rules.above(top), 0)]
+        while waiting:
+            place, rules, depth = waiting.pop()
+            try:
+                with self._guard.open_folder(place) as descriptor:
+                    inner, rules = self._list(descriptor, place, rules)
+            except (SourceError, OSError):
+                continue
+            found[str(place.path)] = rules
+            if depth < MAX_DEPTH:
+                for name in inner:
+                    deeper = GuardedPath(place.root, (*place.parts, name), "")
+                    waiting.append((deeper, rules.inside(name), depth + 1))
+        return found
+
+    def _list(
+        self, descriptor: int, place: GuardedPath, rules: FolderRules
+    ) -> tuple[list[str], FolderRules]:
+        """The folders in a folder that indexing descends into, and the rules of the folder."""
+        with os.scandir(descriptor) as listing:
+            children = [(child.name, child.is_dir(follow_symlinks=False)) for child in listing]
+        rules = self._rules.within(rules, place, {name for name, _ in children})
+        inner = [
+            name
+            for name, is_folder in children
+            if is_folder
+            and not name.startswith(".")
+            and printable(name) == name
+            and not rules.excluded(name, is_folder=True)
+        ]
+        return inner, rules
+
+
+def _mode(path: str) -> int | None:
+    """What lies at a path, links not followed; None: nothing that can be seen."""
+    try:
+        return Path(path).lstat().st_mode
+    except OSError:
+        return None

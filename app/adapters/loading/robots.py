@@ -1,0 +1,133 @@
+"""Honours robots.txt (RFC 9309): asks each site once a day what may be read of it."""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import httpx
+from protego import Protego
+
+from app.adapters.loading.guarded_fetch import GuardedFetcher
+from app.adapters.loading.guarded_network import AllowedHosts, Deadline
+from app.errors import (
+    SourceError,
+    SourceRefusedError,
+    SourceUnavailableError,
+    SourceUnreadableError,
+)
+
+AGENT = "Groundwork"
+"""The name by which robots.txt files mean us."""
+
+KEPT_SECONDS = 86_400.0
+"""RFC 9309, 2.4: a robots.txt should not be used longer than a day."""
+
+UNREACHABLE_SECONDS = 60.0
+"""How long a site whose robots.txt could not be fetched is not asked again."""
+
+MOST_SITES = 1000
+"""Sites whose rules are remembered."""
+
+MOST_BYTES = 512 * 1024
+"""What is read of a robots.txt; RFC 9309, 2.5 asks for at least 500 KiB."""
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True)
+class _Rules:
+    """What is known of a site until a point in time (of the clock)."""
+
+    until: float
+    parsed: Protego | None = None
+    """None: everything may be read, unless there is a failure."""
+    failure: SourceUnavailableError | None = None
+
+
+class RobotsRules:
+    """Whether robots.txt files let Groundwork read an address. Safe to call from many threads.
+
+    No robots.txt, or one that is not text, allows everything; one that cannot be fetched now
+    allows nothing for the time being. The files of `ignored_hosts` (`host` or `host:port`) are
+    not asked for.
+    """
+
+    def __init__(
+        self,
+        fetcher: GuardedFetcher,
+        ignored_hosts: Sequence[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._fetcher = fetcher
+        self._ignored = AllowedHosts(ignored_hosts)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._sites: OrderedDict[str, _Rules] = OrderedDict()
+
+    def require_allowed(self, address: httpx.URL, deadline: Deadline) -> None:
+        """Return if the address may be read.
+
+        Raises SourceRefusedError when it may not, SourceUnavailableError when that cannot be
+        told now.
+        """
+        if (address.host, address.port or DEFAULT_PORTS[address.scheme]) in self._ignored:
+            return
+        site = f"{address.scheme}://{address.netloc.decode('ascii')}"
+        rules = self._rules(site, deadline)
+        if rules.failure is not None:
+            raise SourceUnavailableError(rules.failure.detail, rules.failure.retry_after_seconds)
+        if rules.parsed is not None and not _allows(rules.parsed, str(address)):
+            raise SourceRefusedError(
+                f"{site}/robots.txt does not let {AGENT} read {address}. If the site is yours, "
+                f"allow the user agent {AGENT} there, or name the host in ROBOTS_IGNORE_HOSTS."
+            )
+
+    def _rules(self, site: str, deadline: Deadline) -> _Rules:
+        with self._lock:
+            known = self._sites.get(site)
+            if known is not None and self._clock() < known.until:
+                self._sites.move_to_end(site)
+                return known
+        # Not under the lock: one slow site must not hold up the others.
+        rules = self._fetch(site, deadline)
+        with self._lock:
+            self._sites[site] = rules
+            self._sites.move_to_end(site)
+            while len(self._sites) > MOST_SITES:
+                self._sites.popitem(last=False)
+        return rules
+
+    def _fetch(self, site: str, deadline: Deadline) -> _Rules:
+        try:
+            page = self._fetcher.fetch(f"{site}/robots.txt", deadline=deadline)
+            # UTF-8 by RFC 9309, 2.3; what is not changes no more than the line it stands in.
+            text = _whole_lines(page.body).decode("utf-8-sig", "replace")
+        except SourceUnavailableError as error:
+            return _Rules(self._clock() + UNREACHABLE_SECONDS, failure=_not_told(site, error))
+        except SourceError:
+            # There is none (4xx), it is no text, or it leads where the guard lets nobody go.
+            return _Rules(self._clock() + KEPT_SECONDS)
+        return _Rules(self._clock() + KEPT_SECONDS, parsed=Protego.parse(text))
+
+
+def _whole_lines(body: bytes) -> bytes:
+    """As much as is read: part of a rule would be another rule."""
+    return body if len(body) <= MOST_BYTES else body[: body.rfind(b"\n", 0, MOST_BYTES) + 1]
+
+
+def _allows(rules: Protego, url: str) -> bool:
+    try:
+        return rules.can_fetch(url, AGENT)
+    except ValueError as error:
+        raise SourceUnreadableError(f"{url} cannot be read as an address: {error}") from error
+
+
+def _not_told(site: str, error: SourceUnavailableError) -> SourceUnavailableError:
+    return SourceUnavailableError(
+        f"Whether {site} may be read cannot be told now: {error.detail} Until its robots.txt "
+        "answers (404 will do), nothing of it is fetched and nothing is lost. If the site is "
+        "yours, its host can be named in ROBOTS_IGNORE_HOSTS.",
+        error.retry_after_seconds,
+    )

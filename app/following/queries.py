@@ -1,0 +1,77 @@
+"""All SQL of following sources."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, update
+from sqlalchemy.orm import Session
+
+from app.following.records import FollowedItem
+from app.knowledge.refreshing import FOLLOWED_STATUSES
+from app.models import ItemRow, JobRow
+
+_ITEM = select(
+    ItemRow.id,
+    ItemRow.uri,
+    ItemRow.document_type,
+    ItemRow.refresh_interval,
+    ItemRow.next_refresh_at,
+)
+
+
+def _followed() -> ColumnElement[bool]:
+    wanted = or_(ItemRow.refresh_interval.is_(None), ItemRow.refresh_interval > 0)
+    return and_(ItemRow.status.in_(FOLLOWED_STATUSES), wanted)
+
+
+def _items(
+    session: Session, statement: Select[int, str, str, int | None, datetime | None]
+) -> list[FollowedItem]:
+    return [FollowedItem(*row) for row in session.execute(statement)]
+
+
+def followed_items(session: Session) -> list[FollowedItem]:
+    """All items that are followed."""
+    return _items(session, _ITEM.where(_followed()).order_by(ItemRow.id))
+
+
+def due_items(session: Session, moment: datetime) -> list[FollowedItem]:
+    """The items that are to be looked at, the longest due first."""
+    due = _ITEM.where(_followed(), ItemRow.next_refresh_at <= moment)
+    return _items(session, due.order_by(ItemRow.next_refresh_at, ItemRow.id))
+
+
+def next_due_at(session: Session, moment: datetime) -> datetime | None:
+    """When the first of the items falls due that are not due yet."""
+    later = select(ItemRow.next_refresh_at).where(_followed(), ItemRow.next_refresh_at > moment)
+    return session.scalar(later.order_by(ItemRow.next_refresh_at).limit(1))
+
+
+def set_next_refreshes(session: Session, times: Mapping[int, datetime | None]) -> None:
+    """Note when items are to be looked at next."""
+    for item_id, moment in times.items():
+        statement = update(ItemRow).where(ItemRow.id == item_id)
+        session.execute(statement.values(next_refresh_at=moment))
+
+
+def items_with_open_jobs(session: Session) -> set[int]:
+    """The items that a job waits for or works on."""
+    is_open = JobRow.state.in_(("queued", "running"))
+    return {
+        item_id
+        for item_id in session.scalars(select(JobRow.item_id).where(is_open).distinct())
+        if item_id is not None
+    }
+
+
+def addresses_with_open_jobs(session: Session) -> list[str]:
+    """The addresses of the items that a job waits for or works on."""
+    is_open = JobRow.state.in_(("queued", "running"))
+    joined = select(ItemRow.uri).join(JobRow, JobRow.item_id == ItemRow.id)
+    return list(session.scalars(joined.where(is_open)))
+
+
+def count_open_jobs(session: Session) -> int:
+    """How many jobs wait or run."""
+    is_open = JobRow.state.in_(("queued", "running"))
+    return session.scalar(select(func.count()).select_from(JobRow).where(is_open)) or 0

@@ -1,0 +1,159 @@
+"""Looks at sources again after their time: adds a job for each item that has fallen due."""
+
+import logging
+import random
+import threading
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+from app.database import Database
+from app.errors import AppError
+from app.following import queries
+from app.following.records import FollowedItem
+from app.knowledge.refreshing import host_of, interval_seconds, is_web_address, next_refresh
+from app.models import now
+
+logger = logging.getLogger(__name__)
+
+MOST_OPEN_JOBS = 32
+"""While so many jobs wait or run, no scheduled one is added."""
+
+BUSY_SECONDS = 5.0
+"""Pause before items are tried again that are due but have to wait; also between two pages of
+one host."""
+
+FAILURE_SECONDS = 30.0
+"""Pause after jobs could not be added."""
+
+LONGEST_SLEEP_SECONDS = 600.0
+"""The clock may be put forward meanwhile."""
+
+LEAST_SLEEP_SECONDS = 1.0
+
+LOCAL_SPREAD_SECONDS = 60.0
+WEB_SPREAD_SECONDS = 3600.0
+"""What fell due while the service was off is taken up within this time after its start."""
+
+
+class RefreshSchedule:
+    """One thread that sleeps until the next item falls due. It never indexes anything itself.
+
+    `add_job` promises to index an item. `moment` and `chance` (0 to 1) can be replaced for tests.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        add_job: Callable[[int], object],
+        moment: Callable[[], datetime] = now,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._database = database
+        self._add_job = add_job
+        self._moment = moment
+        self._chance = chance
+        self._woken = threading.Event()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="refresh-schedule", daemon=True)
+
+    def start(self) -> None:
+        """Spread what fell due meanwhile, then begin."""
+        self.spread_overdue()
+        self._thread.start()
+
+    def wake(self) -> None:
+        """Items have changed: perhaps one is due earlier."""
+        self._woken.set()
+
+    def stop(self) -> None:
+        """Add no further jobs; waits for nothing."""
+        self._stopped.set()
+        self._woken.set()
+
+    def close(self) -> None:
+        """Stop, and wait for the thread."""
+        self.stop()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stopped.is_set():
+            self._woken.clear()
+            self._woken.wait(self._seconds_after_dispatch())
+            # Whoever wakes it often does not make it ask the database often.
+            self._stopped.wait(LEAST_SLEEP_SECONDS)
+
+    def _seconds_after_dispatch(self) -> float:
+        try:
+            return self.dispatch()
+        except AppError as error:
+            logger.warning("Sources that are due wait: %s", error.detail)
+            return FAILURE_SECONDS
+
+    def spread_overdue(self) -> None:
+        """Give everything that is overdue a time of its own, soon.
+
+        A service that was off for a week must not do the work of a week at once.
+        """
+        moment = self._moment()
+        with self._database.write() as session:
+            times: dict[int, datetime | None] = {}
+            for item in queries.due_items(session, moment):
+                spread = WEB_SPREAD_SECONDS if is_web_address(item.uri) else LOCAL_SPREAD_SECONDS
+                longest = min(spread, interval_seconds(item.refresh_interval, item.uri) or spread)
+                times[item.id] = moment + timedelta(seconds=longest * self._chance())
+            queries.set_next_refreshes(session, times)
+
+    def dispatch(self) -> float:
+        """Add jobs for what is due; gives the seconds after which to look again.
+
+        Of each host one page at a time; an item that a job waits for already is left to that.
+        Raises AppError when a job cannot be added; what was not added stays due.
+        """
+        moment = self._moment()
+        with self._database.read() as session:
+            due = queries.due_items(session, moment)
+            if not due:
+                return self._seconds_until(queries.next_due_at(session, moment), moment)
+            busy = queries.items_with_open_jobs(session)
+            hosts = {host_of(uri) for uri in queries.addresses_with_open_jobs(session)}
+            room = MOST_OPEN_JOBS - queries.count_open_jobs(session)
+        chosen = self._choose(due, busy, hosts, room)
+        for item in chosen:
+            self._add_job(item.id)
+            # Until the run itself says when: it may be cancelled, or fail without a word.
+            self._postpone([item], moment)
+        self._postpone([item for item in due if item.id in busy], moment)
+        return BUSY_SECONDS
+
+    @staticmethod
+    def _choose(
+        due: Sequence[FollowedItem],
+        busy: set[int],
+        hosts: set[str | None],
+        room: int,
+    ) -> list[FollowedItem]:
+        chosen: list[FollowedItem] = []
+        for item in due:
+            host = host_of(item.uri) if is_web_address(item.uri) else None
+            if len(chosen) >= room or item.id in busy or (host and host in hosts):
+                continue
+            hosts = hosts | {host}
+            chosen.append(item)
+        return chosen
+
+    def _postpone(self, items: Sequence[FollowedItem], moment: datetime) -> None:
+        times = {
+            item.id: next_refresh(moment, item.refresh_interval, item.uri, chance=self._chance)
+            for item in items
+        }
+        if times:
+            with self._database.write() as session:
+                queries.set_next_refreshes(session, times)
+
+    @staticmethod
+    def _seconds_until(due_at: datetime | None, moment: datetime) -> float:
+        if due_at is None:
+            return LONGEST_SLEEP_SECONDS
+        seconds = (due_at - moment).total_seconds()
+        return min(max(seconds, LEAST_SLEEP_SECONDS), LONGEST_SLEEP_SECONDS)

@@ -1,0 +1,76 @@
+"""Follows the sources of items: the schedule and the watch, started and stopped together."""
+
+from collections.abc import Callable, Sequence
+
+from app.adapters.loading.footprints import Footprints
+from app.database import Database
+from app.following import queries
+from app.following.records import FollowedItem
+from app.following.schedule import RefreshSchedule
+from app.following.watch import SourceWatch
+from app.jobs.service import JobService
+from app.knowledge.service import ItemListener
+
+INDEX_JOB = "index"
+
+
+class SourceFollower:
+    """Has items indexed again: after their time, and when their files change.
+
+    It adds ordinary `index` jobs for what is followed, items that are active or in error and do
+    not refuse it, and does no work itself. Without `start` it does nothing.
+    """
+
+    def __init__(self, database: Database, jobs: JobService, footprints: Footprints) -> None:
+        self._database = database
+        self._jobs = jobs
+        self._schedule = RefreshSchedule(database, self._add_job)
+        self._watch = SourceWatch(
+            items=self._followed_items, footprints=footprints, add_job=self._add_job
+        )
+
+    def start(self) -> None:
+        """Begin; raises StorageError."""
+        self._schedule.start()
+        self._watch.start()
+
+    def wake(self) -> None:
+        """Items have come, changed or gone, or have been indexed."""
+        self._schedule.wake()
+        self._watch.wake()
+
+    def stop(self) -> None:
+        """Add no further jobs; waits for nothing."""
+        self._schedule.stop()
+        self._watch.stop()
+
+    def close(self) -> None:
+        """Stop, and wait for the threads."""
+        self.stop()
+        self._schedule.close()
+        self._watch.close()
+
+    def _add_job(self, item_id: int) -> object:
+        return self._jobs.add(INDEX_JOB, {"knowledge_id": item_id, "force": False})
+
+    def _followed_items(self) -> Sequence[FollowedItem]:
+        with self._database.read() as session:
+            return queries.followed_items(session)
+
+
+class FollowedItems:
+    """Passes the news of items on, and wakes whoever follows them; an ItemListener."""
+
+    def __init__(self, listener: ItemListener, wake: Callable[[], None]) -> None:
+        self._listener = listener
+        self._wake = wake
+
+    def item_deleted(self, item_id: int) -> None:
+        """The item and its chunks are gone from SQL."""
+        self._listener.item_deleted(item_id)
+        self._wake()
+
+    def index_changes_noted(self) -> None:
+        """There are new rows in the outbox; items may have changed."""
+        self._listener.index_changes_noted()
+        self._wake()

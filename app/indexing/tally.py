@@ -1,0 +1,85 @@
+"""Counts and names what an indexing run changes, for the history of its item."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from app.indexing.documents import KnownDocument, PreparedDocument
+from app.indexing.results import Changes
+from app.knowledge.history_records import IndexingRun
+from app.models import now
+
+MOST_KEYS = 100
+"""Documents that an entry of the history names, of those that came, changed and went each."""
+
+
+@dataclass
+class Names:
+    """A count of documents, and the keys of the first."""
+
+    count: int = 0
+    keys: list[str] = field(default_factory=list)
+
+    def add(self, keys: Iterable[str]) -> None:
+        """Count them, and keep as many keys as there is room for."""
+        for key in keys:
+            self.count += 1
+            if len(self.keys) < MOST_KEYS:
+                self.keys.append(key)
+
+
+@dataclass
+class RunTally:
+    """What one run has stored and taken out so far."""
+
+    started_at: datetime = field(default_factory=now)
+    known: Collection[str] = ()
+    """Keys of the documents that were stored before the run."""
+    added: Names = field(default_factory=Names)
+    changed: Names = field(default_factory=Names)
+    removed: Names = field(default_factory=Names)
+    removed_chunks: int = 0
+    """Of the documents that went."""
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether any document came, changed or went."""
+        return bool(self.added.count or self.changed.count or self.removed.count)
+
+    def note_stored(self, documents: Sequence[PreparedDocument]) -> None:
+        """These have a new version."""
+        keys = [document.entry.key for document in documents]
+        self.added.add(key for key in keys if key not in self.known)
+        self.changed.add(key for key in keys if key in self.known)
+
+    def note_removed(self, documents: Sequence[KnownDocument], chunks: int) -> None:
+        """These went, with so many chunks."""
+        self.removed.add(document.key for document in documents)
+        self.removed_chunks += chunks
+
+    def run(
+        self,
+        changes: Changes,
+        *,
+        skipped: int,
+        outcome: str | None = None,
+        error: str | None = None,
+    ) -> IndexingRun:
+        """The entry of the history for a run that ends now; without an outcome, a success."""
+        gone = self.removed.count + self.changed.count
+        return IndexingRun(
+            outcome=outcome or ("changed" if self.has_changes else "unchanged"),
+            error=error,
+            started_at=self.started_at,
+            finished_at=now(),
+            documents_added=self.added.count,
+            documents_changed=self.changed.count,
+            documents_removed=self.removed.count,
+            documents_unchanged=max(0, len(self.known) - gone),
+            documents_skipped=skipped,
+            chunks_added=changes.added,
+            chunks_removed=changes.removed + self.removed_chunks,
+            added=tuple(self.added.keys),
+            changed=tuple(self.changed.keys),
+            removed=tuple(self.removed.keys),
+        )

@@ -1,0 +1,152 @@
+"""robots.txt is honoured, at the first fetch and at every further one."""
+
+import httpx
+import pytest
+from werkzeug import Request, Response
+
+from app.adapters.loading.guarded_fetch import GuardedFetcher
+from app.adapters.loading.guarded_network import Deadline
+from app.adapters.loading.robots import KEPT_SECONDS, UNREACHABLE_SECONDS, RobotsRules
+from app.errors import SourceRefusedError, SourceUnavailableError
+
+
+class Clock:
+    moment = 0.0
+
+    def __call__(self) -> float:
+        return self.moment
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def rules(httpserver, clock):
+    own = f"{httpserver.host}:{httpserver.port}"
+    return RobotsRules(GuardedFetcher([own], timeout_seconds=5), clock=clock)
+
+
+@pytest.fixture
+def allowed(httpserver, rules):
+    """Whether a path of the test's server may be read."""
+
+    def ask(path: str) -> bool:
+        try:
+            rules.require_allowed(httpx.URL(httpserver.url_for(path)), Deadline(5))
+        except SourceRefusedError:
+            return False
+        return True
+
+    return ask
+
+
+def serve(httpserver, text: str, status: int = 200, **headers: str) -> None:
+    httpserver.clear()
+    headers = {"Content-Type": "text/plain"} | {k.replace("_", "-"): v for k, v in headers.items()}
+    httpserver.expect_request("/robots.txt").respond_with_response(
+        Response(text, status=status, headers=headers)
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "may"),
+    [
+        ("", "/x", True),
+        ("User-agent: *\nDisallow:", "/x", True),
+        ("User-agent: *\nDisallow: /", "/x", False),
+        ("User-agent: *\nDisallow: /private", "/private/x", False),
+        ("User-agent: *\nDisallow: /private", "/public", True),
+        ("User-agent: *\nDisallow: /\nAllow: /docs/", "/docs/x", True),
+        ("User-agent: *\nDisallow: /*.php$", "/a.php", False),
+        ("User-agent: *\nDisallow: /*.php$", "/a.php5", True),
+        ("User-agent: *\nDisallow: /*?print=", "/a?print=1", False),
+        ("User-agent: groundwork\nDisallow: /\n\nUser-agent: *\nDisallow:", "/x", False),
+        ("User-agent: *\nDisallow: /\n\nUser-agent: Groundwork\nAllow: /", "/x", True),
+        ("User-agent: OtherBot\nDisallow: /", "/x", True),
+        ("\ufeffUser-agent: *\nDisallow: /", "/x", False),
+        ("<html>no such page</html>", "/x", True),
+        ("User-agent: *\nDisallow: /%7Ejoe/", "/~joe/x", False),
+        ("\0\x01\nUser-agent: *\nDisallow: /", "/x", False),
+    ],
+)
+def test_a_path_may_be_read_when_the_rules_say_so(httpserver, allowed, text, path, may):
+    serve(httpserver, text)
+    assert allowed(path) is may
+
+
+def test_the_refusal_says_what_to_do(httpserver, rules):
+    serve(httpserver, "User-agent: *\nDisallow: /")
+    with pytest.raises(SourceRefusedError, match=r"robots\.txt .* ROBOTS_IGNORE_HOSTS"):
+        rules.require_allowed(httpx.URL(httpserver.url_for("/x")), Deadline(5))
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 410])
+def test_a_site_without_rules_may_be_read(httpserver, allowed, status):
+    serve(httpserver, "User-agent: *\nDisallow: /", status)
+    assert allowed("/x")
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_site_whose_rules_do_not_answer_is_left_alone_for_now(
+    httpserver, rules, allowed, clock, status
+):
+    serve(httpserver, "", status, Retry_After="120")
+    with pytest.raises(SourceUnavailableError, match="cannot be told now") as raised:
+        allowed("/x")
+    assert raised.value.retry_after_seconds == 120
+    serve(httpserver, "")
+    with pytest.raises(SourceUnavailableError):
+        allowed("/x")
+    clock.moment += UNREACHABLE_SECONDS
+    assert allowed("/x")
+
+
+def test_a_server_that_cannot_be_reached_is_unavailable(rules):
+    closed = httpx.URL("http://localhost.invalid/x")
+    with pytest.raises(SourceUnavailableError):
+        rules.require_allowed(closed, Deadline(5))
+
+
+def test_the_rules_are_asked_for_once_a_day(httpserver, allowed, clock):
+    serve(httpserver, "User-agent: *\nDisallow: /")
+    assert not allowed("/x")
+    assert not allowed("/y")
+    assert len(httpserver.log) == 1
+    serve(httpserver, "")
+    clock.moment += KEPT_SECONDS - 1
+    assert not allowed("/x")
+    clock.moment += 1
+    assert allowed("/x")
+
+
+def test_ones_own_sites_need_not_be_asked(httpserver):
+    serve(httpserver, "User-agent: *\nDisallow: /")
+    own = f"{httpserver.host}:{httpserver.port}"
+    rules = RobotsRules(GuardedFetcher([own], timeout_seconds=5), ignored_hosts=[own])
+    rules.require_allowed(httpx.URL(httpserver.url_for("/x")), Deadline(5))
+    assert httpserver.log == []
+
+
+def test_the_rules_of_where_a_redirect_leads_are_asked_before_it_is_followed(httpserver):
+    own = f"{httpserver.host}:{httpserver.port}"
+    fetcher = GuardedFetcher([own], timeout_seconds=5)
+    rules = RobotsRules(fetcher)
+    serve(httpserver, "User-agent: *\nDisallow: /private")
+    httpserver.expect_request("/public").respond_with_response(
+        Response(status=302, headers={"Location": "/private"})
+    )
+
+    def never(request: Request) -> Response:
+        raise AssertionError(request.path)
+
+    httpserver.expect_request("/private").respond_with_handler(never)
+    with pytest.raises(SourceRefusedError, match="private"):
+        fetcher.fetch(httpserver.url_for("/public"), visit=rules.require_allowed)
+
+
+def test_a_huge_file_full_of_hostile_patterns_is_read_quickly(httpserver, allowed):
+    lines = [f"Disallow: /{'*a' * 50}{n}$" for n in range(5000)]
+    serve(httpserver, "User-agent: *\n" + "\n".join(lines))
+    assert allowed("/" + "a" * 2000)

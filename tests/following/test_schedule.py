@@ -1,0 +1,200 @@
+"""Items that have fallen due get a job, each in its time."""
+
+import queue
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from app.errors import UnavailableError
+from app.following import queries
+from app.following.schedule import (
+    BUSY_SECONDS,
+    LOCAL_SPREAD_SECONDS,
+    LONGEST_SLEEP_SECONDS,
+    MOST_OPEN_JOBS,
+    WEB_SPREAD_SECONDS,
+    RefreshSchedule,
+)
+from app.jobs.queries import claim_job, finish_job
+from app.knowledge.refreshing import LOCAL_SECONDS, WEB_SECONDS
+from tests.following.conftest import AddFollowed, Clock
+from tests.light_service import LightService
+
+
+@pytest.fixture
+def schedule(service: LightService, clock: Clock) -> Iterator[RefreshSchedule]:
+    def add_job(item_id: int) -> object:
+        return service.jobs.add("index", {"knowledge_id": item_id, "force": False})
+
+    schedule = RefreshSchedule(service.database, add_job, moment=clock, chance=lambda: 0.5)
+    yield schedule
+    schedule.close()
+
+
+def jobs_of(service: LightService) -> list[int]:
+    """The items of all jobs, oldest first."""
+    return [job.arguments["knowledge_id"] for job in reversed(service.jobs.list(None, None, 1000))]
+
+
+def end_all_jobs(service: LightService) -> None:
+    with service.database.write() as session:
+        while job := claim_job(session):
+            finish_job(session, job.id, "succeeded", {})
+
+
+def seconds_until_due(service: LightService, clock: Clock) -> list[float]:
+    with service.database.read() as session:
+        times = [item.next_refresh_at for item in queries.followed_items(session)]
+    return [(time - clock.moment).total_seconds() for time in times if time]
+
+
+def test_a_due_item_gets_an_ordinary_job_and_the_others_none(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed
+) -> None:
+    due = add_followed(due_in=-1)
+    add_followed(due_in=90)
+    assert schedule.dispatch() == BUSY_SECONDS
+    (job,) = service.jobs.list(None, None, 10)
+    assert (job.kind, job.arguments) == ("index", {"knowledge_id": due, "force": False})
+    assert schedule.dispatch() == 90
+    assert len(service.jobs.list(None, None, 10)) == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"status": "pending"},
+        {"status": "archived"},
+        {"refresh_interval": 0},
+        {"due_in": None},
+    ],
+    ids=["pending", "archived", "never", "no time"],
+)
+def test_what_is_not_followed_gets_no_job(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, fields
+) -> None:
+    add_followed(**fields)
+    assert schedule.dispatch() == LONGEST_SLEEP_SECONDS
+    assert jobs_of(service) == []
+
+
+def test_an_item_in_error_is_tried_again(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed
+) -> None:
+    item = add_followed(status="error")
+    schedule.dispatch()
+    assert jobs_of(service) == [item]
+
+
+def test_a_job_that_never_tells_how_it_ended_is_followed_by_another_after_the_interval(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, clock: Clock
+) -> None:
+    item = add_followed()
+    schedule.dispatch()
+    end_all_jobs(service)  # cancelled, say: nothing was written to the item
+    assert schedule.dispatch() == LOCAL_SECONDS
+    clock.forward(LOCAL_SECONDS)
+    schedule.dispatch()
+    assert jobs_of(service) == [item, item]
+
+
+def test_an_item_whose_job_waits_or_runs_gets_no_second_one(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, clock: Clock
+) -> None:
+    item = add_followed()
+    service.jobs.add("index", {"knowledge_id": item, "force": True})
+    schedule.dispatch()
+    assert jobs_of(service) == [item]
+    with service.database.write() as session:
+        assert claim_job(session) is not None
+    clock.forward(LOCAL_SECONDS)
+    schedule.dispatch()
+    assert jobs_of(service) == [item]
+    assert seconds_until_due(service, clock) == [LOCAL_SECONDS]
+
+
+def test_of_each_host_one_page_at_a_time_is_fetched(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, clock: Clock
+) -> None:
+    first, second, other = (
+        add_followed(uri)
+        for uri in ("https://a.example/1", "https://A.example/2", "https://b.example/")
+    )
+    schedule.dispatch()
+    assert jobs_of(service) == [first, other]
+    clock.forward(BUSY_SECONDS)
+    schedule.dispatch()
+    assert jobs_of(service) == [first, other]
+    end_all_jobs(service)
+    schedule.dispatch()
+    assert jobs_of(service) == [first, other, second]
+
+
+def test_the_queue_is_never_flooded_and_the_longest_due_come_first(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed
+) -> None:
+    items = [add_followed(f"/srv/{n}", due_in=-n) for n in range(MOST_OPEN_JOBS + 8)]
+    schedule.dispatch()
+    assert jobs_of(service) == items[:7:-1]
+    assert schedule.dispatch() == BUSY_SECONDS
+    assert len(jobs_of(service)) == MOST_OPEN_JOBS
+    end_all_jobs(service)
+    schedule.dispatch()
+    assert jobs_of(service)[MOST_OPEN_JOBS:] == items[7::-1]
+
+
+def test_a_job_that_cannot_be_added_leaves_its_item_due(
+    service: LightService, add_followed: AddFollowed, clock: Clock
+) -> None:
+    add_followed()
+
+    def full(item_id: int) -> object:
+        raise UnavailableError("The queue is full.")
+
+    schedule = RefreshSchedule(service.database, full, moment=clock)
+    with pytest.raises(UnavailableError):
+        schedule.dispatch()
+    assert seconds_until_due(service, clock) == [0]
+
+
+def test_after_a_week_off_nothing_starts_at_once_and_everything_starts_soon(
+    service: LightService, add_followed: AddFollowed, clock: Clock
+) -> None:
+    for n in range(20):
+        add_followed(f"/srv/{n}")
+        add_followed(f"https://{n}.example/")
+    add_followed("/srv/often", refresh_interval=2)
+    clock.forward(7 * 86_400)
+    chances = iter(n / 41 for n in range(41))
+    schedule = RefreshSchedule(
+        service.database, service.jobs.get, moment=clock, chance=lambda: next(chances)
+    )
+    schedule.spread_overdue()
+    waits = seconds_until_due(service, clock)
+    assert len(set(waits)) == 41
+    assert sum(wait < 1 for wait in waits) < 4
+    assert max(waits[:40:2]) <= LOCAL_SPREAD_SECONDS
+    assert LOCAL_SPREAD_SECONDS < max(waits[1:40:2]) <= WEB_SPREAD_SECONDS
+    assert waits[40] <= 2
+
+
+def test_what_is_not_overdue_keeps_its_time_over_a_restart(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, clock: Clock
+) -> None:
+    add_followed("https://example.com/", due_in=WEB_SECONDS)
+    schedule.spread_overdue()
+    assert seconds_until_due(service, clock) == [WEB_SECONDS]
+    assert schedule.dispatch() == LONGEST_SLEEP_SECONDS
+
+
+def test_the_thread_adds_what_falls_due_and_ends_when_it_is_told(
+    service: LightService, add_followed: AddFollowed
+) -> None:
+    added: queue.SimpleQueue[int] = queue.SimpleQueue()
+    schedule = RefreshSchedule(service.database, added.put, chance=lambda: 0.0)
+    item = add_followed()
+    schedule.start()
+    assert added.get(timeout=30) == item
+    schedule.close()
+    assert not [thread for thread in threading.enumerate() if thread.name == "refresh-schedule"]

@@ -1,0 +1,314 @@
+"""What changes below an item has it indexed: with a notifier that tells what the test says."""
+
+import shutil
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+
+import pytest
+
+from app.adapters.loading.footprints import Footprints
+from app.adapters.loading.path_guard import PathGuard
+from app.adapters.watching.folder_notifier import WatchLimitError
+from app.errors import UnavailableError
+from app.following.pauses import BURST
+from app.following.records import FollowedItem
+from app.following.watch import RECHECK_SECONDS, SourceWatch
+from tests.following.conftest import Clock
+
+
+class FakeNotifier:
+    """Tells what it was given, and remembers what it was opened with."""
+
+    def __init__(self, folders: Collection[str], told: dict[str, bool]) -> None:
+        self.folders = set(folders)
+        self.told = told
+        self.closed = False
+
+    def wait(self, seconds: float, interrupted: Callable[[], bool]) -> Mapping[str, bool]:  # noqa: ARG002
+        assert not self.closed
+        told = {path: how for path, how in self.told.items() if self._sees(path)}
+        self.told.clear()
+        return told
+
+    def _sees(self, path: str) -> bool:
+        return path in self.folders or path.rpartition("/")[0] in self.folders
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Desk:
+    """A watch with everything around it in the test's hands."""
+
+    def __init__(self, root: Path, clock: Clock) -> None:
+        self.items: list[FollowedItem] = []
+        self.jobs: list[int] = []
+        self.notifiers: list[FakeNotifier] = []
+        self.told: dict[str, bool] = {}
+        self.most_folders = 1000
+        self.watch = SourceWatch(
+            items=lambda: list(self.items),
+            footprints=Footprints(PathGuard([root])),
+            add_job=self.jobs.append,
+            open_notifier=self._open,
+            clock=clock.seconds,
+        )
+
+    def _open(self, folders: Collection[str]) -> FakeNotifier:
+        beside = sum(len(one.folders) for one in self.notifiers if not one.closed)
+        if len(folders) + beside > self.most_folders:
+            raise WatchLimitError("There are too many folders.")
+        self.notifiers.append(FakeNotifier(folders, self.told))
+        return self.notifiers[-1]
+
+    def follow(self, path: Path, document_type: str = "folder") -> int:
+        item = FollowedItem(len(self.items) + 1, str(path), document_type, None, None)
+        self.items.append(item)
+        self.watch.wake()
+        return item.id
+
+    def begin(self) -> None:
+        self.watch.look(catch_up=False)
+
+    def change(self, *paths: Path, came_or_went: bool = False) -> list[int]:
+        """The items that get a job because of a change of these paths."""
+        self.told |= {str(path): came_or_went for path in paths}
+        return self.step()
+
+    def step(self) -> list[int]:
+        before = len(self.jobs)
+        self.watch.look()
+        self.watch.wait_and_dispatch()
+        return self.jobs[before:]
+
+    @property
+    def watched(self) -> set[str]:
+        return self.notifiers[-1].folders if self.notifiers else set()
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path.resolve() / "root"
+    for name in ("docs/guide", "docs/.git/objects", "docs/node_modules/left-pad", "docs/private"):
+        (folder / name).mkdir(parents=True)
+    (folder / "docs/.gitignore").write_text("private/\n*.draft.md\n")
+    (folder / "docs/a.md").write_text("A")
+    (folder / "docs/guide/b.md").write_text("B")
+    return folder
+
+
+@pytest.fixture
+def desk(root: Path, clock: Clock) -> Desk:
+    return Desk(root, clock)
+
+
+def test_the_folders_that_are_indexed_are_watched_and_no_others(desk: Desk, root: Path) -> None:
+    (root / "docs/link").symlink_to(root / "docs/private")
+    desk.follow(root / "docs")
+    desk.begin()
+    assert desk.watched == {str(root), str(root / "docs"), str(root / "docs/guide")}
+    assert desk.step() == []
+
+
+def test_a_changed_document_has_its_item_indexed(desk: Desk, root: Path) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    assert desk.change(root / "docs/guide/b.md") == [item]
+    assert desk.step() == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("docs/picture.png", "docs/.hidden.md", "docs/x.draft.md", "docs/guide/.git"),
+        *("docs/private", "other.md", "docs/node_modules", "docs/.git"),
+    ],
+)
+@pytest.mark.parametrize("came_or_went", [True, False], ids=["came or went", "changed"])
+def test_what_is_not_indexed_makes_no_work(
+    desk: Desk, root: Path, name: str, *, came_or_went: bool
+) -> None:
+    desk.follow(root / "docs")
+    desk.begin()
+    assert desk.change(root / name, came_or_went=came_or_went) == []
+    assert len(desk.notifiers) == 1
+
+
+def test_a_document_that_is_a_link_makes_no_work(desk: Desk, root: Path) -> None:
+    desk.follow(root / "docs")
+    desk.begin()
+    (root / "docs/link.md").symlink_to(root / "docs/a.md")
+    assert desk.change(root / "docs/link.md", came_or_went=True) == []
+
+
+def test_a_document_that_went_makes_work(desk: Desk, root: Path) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    (root / "docs/a.md").unlink()
+    assert desk.change(root / "docs/a.md", came_or_went=True) == [item]
+
+
+def test_a_new_folder_is_watched_with_all_in_it_before_its_item_is_indexed(
+    desk: Desk, root: Path
+) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    (root / "docs/new/deep").mkdir(parents=True)
+    assert desk.change(root / "docs/new", came_or_went=True) == [item]
+    assert str(root / "docs/new/deep") in desk.watched
+
+
+def test_a_folder_that_was_replaced_is_watched_anew(desk: Desk, root: Path) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    shutil.rmtree(root / "docs/guide")
+    (root / "docs/guide").mkdir()
+    assert desk.change(root / "docs/guide", came_or_went=True) == [item]
+    first, second = desk.notifiers
+    assert first.closed
+    assert second.folders == first.folders
+
+
+def test_the_items_own_folder_may_go_and_come_again(desk: Desk, root: Path, clock: Clock) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    (root / "docs").rename(root / "away")
+    assert desk.change(root / "docs", came_or_went=True) == [item]
+    assert desk.watched == {str(root)}
+    clock.forward(10)
+    (root / "away").rename(root / "docs")
+    assert desk.change(root / "docs", came_or_went=True) == [item]
+    assert str(root / "docs/guide") in desk.watched
+
+
+def test_changed_ignore_rules_change_what_is_watched(desk: Desk, root: Path) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    (root / "docs/.gitignore").write_text("guide/\n")
+    assert desk.change(root / "docs/.gitignore") == [item]
+    assert desk.watched == {str(root), str(root / "docs"), str(root / "docs/private")}
+
+
+def test_a_single_file_is_watched_through_its_folder(desk: Desk, root: Path) -> None:
+    item = desk.follow(root / "docs/a.md", "markdown")
+    desk.begin()
+    assert desk.watched == {str(root / "docs")}
+    assert desk.change(root / "docs/other.md") == []
+    assert desk.change(root / "docs/a.md", came_or_went=True) == [item]
+
+
+def test_items_of_one_folder_are_all_indexed(desk: Desk, root: Path, clock: Clock) -> None:
+    whole, part = desk.follow(root / "docs"), desk.follow(root / "docs/guide")
+    desk.begin()
+    assert desk.change(root / "docs/guide/b.md") == [whole, part]
+    clock.forward(10)
+    assert desk.change(root / "docs/a.md") == [whole]
+
+
+def test_an_item_that_comes_later_is_watched_and_looked_at_once(desk: Desk, root: Path) -> None:
+    desk.begin()
+    assert desk.watched == set()
+    item = desk.follow(root / "docs")
+    assert desk.step() == [item]
+    assert str(root / "docs/guide") in desk.watched
+
+
+def test_an_item_that_is_not_followed_any_more_is_not_watched(desk: Desk, root: Path) -> None:
+    desk.follow(root / "docs/guide")
+    desk.begin()
+    desk.items.clear()
+    desk.watch.wake()
+    assert desk.change(root / "docs/guide/b.md") == []
+    assert desk.notifiers[0].closed
+
+
+def test_an_item_that_is_pointed_elsewhere_is_watched_there(desk: Desk, root: Path) -> None:
+    desk.follow(root / "docs")
+    desk.begin()
+    desk.items[0] = FollowedItem(1, str(root / "docs/guide"), "folder", None, None)
+    desk.watch.wake()
+    desk.step()
+    assert desk.watched == {str(root / "docs"), str(root / "docs/guide")}
+
+
+def test_pages_and_what_may_not_be_read_are_not_watched(desk: Desk, root: Path) -> None:
+    desk.items.append(FollowedItem(1, "https://example.com/", "website", None, None))
+    desk.follow(root.parent.parent)
+    desk.begin()
+    assert desk.watched == set()
+
+
+def test_a_file_that_changes_all_the_time_is_not_indexed_all_the_time(
+    desk: Desk, root: Path, clock: Clock
+) -> None:
+    desk.follow(root / "docs")
+    desk.begin()
+    jobs = 0
+    for _ in range(1200):  # ten minutes
+        jobs += len(desk.change(root / "docs/a.md"))
+        clock.forward(0.5)
+    assert BURST < jobs < BURST + 20
+    clock.forward(100)
+    assert desk.step() in ([1], [])  # what came last is not forgotten …
+    assert not desk.watch._changed
+
+
+def test_what_the_system_does_not_tell_is_found_by_looking_now_and_then(
+    desk: Desk, root: Path, clock: Clock
+) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    (root / "docs/mounted").mkdir()  # a file system that is mounted tells nobody
+    assert desk.step() == []
+    clock.forward(RECHECK_SECONDS)
+    assert desk.step() == [item]
+    assert str(root / "docs/mounted") in desk.watched
+
+
+def test_where_there_are_too_many_folders_the_largest_item_goes_unwatched_with_a_warning(
+    desk: Desk, root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for number in range(20):
+        (root / f"large/{number}").mkdir(parents=True)
+    desk.most_folders = 10
+    small, large = desk.follow(root / "docs"), desk.follow(root / "large")
+    desk.begin()
+    assert str(root / "docs/guide") in desk.watched
+    assert not any("large" in folder for folder in desk.watched)
+    assert [f"Item {large} is not watched" in record.message for record in caplog.records] == [True]
+    assert desk.change(root / "docs/a.md", root / "large/1/x.md") == [small]
+
+
+def test_the_folders_of_the_old_and_the_new_watch_need_not_both_find_room(
+    desk: Desk, root: Path
+) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    desk.most_folders = len(desk.watched) + 1
+    (root / "docs/new").mkdir()
+    assert desk.change(root / "docs/new", came_or_went=True) == [item]
+    assert str(root / "docs/new") in desk.watched
+
+
+def test_a_job_that_cannot_be_added_is_added_later(root: Path, clock: Clock) -> None:
+    desk = Desk(root, clock)
+    full = True
+
+    def add_job(item_id: int) -> object:
+        if full:
+            raise UnavailableError("The queue is full.")
+        return desk.jobs.append(item_id)
+
+    desk.watch = SourceWatch(
+        items=lambda: desk.items,
+        footprints=Footprints(PathGuard([root])),
+        add_job=add_job,
+        open_notifier=desk._open,
+        clock=clock.seconds,
+    )
+    item = desk.follow(root / "docs")
+    desk.begin()
+    with pytest.raises(UnavailableError):
+        desk.change(root / "docs/a.md")
+    full = False
+    assert desk.step() == [item]

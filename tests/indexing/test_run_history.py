@@ -1,0 +1,137 @@
+"""What a run writes into the history of its item."""
+
+from pathlib import Path
+
+import pytest
+
+from app.container import Container
+from app.errors import WorkStoppedError
+from app.indexing.tally import MOST_KEYS
+from app.knowledge.history_records import IndexingRun
+from app.models import ItemRow
+from app.protocols import Progress
+
+
+@pytest.fixture
+def history(container: Container):
+    def read(item) -> list[IndexingRun]:
+        return list(container.history.list(item.id, 50, None).items)
+
+    return read
+
+
+def test_a_run_names_what_came_changed_and_went(source_root: Path, add_item, index, history):
+    for name in ("a", "b", "c"):
+        (source_root / f"{name}.md").write_text(f"Text of {name}.")
+    item = add_item(source_root)
+    index(item)
+    (source_root / "a.md").write_text("Another text.")
+    (source_root / "b.md").unlink()
+    (source_root / "d.md").write_text("New.")
+    (source_root / "e.md").write_text("")
+    result = index(item)
+    latest, first = history(item)
+    assert (first.outcome, first.added, first.documents_added) == (
+        "changed",
+        ("a.md", "b.md", "c.md"),
+        3,
+    )
+    assert (latest.added, latest.changed, latest.removed) == (("d.md",), ("a.md",), ("b.md",))
+    assert (latest.documents_unchanged, latest.documents_skipped) == (1, 1)
+    assert (latest.chunks_added, latest.chunks_removed) == (
+        result.chunks_added,
+        result.chunks_removed,
+    )
+    assert latest.started_at <= latest.finished_at
+
+
+def test_runs_without_a_change_are_counted_in_one_entry(source_root, add_item, index, history):
+    (source_root / "a.md").write_text("A")
+    item = add_item(source_root)
+    for _ in range(5):
+        index(item)
+    assert [(run.outcome, run.runs) for run in history(item)] == [("unchanged", 4), ("changed", 1)]
+
+
+def test_a_failed_run_says_why_and_what_it_changed_all_the_same(
+    source_root, add_item, index, history
+):
+    (source_root / "a.md").write_text("A")
+    item = add_item(source_root)
+    index(item)
+    (source_root / "a.md").unlink()
+    index(item)
+    run = history(item)[0]
+    assert (run.outcome, run.error, run.removed) == ("failed", "No content to index", ("a.md",))
+
+
+def test_an_item_of_which_nothing_is_left_is_in_error(
+    container: Container, source_root, add_item, index
+):
+    (source_root / "a.md").write_text("A")
+    item = add_item(source_root)
+    index(item)
+    (source_root / "a.md").unlink()
+    index(item)
+    assert container.knowledge.get(item.id).status == "error"
+    (source_root / "a.md").write_text("A")
+    index(item)
+    assert container.knowledge.get(item.id).status == "active"
+
+
+def test_no_more_documents_are_named_than_there_is_room_for(source_root, add_item, index, history):
+    for number in range(MOST_KEYS + 7):
+        (source_root / f"{number:03}.md").write_text(f"Text {number}.")
+    item = add_item(source_root)
+    index(item)
+    (run,) = history(item)
+    assert (run.documents_added, len(run.added), run.truncated) == (MOST_KEYS + 7, MOST_KEYS, True)
+
+
+def test_a_run_that_is_stopped_leaves_what_it_had_stored_in_the_history(
+    container: Container, source_root, add_item, history
+):
+    for number in range(300):
+        (source_root / f"{number:03}.md").write_text(
+            "\n".join(f"Line {line} of text {number}." for line in range(20))
+        )
+    item = add_item(source_root)
+
+    def cancel(progress: Progress) -> None:
+        if progress.chunks_total > 0:
+            raise WorkStoppedError("cancelled")
+
+    with pytest.raises(WorkStoppedError):
+        container.indexer.index(item.id, progress=cancel)
+    (run,) = history(item)
+    assert run.outcome == "stopped"
+    assert 0 < run.documents_added < 300
+
+
+def test_taking_an_item_out_of_the_index_forgets_what_its_history_names(
+    container: Container, source_root, add_item, index, history
+):
+    (source_root / "secret.md").write_text("A")
+    item = add_item(source_root)
+    index(item)
+    container.indexer.remove(item.id)
+    assert [(run.outcome, run.added) for run in history(item)] == [("removed", ())]
+    container.indexer.remove(item.id)
+    assert len(history(item)) == 1
+
+
+def test_a_place_that_is_not_mounted_any_more_loses_nothing(
+    container: Container, source_root, add_item, index, found
+):
+    """As it looks when a file system goes: its mount point is left, and empty."""
+    (source_root / "share").mkdir()
+    (source_root / "share" / "a.md").write_text("A lighthouse.")
+    item = add_item(source_root / "share")
+    index(item)
+    with container.database.write() as session:
+        session.get_one(ItemRow, item.id).mounts = [""]
+    (source_root / "share" / "a.md").unlink()
+    result = index(item)
+    assert "not now; nothing was removed" in result.error
+    assert "lighthouse" in found("lighthouse")[0]
+    assert container.knowledge.get(item.id).status == "active"
