@@ -132,7 +132,9 @@ class IndexCaretaker:
             yield some.drift
             last_id = some.chunk_ids[-1]
             self._count(walk, some.chunk_ids)
-        for index, ids in self._done(compare.crowded, gently=gently).items():
+        for index, ids in self._done(
+            partial(compare.crowded, every=not mend), gently=gently
+        ).items():
             for page in slices(ids, SLICE_CHUNKS):
                 task_of_page = partial(compare.surplus, index, page, mend=mend)
                 yield self._done(task_of_page, gently=gently)

@@ -121,11 +121,12 @@ class IndexComparison:
         chunk_ids = tuple(state.id for state in states)
         return Slice(chunk_ids, self._mended(drift) if mend else tuple(drift))
 
-    def crowded(self) -> dict[str, list[str]]:
+    def crowded(self, *, every: bool) -> dict[str, list[str]]:
         """Of each index whose size is not that of SQL, all ids; the outbox is settled first.
 
         After a walk that left nothing missing, only surplus can make the sizes differ. So the ids
-        (100 bytes each) are listed only when there is something to find.
+        (100 bytes each) are listed only when there is something to find. `every`: after a walk
+        that did not mend, of every index.
         """
         self._publisher.settle_outbox()
         with self._database.read() as session:
@@ -133,12 +134,12 @@ class IndexComparison:
         listed: dict[str, list[str]] = {}
         for name, part in self._vectors.parts().items():
             try:
-                if part.count() != expected:
+                if every or part.count() != expected:
                     listed[name] = list(part.chunk_ids())
             except VectorIndexError:
                 self._vectors.distrust(f"The {name} index could not be counted.")
         try:
-            if self._words.count() != expected:
+            if every or self._words.count() != expected:
                 listed[LEXICAL] = list(self._words.chunk_ids())
         except LexicalIndexError:  # its keeper heals it
             pass
@@ -166,17 +167,14 @@ class IndexComparison:
             states = maintenance_queries.states_of(session, chunk_ids, self._fingerprint)
         drift: list[Drift] = []
         for name, part in self._vectors.parts().items():
-            missed = [
-                Drift(DriftKind.NOT_FOUND, name, state.id)
-                for state in states
-                if state.vector is not None and not _finds(part, _vector(state.vector))
-            ]
-            if len(missed) > (1 - LEAST_FOUND) * len(states):
+            right = _held_right(part, states)
+            missed = [key for key, vector in right.items() if not _finds(part, vector)]
+            if len(missed) > (1 - LEAST_FOUND) * len(right):
                 if mend:
                     self._vectors.distrust(
-                        f"{len(missed)} of {len(states)} vectors did not find themselves."
+                        f"{len(missed)} of {len(right)} vectors did not find themselves."
                     )
-                drift += [replace(each, mended=mend) for each in missed]
+                drift += [Drift(DriftKind.NOT_FOUND, name, key, mended=mend) for key in missed]
         return tuple(drift)
 
     # Inside ------------------------------------------------------------------------------------
@@ -235,6 +233,20 @@ def _misplaced(
 
 def _vector(stored: bytes) -> Vector:
     return np.frombuffer(stored, VECTOR_TYPE).astype(np.float32)
+
+
+def _held_right(part: VectorPart, states: Sequence[ChunkState]) -> dict[str, Vector]:
+    """The vectors of those chunks that the part holds as SQL does; none when it cannot be read."""
+    expected = {state.id: _vector(state.vector) for state in states if state.vector is not None}
+    try:
+        held = part.vectors(list(expected))
+    except VectorIndexError:
+        return {}
+    return {
+        key: vector
+        for key, vector in expected.items()
+        if key in held and float(vector @ held[key]) >= SAME_VECTOR
+    }
 
 
 def _finds(part: VectorPart, vector: Vector) -> bool:
