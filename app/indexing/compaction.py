@@ -64,6 +64,7 @@ class Compaction:
         data_dir: Path,
         index_folders: tuple[Path, Path],
         drop_leftovers: Callable[[], None] = lambda: None,
+        free_bytes: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
     ) -> None:
         """`index_folders`: of the vector and of the lexical index.
 
@@ -76,6 +77,7 @@ class Compaction:
         self._data_dir = data_dir
         self._index_folders = index_folders
         self._drop_leftovers = drop_leftovers
+        self._free_bytes = free_bytes
 
     def run(self) -> CompactionReport:
         """Compact everything; raises StorageError when the disk has too little room for that."""
@@ -102,7 +104,7 @@ class Compaction:
     def _require_space(self, sizes: StorageSizes) -> None:
         database_files = DATABASE_COPIES * sizes.database if self._database.is_sqlite else 0
         needed = database_files + sizes.vector_index + sizes.lexical_index + SLACK_BYTES
-        free = shutil.disk_usage(self._data_dir).free
+        free = self._free_bytes(self._data_dir)
         if free < needed:
             raise StorageError(
                 f"Compacting needs {needed // MEBIBYTE:,} MiB of free space for a while, and the "
