@@ -71,6 +71,7 @@ class PrimaryKeeper:
         self._attempts = 0
         self._serving_since = 0.0
         self._trusted = False
+        self._suspect = False
         self._index: PrimaryIndex | None = None
         self._set_aside: PrimaryIndex | None = None
         self._missed = MissedWrites()
@@ -134,7 +135,7 @@ class PrimaryKeeper:
         With `trusted` (the last process stopped in order), one that is noted as complete is left
         to rest; else it is compared and mended, or made anew.
         """
-        self._trusted = trusted and self._store.is_complete() and self._is_intact()
+        self._trusted = trusted and self._store.is_complete() and not self._was_exchanged()
         if not trusted:
             self.degraded_reason = "The vector index is being checked after an unclean stop."
         self._missed.begin()
@@ -227,7 +228,7 @@ class PrimaryKeeper:
 
     def _restore(self) -> None:
         """Open the index and bring it up to date; make it anew when that cannot be."""
-        trusted, self._trusted = self._trusted and self._is_intact(), False
+        trusted, self._trusted = self._trusted and not self._was_exchanged(), False
         self._missed.begin()
         exact = self._exact.full()
         self._close_set_aside()
@@ -235,7 +236,7 @@ class PrimaryKeeper:
             index = self._store.open()
             if trusted:
                 self._serve(Filling(index, exact, self._missed, self._require_open), index)
-            elif self._fill(index):
+            elif self._fill(index) or self._suspect:
                 self._on_healed()
         except VectorIndexError as error:
             self._require_open()
@@ -245,6 +246,7 @@ class PrimaryKeeper:
             self._close_set_aside()
             if self._fill(self._store.recreate()):
                 self._on_healed()
+        self._suspect = False
 
     def _fill(self, index: PrimaryIndex) -> int:
         """Bring the index up to date, and serve from it; gives how many records were written."""
@@ -267,6 +269,13 @@ class PrimaryKeeper:
                 self._serving_since = time.monotonic()
                 self._missed.end()
                 self._enter(Phase.SERVING)
+
+    def _was_exchanged(self) -> bool:
+        """Whether the files are not those that were closed last, although that was in order."""
+        self._suspect = not self._is_intact()
+        if self._suspect:
+            logger.warning("The %s index is not the one that was closed last.", self._store.name)
+        return self._suspect
 
     def _note_failure(self, error: AppError) -> None:
         """An attempt failed: what is missed from here on is found by comparing."""
