@@ -64,9 +64,7 @@ def make_the_list_another_thing(folder: Path) -> None:
     ],
     ids=lambda change: change.__name__,
 )  # fmt: skip
-def test_any_change_breaks_the_seal(
-    folder: Path, seal: IndexSeal, change: Callable[[Path], None]
-):
+def test_any_change_breaks_the_seal(folder: Path, seal: IndexSeal, change: Callable[[Path], None]):
     stamp = seal.renew()
     assert seal.holds(stamp)
     change(folder)

@@ -240,10 +240,13 @@ def test_an_interval_of_0_turns_the_walk_off(shelf: Shelf):
 
 
 def test_closing_ends_a_walk_between_two_slices(shelf: Shelf):
-    care = caretaker(shelf.container, hours := Hours(walks=0))
-    hours.walks_left = 1
-    hours.wait = lambda seconds: seconds < 60  # type: ignore[method-assign]  # close() came
-    care._wait = hours.wait
+    class Closing(Hours):
+        """`close` comes while the walk rests between two slices."""
+
+        def wait(self, seconds: float) -> bool:
+            return seconds < 60
+
+    care = caretaker(shelf.container, Closing(walks=0))
     care.start()
     care._thread.join(30)
     assert not care._thread.is_alive()
@@ -282,7 +285,7 @@ class Copies(ExactVectorIndex):
 
 
 class Unreadable(ExactVectorIndex):
-    def vectors(self, chunk_ids):
+    def vectors(self, _):
         raise VectorIndexError("cannot be read")
 
     def count(self):
@@ -292,7 +295,7 @@ class Unreadable(ExactVectorIndex):
 class Lame(ExactVectorIndex):
     """Holds everything, and finds nothing."""
 
-    def search(self, vector, limit, *scope):
+    def search(self, *_):
         return []
 
 
@@ -328,13 +331,12 @@ def test_searches_stay_right_while_the_walk_mends(shelf: Shelf):
 def test_a_storage_error_does_not_end_the_thread(shelf: Shelf):
     hours = Hours(walks=2)
     care = caretaker(shelf.container, hours)
-    failing = care._comparison.after
     calls: list[str] = []
 
     class Failing(IndexComparison):
         def __init__(self) -> None: ...
 
-        def after(self, last_id, limit, *, mend):
+        def after(self, last_id, *_, **__):
             calls.append(last_id)
             raise StorageError("The disk is full.")
 
@@ -343,4 +345,3 @@ def test_a_storage_error_does_not_end_the_thread(shelf: Shelf):
     assert hours.done.wait(30)
     care.close()
     assert len(calls) == 2
-    assert failing is not None
