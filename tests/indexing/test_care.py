@@ -26,7 +26,7 @@ Damage = Callable[["Shelf"], None]
 class Shelf:
     """A service with documents in it, and short ways to its indexes."""
 
-    def __init__(self, container: Container, folder: Path) -> None:
+    def __init__(self, container: Container) -> None:
         self.container = container
         self.vectors = container.vector_index
         self.words = container.lexical_index
@@ -51,7 +51,7 @@ def shelf(container: Container, source_root: Path, add_item, index) -> Shelf:
     for number in range(12):
         (source_root / f"{number}.md").write_text(f"# Pier {number}\n\nBoat {number} lies here.\n")
     assert index(add_item(source_root)).chunks_indexed == 12
-    return Shelf(container, source_root)
+    return Shelf(container)
 
 
 def lose_vectors(shelf: Shelf) -> None:
@@ -258,7 +258,7 @@ def test_more_chunks_than_a_slice_are_all_compared(
     for number in range(SLICE_CHUNKS + 50):
         (source_root / f"{number}.md").write_text(f"# Buoy {number}\n\nBell {number}.\n")
     index(add_item(source_root))
-    shelf = Shelf(container, source_root)
+    shelf = Shelf(container)
     last = max(record.chunk_id for record in shelf.records)
     container.lexical_index.remove([last])
     walk = container.caretaker.walk(mend=True)

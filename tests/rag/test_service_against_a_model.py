@@ -26,9 +26,10 @@ from app.settings import Settings
 from tests.fakes import FakeEmbedder
 
 CATEGORIES = (None, "A", "A/B", "C")
-FILES = st.sampled_from(("one.md", "two.md", "sub/three.md"))
-PARAGRAPHS = st.integers(1, 4)
-"""Of a file: 1 to 3 chunks."""
+CHANGES = st.dictionaries(
+    st.sampled_from(("one.md", "two.md", "sub/three.md")), st.integers(0, 4), min_size=1
+)
+"""Files and their paragraphs (1 to 3 chunks); without any, the file is deleted."""
 
 
 @dataclass
@@ -87,7 +88,7 @@ class Service(RuleBasedStateMachine):
 
     # What people do ------------------------------------------------------------------------
 
-    @precondition(lambda self: len(self.items) < 4)
+    @precondition(lambda self: len(self.items) < 3)
     @rule(category=st.sampled_from(CATEGORIES))
     def create(self, category: str | None) -> None:
         folder = self.root / "sources" / f"folder-{len(list((self.root / 'sources').iterdir()))}"
@@ -96,9 +97,21 @@ class Service(RuleBasedStateMachine):
         self.items[self.container.knowledge.create(draft).id] = Item(folder, category)
 
     @precondition(lambda self: self.items)
-    @rule(number=st.integers(0, 3), name=FILES, paragraphs=PARAGRAPHS)
-    def write_a_file(self, number: int, name: str, paragraphs: int) -> None:
-        _, item = self._chosen(number)
+    @rule(number=st.integers(0, 2), changes=CHANGES, index=st.booleans(), force=st.booleans())
+    def change_files(self, number: int, changes: dict[str, int], index: bool, force: bool) -> None:
+        """Write and delete files, and perhaps have the item indexed."""
+        item_id, item = self._chosen(number)
+        for name, paragraphs in changes.items():
+            if paragraphs:
+                self._write(item, name, paragraphs)
+            elif item.files.pop(name, None) is not None:
+                (item.folder / name).unlink()
+        if index:
+            result = self.container.indexer.index(item_id, force=force)
+            assert result.success == bool(item.files), result.error
+            item.shown = dict(item.files)
+
+    def _write(self, item: Item, name: str, paragraphs: int) -> None:
         self.texts += 1
         text = "\n\n".join(
             f"harbour text{self.texts} of paragraph {n} " + "with some more words " * 6
@@ -106,23 +119,6 @@ class Service(RuleBasedStateMachine):
         )
         (item.folder / name).write_text(text)
         item.files[name] = text
-
-    @precondition(lambda self: any(item.files for item in self.items.values()))
-    @rule(number=st.integers(0, 3), which=st.integers(0, 2))
-    def delete_a_file(self, number: int, which: int) -> None:
-        _, item = self._chosen(number)
-        if item.files:
-            name = sorted(item.files)[which % len(item.files)]
-            (item.folder / name).unlink()
-            del item.files[name]
-
-    @precondition(lambda self: self.items)
-    @rule(number=st.integers(0, 3), force=st.booleans())
-    def index(self, number: int, force: bool) -> None:
-        item_id, item = self._chosen(number)
-        result = self.container.indexer.index(item_id, force=force)
-        assert result.success == bool(item.files), result.error
-        item.shown = dict(item.files)
 
     @rule()
     def index_all(self) -> None:
@@ -132,14 +128,14 @@ class Service(RuleBasedStateMachine):
                 item.shown = dict(item.files)
 
     @precondition(lambda self: self.items)
-    @rule(number=st.integers(0, 3))
+    @rule(number=st.integers(0, 2))
     def take_out_of_the_index(self, number: int) -> None:
         item_id, item = self._chosen(number)
         assert self.container.indexer.remove(item_id) == bool(item.shown)
         item.shown = {}
 
     @precondition(lambda self: self.items)
-    @rule(number=st.integers(0, 3), category=st.sampled_from(CATEGORIES), tag=st.booleans())
+    @rule(number=st.integers(0, 2), category=st.sampled_from(CATEGORIES), tag=st.booleans())
     def patch(self, number: int, category: str | None, tag: bool) -> None:
         item_id, item = self._chosen(number)
         changes = {"category": category, "title": f"Title {self.texts}"}
@@ -147,7 +143,7 @@ class Service(RuleBasedStateMachine):
         item.category = category
 
     @precondition(lambda self: self.items)
-    @rule(number=st.integers(0, 3))
+    @rule(number=st.integers(0, 2))
     def archive_or_bring_back(self, number: int) -> None:
         item_id, item = self._chosen(number)
         wish = "pending" if item.archived else "archived"
@@ -155,7 +151,7 @@ class Service(RuleBasedStateMachine):
         item.archived = not item.archived
 
     @precondition(lambda self: self.items)
-    @rule(number=st.integers(0, 3))
+    @rule(number=st.integers(0, 2))
     def delete(self, number: int) -> None:
         item_id, _ = self._chosen(number)
         self.container.knowledge.delete(item_id)
@@ -163,13 +159,15 @@ class Service(RuleBasedStateMachine):
 
     # What becomes of the process -----------------------------------------------------------
 
-    @rule()
-    def restart(self) -> None:
+    @rule(event=st.sampled_from(("restart", "crash", "compare", "verify", "compact")))
+    def happens(self, event: str) -> None:
+        getattr(self, f"_{event}")()
+
+    def _restart(self) -> None:
         self.container.close()
         self.container = self._opened(self.container.settings.data_dir)
 
-    @rule()
-    def crash(self) -> None:
+    def _crash(self) -> None:
         """The data directory as a kill at this moment leaves it goes on in a new process."""
         old = self.container.settings.data_dir
         self.lives += 1
@@ -179,16 +177,13 @@ class Service(RuleBasedStateMachine):
         shutil.rmtree(old)
         self.container = self._opened(new)
 
-    @rule()
-    def compare(self) -> None:
+    def _compare(self) -> None:
         assert self.container.caretaker.walk(mend=True).drift == []
 
-    @rule()
-    def verify(self) -> None:
+    def _verify(self) -> None:
         assert self.container.maintenance.verify().problems == ()
 
-    @rule()
-    def compact(self) -> None:
+    def _compact(self) -> None:
         self.container.compaction.run()
 
     # What must be visible ------------------------------------------------------------------
@@ -266,7 +261,7 @@ def run(machine: type[Service], template: Path, examples: int, steps: int) -> No
 
 
 def test_searches_show_what_the_model_shows(database_template: Path):
-    run(Service, database_template, examples=12, steps=25)
+    run(Service, database_template, examples=16, steps=25)
 
 
 class ServiceOnChroma(Service):
