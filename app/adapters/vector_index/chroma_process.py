@@ -66,6 +66,8 @@ class ChromaProcessIndex:
         directory: Path,
     ) -> None:
         self._directory = directory
+        self._damage: str | None = None
+        """What others did to the files, once it was seen: whoever asks next is told as well."""
         self._written = True
         self._states: FileStates = {}
         self._process = process
@@ -127,7 +129,9 @@ class ChromaProcessIndex:
         """
         if self._failure is None and self._process.poll() is not None:
             return _ending(self._process.returncode)
-        return self._failure or self._foreign_change()
+        if self._failure is None and self._damage is None:
+            self._damage = self._foreign_change()
+        return self._failure or self._damage
 
     def upsert(self, records: Sequence[VectorRecord]) -> None:
         """Add or replace records, in small batches so that other calls get their turn."""

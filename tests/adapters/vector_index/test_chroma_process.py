@@ -236,6 +236,7 @@ def test_what_others_do_to_its_files_is_noticed_without_a_call(
     process = ChromaProcessIndex.start(tmp_path, "knowledge_base", DIMENSION, anew=True)
     damage(flushed(process, tmp_path))
     assert reason in (process.failure or "")
+    assert reason in (process.failure or ""), "whoever asks next is told as well"
     process.close()
 
 
