@@ -28,6 +28,9 @@ test: $(INSTALLED) ## the whole test suite
 test-slow: $(INSTALLED) ## what takes minutes: kills, fuzzing
 	$(BIN)/python -m pytest -m slow
 
+chaos: $(INSTALLED) ## kill -9 again and again, nothing may be lost (CHAOS_KILLS=30, CHAOS_SEED)
+	$(BIN)/python -m pytest -m slow tests/chaos/test_kills.py
+
 check: $(INSTALLED) ## format, lint, types, import order, parity of docs and code
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -56,4 +59,4 @@ lock: $(INSTALLED) ## pin the newest versions that pyproject.toml allows
 		--output-file requirements.lock pyproject.toml
 	sed -i.old -e "s/+cpu$$//" -e "/^# /d" requirements.lock && rm requirements.lock.old
 
-.PHONY: help setup run test test-slow check fix bench eval snapshots lock
+.PHONY: help setup run test test-slow chaos check fix bench eval snapshots lock

@@ -213,17 +213,26 @@ def stats(ctx: typer.Context, url: Url = None, as_json: Json = False) -> None:
 
 
 @app.command()
-def verify(ctx: typer.Context, url: Url = None, as_json: Json = False) -> None:
-    """Compare what SQL holds with itself and with the vector index."""
+def verify(
+    ctx: typer.Context,
+    repair: Annotated[bool, typer.Option("--repair", help="Mend what is found.")] = False,
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Compare what SQL holds with itself and with both indexes.
+
+    A running server does that by itself now and then, and mends the indexes.
+    """
     refuse_url(url, "verify")
     with _backends(ctx).local() as backend, display.working("Comparing"):
-        report = backend.verify()
+        report = backend.verify(repair=repair)
     if as_json:
         display.print_json(report)
     else:
         reports.print_verified(report)
     if not report.clean:
-        display.say("`groundwork rebuild` fills the vector index anew.")
+        if not repair:
+            display.say("`groundwork verify --repair` mends what it can.")
         raise typer.Exit(PROBLEMS)
 
 
@@ -248,6 +257,18 @@ def rebuild(
         display.say(
             f"The vector index holds {reports.counted(counts.vector_index_records, 'chunk')} again."
         )
+
+
+@app.command()
+def compact(ctx: typer.Context, url: Url = None, as_json: Json = False) -> None:
+    """Give space back, and erase for good what was deleted."""
+    refuse_url(url, "compact")
+    with _backends(ctx).local() as backend, display.working("Compacting"):
+        report = backend.compact()
+    if as_json:
+        display.print_json(report)
+    else:
+        reports.print_compacted(report)
 
 
 @app.command()

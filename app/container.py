@@ -9,23 +9,29 @@ from app.adapters.data_directory import DataDirectory
 from app.adapters.embedding.local import LocalEmbedder
 from app.adapters.embedding.openai_embedder import OpenAIEmbedder
 from app.adapters.embedding.sentence_transformers_embedder import SentenceTransformersEmbedder
+from app.adapters.index_seal import IndexSeal
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.lexical_index.keeper import LexicalIndexKeeper
-from app.adapters.lexical_index.tantivy_store import TantivyStore
+from app.adapters.lexical_index.tantivy_store import TantivyStore, lexical_files
 from app.adapters.loading.footprints import Footprints
 from app.adapters.loading.path_guard import PathGuard
 from app.adapters.loading.sources import Sources
 from app.adapters.splitting.recursive import RecursiveTextSplitter
-from app.adapters.vector_index.chroma_files import IndexIdentity
+from app.adapters.vector_index.chroma_files import IndexIdentity, index_files, wipe
 from app.adapters.vector_index.chroma_store import ChromaStore
 from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.database import Database
-from app.errors import AppError, StartupError
+from app.errors import AppError, StartupError, StorageError
 from app.following.service import FollowedItems, SourceFollower
+from app.indexing.caretaker import IndexCaretaker
+from app.indexing.compaction import Compaction
+from app.indexing.comparison import IndexComparison
+from app.indexing.database_repair import DatabaseRepair
 from app.indexing.embedded_text import splitting_limit
 from app.indexing.index_sources import lexical_source, vector_row_source, vector_source
+from app.indexing.index_stamps import IndexStamps
 from app.indexing.indexer import Indexer
 from app.indexing.maintenance import IndexMaintenance
 from app.indexing.publisher import Publisher
@@ -47,6 +53,9 @@ from app.web.health import HealthStatus, PartHealth
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
+
+VECTOR, LEXICAL = "vector", "lexical"
+"""What the indexes on disk are called by their stamps and metrics."""
 
 SETTLING_SECONDS = 10.0
 """How long a stop waits for an index that is being brought up to date; else the next start does
@@ -83,7 +92,9 @@ class Container:
         self.vector_index = self._make_vector_index()
         self.analyser = _analyser(settings.lexical_language)
         self.lexical_index = self._make_lexical_index()
-        self.lexical_keeper = LexicalIndexKeeper(self.lexical_index)
+        self.lexical_keeper = LexicalIndexKeeper(
+            self.lexical_index, on_healed=lambda: metrics.observe_healing(LEXICAL)
+        )
         self.publisher = Publisher(
             self.database, self.vector_index, self.lexical_index, embedder.fingerprint
         )
@@ -122,14 +133,38 @@ class Container:
             FollowedItems(self.indexer, self._wake_follower),
             settings.chroma_collection_name,
         )
+        self.stamps = IndexStamps(
+            self.database,
+            {
+                VECTOR: IndexSeal(settings.chroma_directory, index_files),
+                LEXICAL: IndexSeal(self._lexical_directory, lexical_files),
+            },
+        )
+        self.caretaker = self._make_caretaker()
         self.maintenance = IndexMaintenance(
             database=self.database,
             vector_index=self.vector_index,
             lexical_index=self.lexical_index,
             embedder=embedder,
             publisher=self.publisher,
+            caretaker=self.caretaker,
+            repair=DatabaseRepair(
+                database=self.database,
+                publisher=self.publisher,
+                embedder=embedder,
+                splitter=self.splitter,
+            ),
             collection_name=settings.chroma_collection_name,
             index_name=settings.vector_index,
+        )
+        self.compaction = Compaction(
+            database=self.database,
+            vector_index=self.vector_index,
+            lexical_index=self.lexical_index,
+            publisher=self.publisher,
+            data_dir=settings.data_dir,
+            index_folders=(settings.chroma_directory, self._lexical_directory),
+            drop_leftovers=self._drop_unused_index,
         )
         self._job_bell = JobBell()
         self.jobs = JobService(
@@ -205,8 +240,11 @@ class Container:
         self.vector_index.start(trusted=self._was_clean)
         if self.maintenance.is_empty():
             self._make_empty_lexical_index()
+        elif self._was_clean and not self.stamps.is_intact(LEXICAL):
+            self._give_up_lexical_index()
         self.lexical_keeper.start(trusted=self._was_clean)
         self.publisher.start()
+        self.caretaker.start()
         if run_jobs:
             self._worker.start()
             if not self.settings.disable_auto_indexing:
@@ -224,21 +262,25 @@ class Container:
         self.follower.close()
         self._worker.close()
         self.indexer.close()
+        self.caretaker.close()  # before the publisher, which it waits for
         self.publisher.close()
         self.vector_index.settle(SETTLING_SECONDS)
         self.lexical_keeper.settle(SETTLING_SECONDS)
         indexes_are_sound = self.vector_index.status.ready and self.lexical_index.status.ready
+        opened = {LEXICAL} if self.vector_index.rests else {LEXICAL, VECTOR}
         self.retriever.close()
         self.vector_index.close()
         self.lexical_index.close()
         self.lexical_keeper.close()
         if self.closes_embedder:
             self.embedder.close()
-        self.database.close()
         try:
             if indexes_are_sound:  # else the next start must not trust them either
+                self.stamps.renew(opened)
+            self.database.close()
+            if indexes_are_sound:
                 self._data_directory.mark_clean()
-        except StartupError as error:
+        except (StartupError, StorageError) as error:
             logger.warning("The next start checks the indexes first: %s", error.detail)
         finally:
             self._data_directory.release()
@@ -312,15 +354,47 @@ class Container:
             ChromaStore(settings.chroma_directory, identity),
             exact,
             vector_source(self.database, fingerprint),
+            on_healed=lambda: self.metrics.observe_healing(VECTOR),
+            is_intact=lambda: self.stamps.is_intact(VECTOR),
         )
 
     def _make_lexical_index(self) -> HealingLexicalIndex:
-        store = TantivyStore(
-            self.settings.data_dir / "lexical",
+        self._lexical_store = store = TantivyStore(
+            self._lexical_directory,
             analyser=self.analyser,
             probe_first=not self._was_clean,
         )
         return HealingLexicalIndex(store, lexical_source(self.database))
+
+    @property
+    def _lexical_directory(self) -> Path:
+        return self.settings.data_dir / "lexical"
+
+    def _give_up_lexical_index(self) -> None:
+        """Its files are not those that were closed last: what it holds may be of another day."""
+        logger.warning("The lexical index is not the one that was closed: it is made anew.")
+        self._lexical_store.mark_incomplete()
+
+    def _make_caretaker(self) -> IndexCaretaker:
+        comparison = IndexComparison(
+            database=self.database,
+            vector_index=self.vector_index,
+            lexical_index=self.lexical_index,
+            publisher=self.publisher,
+            fingerprint=self.embedder.fingerprint,
+        )
+        return IndexCaretaker(
+            comparison,
+            self.publisher,
+            interval_seconds=self.settings.index_care_interval_seconds,
+            observe=lambda each: self.metrics.observe_drift(
+                each.index, each.kind.value, mended=each.mended
+            ),
+        )
+
+    def _drop_unused_index(self) -> None:
+        if self.settings.vector_index == "exact":  # Chroma may have been in use before
+            wipe(self.settings.chroma_directory)
 
     def _make_empty_lexical_index(self) -> None:
         """There is nothing to index: so that the first search need not wait for the keeper."""

@@ -3,14 +3,23 @@
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from alembic import command
 from alembic.config import Config
 from alembic.util import CommandError
-from sqlalchemy import URL, Connection, Engine, PoolProxiedConnection, create_engine, event, select
+from sqlalchemy import (
+    URL,
+    Connection,
+    Engine,
+    PoolProxiedConnection,
+    create_engine,
+    event,
+    func,
+    select,
+)
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import (
     ArgumentError,
@@ -24,7 +33,7 @@ from sqlalchemy.orm import Session
 
 import migrations
 from app.errors import StorageError
-from app.models import ItemRow
+from app.models import Base, ItemRow
 
 LOCK_TIMEOUT_SECONDS = 30.0
 """How long a writer waits for another one before it gives up."""
@@ -126,6 +135,39 @@ class Database:
             raise StorageError(f"The database {path} is gone; put it back and start again.")
         with self.read() as session:
             session.execute(select(ItemRow.id).limit(1))
+
+    def size_bytes(self) -> int:
+        """What the database takes: SQLite's files, or our tables with their indexes."""
+        if not self.is_sqlite:
+            sizes = [
+                func.pg_total_relation_size(table.name) for table in Base.metadata.sorted_tables
+            ]
+            with self.read() as session:
+                return sum(session.execute(select(*sizes)).one())
+        path = Path(str(self._engine.url.database))
+        files = path.parent.glob(f"{path.name}*")
+        return sum(file.stat().st_size for file in files if file.is_file())
+
+    def vacuum(self) -> None:
+        """Write the database anew without what was deleted: nothing of it is in the files then.
+
+        Nobody else may use it meanwhile. Raises StorageError, and leaves it as it was.
+        """
+        if not self.is_sqlite:
+            autocommit = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+            with _storage_errors(), autocommit.connect() as connection:
+                for table in Base.metadata.sorted_tables:
+                    connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table.name}")
+            return
+        with closing(self._engine.raw_connection()) as pooled:
+            cursor = pooled.cursor()
+            try:
+                cursor.execute("VACUUM")  # no transaction begins on it by itself
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            except sqlite3.Error as error:
+                raise StorageError(_storage_advice(str(error).lower())) from error
+            finally:
+                cursor.close()
 
     def close(self) -> None:
         """Close all connections; SQLite then folds its write-ahead log into the file."""

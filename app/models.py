@@ -242,6 +242,15 @@ class IndexChangeRow(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
+class IndexStampRow(Base):
+    """The stamp under which an index was last closed in order beside this database."""
+
+    __tablename__ = "index_stamps"
+
+    index_name: Mapped[str] = mapped_column(String(32), primary_key=True)
+    stamp: Mapped[str] = mapped_column(String(32))
+
+
 class JobRow(Base):
     """Work that was promised and outlives the request and the process.
 

@@ -287,6 +287,26 @@ class VectorIndex(Protocol):
         ...
 
 
+class VectorPart(Protocol):
+    """One of the copies of the vectors that a vector index may keep. Raises VectorIndexError."""
+
+    def search(self, vector: Vector, limit: int) -> list[VectorHit]:
+        """The nearest records, best first."""
+        ...
+
+    def chunk_ids(self) -> set[str]:
+        """The ids of all records."""
+        ...
+
+    def vectors(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
+        """The vectors held for these ids; unknown ids are left out."""
+        ...
+
+    def count(self) -> int:
+        """How many records there are."""
+        ...
+
+
 class VectorSource(Protocol):
     """Streams what the vector index should hold, straight from SQL."""
 
@@ -342,6 +362,10 @@ class LexicalIndex(Protocol):
         The query is text, never a query language, but for two things: words in double quotes must
         stand side by side in a record, and a record with a word after `-` is left out.
         """
+        ...
+
+    def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
+        """The document number of each of these records; unknown ids are left out."""
         ...
 
     def ceiling(self, query: str) -> float:

@@ -123,6 +123,13 @@ class Settings(BaseSettings):
         "lexical index is made anew at the next start.",
     )
 
+    index_care_interval_seconds: float = Field(
+        3600.0,
+        ge=0,
+        description="Pause in seconds between two comparisons of the indexes with the database, "
+        "which mend what differs, in the background and gently; 0 turns them off.",
+    )
+
     # Work in the background
     index_threads: int = Field(2, ge=1, le=32, description="Items that are indexed side by side.")
     most_queued_jobs: int = Field(

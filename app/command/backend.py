@@ -14,18 +14,42 @@ from app.rag.search_schemas import SearchAnswer, SearchBody
 
 
 class VerifyReport(BaseModel):
-    """What a comparison of SQL with itself and with the vector index found."""
+    """What a comparison of SQL with itself and with both indexes found, and what was mended."""
 
     model_config = ConfigDict(from_attributes=True)
 
     clean: bool
+    """Nothing is wrong (any more)."""
     documents: int
     chunks: int
     index_records: int
     sampled_vectors: int
+    unreferenced_embeddings: int
     problem_count: int
+    mended_count: int
     problems: list[str]
-    """The first problems, a sentence each."""
+    """The first problems, a sentence each, with what was or is to be done about them."""
+
+
+class StorageSizes(BaseModel):
+    """Bytes on the disk."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    database: int
+    vector_index: int
+    lexical_index: int
+    total: int
+
+
+class CompactionReport(BaseModel):
+    """What compacting has changed."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+    before: StorageSizes
+    after: StorageSizes
+    embeddings_dropped: int
 
 
 class Backend(Protocol):
@@ -71,8 +95,12 @@ class Backend(Protocol):
 class LocalBackend(Backend, Protocol):
     """A service that runs in this process, on a data directory of its own."""
 
-    def verify(self) -> VerifyReport:
-        """Compare SQL with itself and with the vector index."""
+    def verify(self, *, repair: bool) -> VerifyReport:
+        """Compare SQL with itself and with both indexes; with `repair`, mend what differs."""
+        ...
+
+    def compact(self) -> CompactionReport:
+        """Give space back, and erase for good what was deleted."""
         ...
 
     def rebuild(self, *, embed: bool) -> None:

@@ -9,7 +9,7 @@ from types import FrameType
 
 import anyio
 
-from app.command.backend import VerifyReport
+from app.command.backend import CompactionReport, VerifyReport
 from app.command.display import working
 from app.container import Container
 from app.knowledge.items import ItemFilter, normalise_category
@@ -79,9 +79,13 @@ class ContainerBackend:
         """Count what is stored and searchable."""
         return CollectionStats.model_validate(self._container.rag.get_collection_stats())
 
-    def verify(self) -> VerifyReport:
-        """Compare SQL with itself and with the vector index."""
-        return VerifyReport.model_validate(self._container.rag.verify())
+    def verify(self, *, repair: bool) -> VerifyReport:
+        """Compare SQL with itself and with both indexes; with `repair`, mend what differs."""
+        return VerifyReport.model_validate(self._container.rag.verify(repair=repair))
+
+    def compact(self) -> CompactionReport:
+        """Give space back, and erase for good what was deleted; raises StorageError."""
+        return CompactionReport.model_validate(self._container.rag.compact())
 
     def rebuild(self, *, embed: bool) -> None:
         """Fill the vector index anew; with `embed`, first under the current model."""

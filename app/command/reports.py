@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from app.command.backend import VerifyReport
+from app.command.backend import CompactionReport, VerifyReport
 from app.command.display import line, printable, results
 from app.command.sources import WEB_ADDRESS, Indexed
 from app.knowledge.schemas import Item
@@ -153,10 +153,32 @@ def print_verified(report: VerifyReport) -> None:
     unlisted = report.problem_count - len(report.problems)
     if unlisted:
         console.print(f"… and {unlisted:,} more problems")
-    verdict = "Clean" if report.clean else counted(report.problem_count, "problem")
+    verdict = "Clean" if not report.problem_count else counted(report.problem_count, "problem")
+    if report.mended_count:
+        verdict += f" ({report.mended_count:,} mended)"
     console.print(
         f"{verdict}: compared {counted(report.documents, 'document')}, "
         f"{counted(report.chunks, 'chunk')}, {counted(report.index_records, 'index record')} and "
         f"{counted(report.sampled_vectors, 'vector')}.",
         soft_wrap=True,
     )
+
+
+def print_compacted(report: CompactionReport) -> None:
+    """What takes how much space, before and after."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("")
+    for name in ("before", "after"):
+        table.add_column(name, justify="right")
+    for name, before in report.before.model_dump().items():
+        after = getattr(report.after, name)
+        cells = (name.replace("_", " "), _mebibytes(before), _mebibytes(after))
+        table.add_row(*(Text(cell) for cell in cells))
+    console = results()
+    console.print(table)
+    vectors = counted(report.embeddings_dropped, "vector")
+    console.print(f"Dropped {vectors} of texts that no chunk has any more.", soft_wrap=True)
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / (1 << 20):,.1f} MiB"

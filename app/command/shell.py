@@ -15,8 +15,8 @@ FAILED, USAGE, UNOPENED, PROBLEMS = 1, 2, 3, 4
 
 EPILOG = (
     "Exit codes: 0 done; 1 failed; 2 wrong usage or setting; 3 the data directory cannot be "
-    "opened, most often because a server holds it; 4 verify found problems, or eval is worse than "
-    "its baseline; 130 Ctrl-C.\n\n"
+    "opened, most often because a server holds it; 4 verify found problems and did "
+    "not mend them, or eval is worse than its baseline; 130 Ctrl-C.\n\n"
     "Settings such as DATA_DIR, SOURCE_ROOTS, HOST and PORT come from the environment or .env."
 )
 

@@ -1,35 +1,29 @@
 """Counts, checks and rebuilds: keeps both indexes true copies of SQL."""
 
-import random
-from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
 from app.database import Database
 from app.errors import LexicalIndexError, StartupError
-from app.indexing import maintenance_queries, queries, vector_queries
-from app.indexing.documents import sha256_hex
-from app.indexing.embedded_text import embedded_text
+from app.indexing import maintenance_queries, queries, repair_queries
+from app.indexing.caretaker import IndexCaretaker
+from app.indexing.database_check import database_faults
+from app.indexing.database_repair import DatabaseRepair, Repair
 from app.indexing.publisher import Publisher
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow
 from app.protocols import Embedder, LexicalIndex, VectorIndex
 
-SAMPLED_VECTORS = 200
-"""Vectors that are compared and must find themselves."""
-
-SELF_SCORE = 0.999
-"""Least cosine of a vector with itself as an index reports it."""
-
 MOST_PROBLEMS = 100
 """Problems that a report spells out; the rest is counted."""
-
-EMBEDDED_AT_ONCE = 256
 
 
 class Rebuildable(Protocol):
     """An index that can be filled anew from SQL."""
+
+    @property
+    def degraded_reason(self) -> str | None:
+        """Why it does not do its part, or None."""
+        ...
 
     def rebuild(self) -> int:
         """Fill it anew, while searches go on; returns how many records it took."""
@@ -38,6 +32,10 @@ class Rebuildable(Protocol):
 
 class RebuildableVectorIndex(VectorIndex, Rebuildable, Protocol):
     """A vector index that can be filled anew from SQL."""
+
+    def awaken(self) -> None:
+        """Have the copy on disk opened, and wait until it is, or was given up."""
+        ...
 
 
 class RebuildableLexicalIndex(LexicalIndex, Rebuildable, Protocol):
@@ -64,20 +62,24 @@ class CollectionStats:
 
 @dataclass(frozen=True)
 class VerifyReport:
-    """What a comparison of SQL with itself and with the indexes found."""
+    """What a comparison of SQL with itself and with the indexes found, and what was mended."""
 
     documents: int
     chunks: int
     index_records: int
     sampled_vectors: int
+    """Vectors that were searched for, each in every copy; all were compared."""
+    unreferenced_embeddings: int
+    """Vectors of texts that no chunk has any more: no problem, `compact` drops them."""
     problem_count: int
+    mended_count: int
     problems: tuple[str, ...]
-    """The first problems, a sentence each."""
+    """The first problems, a sentence each, with what was or is to be done about them."""
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was found."""
-        return self.problem_count == 0
+        """Whether nothing is wrong (any more)."""
+        return self.problem_count == self.mended_count
 
 
 class IndexMaintenance:
@@ -91,6 +93,8 @@ class IndexMaintenance:
         lexical_index: RebuildableLexicalIndex,
         embedder: Embedder,
         publisher: Publisher,
+        caretaker: IndexCaretaker,
+        repair: DatabaseRepair,
         collection_name: str,
         index_name: str,
     ) -> None:
@@ -99,6 +103,8 @@ class IndexMaintenance:
         self._lexical_index = lexical_index
         self._embedder = embedder
         self._publisher = publisher
+        self._caretaker = caretaker
+        self._repair = repair
         self._collection_name = collection_name
         self._index_name = index_name
 
@@ -144,22 +150,33 @@ class IndexMaintenance:
         except LexicalIndexError:  # health and verify say why
             return 0
 
-    def verify(self) -> VerifyReport:
-        """Compare everything; meant for a service at rest, since it reads SQL and index in turn."""
+    def verify(self, *, repair: bool = False) -> VerifyReport:
+        """Compare everything; with `repair`, mend what can be mended.
+
+        Reads every text, and every vector of every copy: minutes for a million chunks. Other work
+        may go on meanwhile, but not beside a repair.
+        """
         self._publisher.settled().result()
-        problems = [
-            *self._check_documents(),
-            *self._check_vector_index(),
-            *self._check_lexical_index(),
-        ]
+        with self._database.read() as session:
+            faults = list(database_faults(session, self._embedder.fingerprint))
+            unreferenced = repair_queries.count_unreferenced_embeddings(session)
+        repairs = self._repair.mend(faults) if repair else [Repair(f, False, "") for f in faults]
+        problems = [(r.fault.sentence, r.mended, r.remark) for r in repairs]
+        problems += self._check_that_they_answer(repair=repair)
+        self._index.awaken()
+        walk = self._caretaker.walk(mend=repair)
+        problems += [(each.sentence, each.mended, "") for each in walk.drift]
+        self._index.awaken()  # what was distrusted is made anew
         stats = self.stats()
         return VerifyReport(
             documents=stats.total_documents,
             chunks=stats.total_chunks,
             index_records=stats.vector_index_records,
-            sampled_vectors=min(SAMPLED_VECTORS, stats.total_chunks),
+            sampled_vectors=len(walk.sample),
+            unreferenced_embeddings=unreferenced,
             problem_count=len(problems),
-            problems=tuple(problems[:MOST_PROBLEMS]),
+            mended_count=sum(mended for _, mended, _ in problems),
+            problems=tuple(_told(*problem) for problem in problems[:MOST_PROBLEMS]),
         )
 
     def rebuild(self, *, embed: bool = False) -> None:
@@ -176,71 +193,22 @@ class IndexMaintenance:
 
     # Checks --------------------------------------------------------------------------------
 
-    def _check_documents(self) -> Iterator[str]:
-        with self._database.read() as session:
-            for item_id in maintenance_queries.active_items_without_chunks(session):
-                yield f"item {item_id} is active but has no chunks"
-            fingerprint = self._embedder.fingerprint
-            for chunk_id, *_ in maintenance_queries.chunks_without_embedding(session, fingerprint):
-                yield f"chunk {chunk_id} has no vector under the current model"
-            for row in maintenance_queries.documents_with_text(session):
-                name = f"document {row.key!r} of item {row.item_id}"
-                if sha256_hex(row.content) != row.content_hash:
-                    yield f"{name} does not have the text of its hash"
-                spans = maintenance_queries.chunk_spans(session, row.id)
-                yield from (f"{name}: {fault}" for fault in _span_faults(row.content, spans))
-
-    def _check_vector_index(self) -> Iterator[str]:
-        present = self._index.chunk_ids()
-        expected = yield from self._check_ids("vector", present)
-        yield from self._check_vectors(sorted(expected & present))
-
-    def _check_lexical_index(self) -> Iterator[str]:
-        try:
-            present = self._lexical_index.chunk_ids()
-        except LexicalIndexError as error:
-            yield error.detail
-        else:
-            yield from self._check_ids("lexical", present)
-
-    def _check_ids(self, index: str, present: set[str]) -> Generator[str, None, set[str]]:
-        """Yields the differences to SQL; gives the ids that SQL holds."""
-        with self._database.read() as session:
-            expected = maintenance_queries.chunk_ids(session)
-        for chunk_id in sorted(expected - present):
-            yield f"chunk {chunk_id} is not in the {index} index"
-        for chunk_id in sorted(present - expected):
-            yield f"the {index} index holds chunk {chunk_id}, which SQL does not"
-        return expected
-
-    def _check_vectors(self, chunk_ids: Sequence[str]) -> Iterator[str]:
-        sample = random.sample(chunk_ids, min(SAMPLED_VECTORS, len(chunk_ids)))
-        with self._database.read() as session:
-            records = vector_queries.records_of(session, sample, self._embedder.fingerprint)
-        held = self._index.vectors(sample)
-        for record in records:
-            vector = held.get(record.chunk_id)
-            if vector is None or not np.allclose(vector, record.vector, atol=1e-4):
-                yield f"chunk {record.chunk_id} has another vector in the vector index"
-            hits = self._index.search(record.vector, 1)
-            if not hits or hits[0].score < SELF_SCORE:
-                yield f"chunk {record.chunk_id} does not find itself in the vector index"
+    def _check_that_they_answer(self, *, repair: bool) -> list[tuple[str, bool, str]]:
+        """An index that cannot be asked is a problem of its own; a repair makes it anew."""
+        problems = []
+        for index in (self._lexical_index, self._index):
+            reason = index.degraded_reason
+            if reason is not None:
+                if repair:
+                    index.rebuild()
+                problems.append((reason, repair, "made anew" if repair else ""))
+        return problems
 
     # A new model ---------------------------------------------------------------------------
 
     def _embed_missing(self) -> None:
         fingerprint = self._embedder.fingerprint
-        with self._database.read() as session:
-            rows = maintenance_queries.chunks_without_embedding(session, fingerprint)
-        texts = {
-            text_hash: embedded_text(context, content) for _, text_hash, context, content in rows
-        }
-        for hashes in queries.slices(list(texts), EMBEDDED_AT_ONCE):
-            vectors = self._embedder.embed_documents([texts[text_hash] for text_hash in hashes])
-            with self._database.write() as session:
-                vector_queries.add_embeddings(
-                    session, fingerprint, zip(hashes, vectors, strict=True)
-                )
+        self._repair.embed_missing()
         with self._database.write() as session:
             for collection in queries.collections(session):
                 collection.embedding_model = self._embedder.model_name
@@ -248,14 +216,7 @@ class IndexMaintenance:
                 collection.dimension = self._embedder.dimension
 
 
-def _span_faults(text: str, spans: Sequence[tuple[str, int, int, str]]) -> Iterator[str]:
-    """What is wrong with the chunks of a document: each must be its stretch, all must cover it."""
-    covered = 0
-    for chunk_id, start, end, content in spans:
-        if text[start:end] != content:
-            yield f"chunk {chunk_id} is not the text at {start}:{end}"
-        if start > covered:
-            yield f"characters {covered}:{start} are in no chunk"
-        covered = max(covered, end)
-    if covered < len(text) and text.strip():
-        yield f"characters {covered}:{len(text)} are in no chunk"
+def _told(sentence: str, mended: bool, remark: str) -> str:
+    """A problem, and what became of it."""
+    fate = "mended" if mended else ""
+    return ": ".join(part for part in (sentence, fate, remark) if part)

@@ -1,12 +1,19 @@
 """SQL that counts and checks what is stored."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
-from sqlalchemy import func, select
+from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
-from app.models import ChunkRow, DocumentRow, EmbeddingRow, IndexChangeRow, ItemRow
+from app.models import (
+    ChunkRow,
+    DocumentRow,
+    EmbeddingRow,
+    IndexChangeRow,
+    IndexStampRow,
+    ItemRow,
+)
 
 
 def count(session: Session, table: type[Any]) -> int:
@@ -29,9 +36,46 @@ def count_open_changes(session: Session) -> int:
     return count(session, IndexChangeRow)
 
 
-def chunk_ids(session: Session) -> set[str]:
-    """The ids of all chunks."""
-    return set(session.scalars(select(ChunkRow.id)))
+class ChunkState(NamedTuple):
+    """What the indexes must agree with SQL on."""
+
+    id: str
+    item_id: int
+    document_number: int
+    vector: bytes | None
+    """Little-endian float32; None: no vector under the model is stored."""
+
+
+def chunk_states_after(
+    session: Session, last_id: str, limit: int, fingerprint: str
+) -> list[ChunkState]:
+    """Chunks by id: the next `limit` after the last."""
+    page = _states(fingerprint).where(ChunkRow.id > last_id).order_by(ChunkRow.id).limit(limit)
+    return [ChunkState(*row) for row in session.execute(page)]
+
+
+def states_of(session: Session, chunk_ids: Sequence[str], fingerprint: str) -> list[ChunkState]:
+    """These chunks; those SQL lacks are left out."""
+    wanted = _states(fingerprint).where(ChunkRow.id.in_(chunk_ids))
+    return [ChunkState(*row) for row in session.execute(wanted)]
+
+
+def _states(fingerprint: str) -> Select[str, int, int, bytes]:
+    on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
+        EmbeddingRow.fingerprint == fingerprint
+    )
+    return (
+        select(ChunkRow.id, ChunkRow.item_id, DocumentRow.number, EmbeddingRow.vector)
+        .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+        .outerjoin(EmbeddingRow, on_embedding)
+    )
+
+
+def chunks_in_outbox(session: Session) -> set[str]:
+    """Chunks of which it is known that the indexes may differ from SQL."""
+    return {
+        chunk_id for ids in session.scalars(select(IndexChangeRow.chunk_ids)) for chunk_id in ids
+    }
 
 
 def chunks_without_embedding(session: Session, fingerprint: str) -> list[tuple[str, str, str, str]]:
@@ -48,11 +92,12 @@ def chunks_without_embedding(session: Session, fingerprint: str) -> list[tuple[s
 
 
 def documents_with_text(session: Session) -> Iterator[Any]:
-    """All documents: id, item_id, key, content_hash, content; a few at a time."""
+    """All documents: id, item_id, key, number, content_hash, content; a few at a time."""
     columns = (
         DocumentRow.id,
         DocumentRow.item_id,
         DocumentRow.key,
+        DocumentRow.number,
         DocumentRow.content_hash,
         DocumentRow.content,
     )
@@ -74,3 +119,16 @@ def active_items_without_chunks(session: Session) -> list[int]:
     said_so = (ItemRow.status == "active", ItemRow.indexed_at.is_not(None))
     wanted = (*said_so, ItemRow.error.is_(None), ~has_chunks)
     return list(session.scalars(select(ItemRow.id).where(*wanted)))
+
+
+# Stamps of the indexes -------------------------------------------------------------------------
+
+
+def index_stamp(session: Session, name: str) -> str | None:
+    """The stamp under which an index was last closed."""
+    return session.scalar(select(IndexStampRow.stamp).where(IndexStampRow.index_name == name))
+
+
+def put_index_stamp(session: Session, name: str, stamp: str) -> None:
+    """Remember the stamp of an index."""
+    session.merge(IndexStampRow(index_name=name, stamp=stamp))

@@ -101,6 +101,13 @@ class Publisher:
         """Done once everything handed in before is done and the outbox is empty."""
         return self._submit(self.settle_outbox)
 
+    def between_changes(self, work: Callable[[], Result]) -> "Future[Result]":
+        """Have work done on the writer thread, between two changes: nothing is under way then.
+
+        What SQL and the indexes may differ in meanwhile stands in the outbox, and only there.
+        """
+        return self._submit(work)
+
     # The writer thread ---------------------------------------------------------------------
 
     def _submit(self, work: Callable[[], Result]) -> "Future[Result]":
@@ -218,6 +225,12 @@ class Publisher:
             self._settle(*change)
 
     def _settle(self, change_id: int, chunk_ids: Sequence[str]) -> None:
+        self.equalise(chunk_ids)
+        with self._database.write() as session:
+            queries.close_index_change(session, change_id)
+
+    def equalise(self, chunk_ids: Sequence[str]) -> None:
+        """Make both indexes hold of these chunks what SQL holds. Only for the writer thread."""
         with self._database.read() as session:
             records = vector_queries.records_of(session, chunk_ids, self._fingerprint)
             words = lexical_queries.lexical_records_of(session, chunk_ids)
@@ -228,8 +241,6 @@ class Publisher:
         if words:
             self._words.upsert(words)
         self._words.remove(gone)
-        with self._database.write() as session:
-            queries.close_index_change(session, change_id)
 
 
 def _item_deleted() -> ItemStoppedError:

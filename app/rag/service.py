@@ -12,6 +12,7 @@ import anyio
 import anyio.to_thread
 
 from app.errors import InvalidRequestError, OverloadedError
+from app.indexing.compaction import Compaction, CompactionReport
 from app.indexing.indexer import Indexer
 from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyReport
 from app.indexing.results import BulkIndexingResult, IndexingResult
@@ -56,6 +57,8 @@ class Engine(Protocol):
     def jobs(self) -> JobService: ...  # noqa: D102
     @property
     def maintenance(self) -> IndexMaintenance: ...  # noqa: D102
+    @property
+    def compaction(self) -> Compaction: ...  # noqa: D102
     @property
     def job_watch(self) -> JobWatch: ...  # noqa: D102
     @property
@@ -239,10 +242,15 @@ class RAGService:
 
     # Care ----------------------------------------------------------------------------------
 
-    def verify(self) -> VerifyReport:
-        """Compare SQL with itself and with the vector index, once that is mended."""
+    def verify(self, *, repair: bool = False) -> VerifyReport:
+        """Compare SQL with itself and with both indexes, once these are open; perhaps mend it."""
         self._engine.settle()
-        return self._engine.maintenance.verify()
+        return self._engine.maintenance.verify(repair=repair)
+
+    def compact(self) -> CompactionReport:
+        """Give space back, and erase for good what was deleted; raises StorageError."""
+        self._engine.settle()
+        return self._engine.compaction.run()
 
     def rebuild(self, *, embed: bool = False) -> None:
         """Fill the vector index from SQL anew; with `embed`, first under the current model."""

@@ -59,6 +59,24 @@ class Metrics:
             "1 while an index does not do its part.",
             registry=self.registry,
         )
+        self._drift_found = Counter(
+            "groundwork_index_drift_found",
+            "Records in which an index differed from SQL, by index and kind.",
+            ("index", "kind"),
+            registry=self.registry,
+        )
+        self._drift_mended = Counter(
+            "groundwork_index_drift_mended",
+            "Of these, the records that were made right.",
+            ("index", "kind"),
+            registry=self.registry,
+        )
+        self._healings = Counter(
+            "groundwork_index_healings",
+            "Times that a damaged or differing index was mended or made anew.",
+            ("index",),
+            registry=self.registry,
+        )
         self.model = Info("groundwork_model", "The embedding model.", registry=self.registry)
 
     def observe_request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -78,6 +96,16 @@ class Metrics:
     def observe_indexing(self, outcome: str) -> None:
         """Note how indexing an item ended."""
         self._indexings.labels(outcome).inc()
+
+    def observe_drift(self, index: str, kind: str, *, mended: bool) -> None:
+        """Note a record in which an index differed from SQL."""
+        self._drift_found.labels(index, kind).inc()
+        if mended:
+            self._drift_mended.labels(index, kind).inc()
+
+    def observe_healing(self, index: str) -> None:
+        """Note that an index was damaged and serves again."""
+        self._healings.labels(index).inc()
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus' text format."""

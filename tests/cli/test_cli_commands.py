@@ -203,6 +203,42 @@ def test_verify_tells_clean_from_broken(run_local: Run, guide: Path, container: 
     assert "1 problem: compared" in run_local("verify").stdout
 
 
+def test_verify_repairs_what_it_can_and_says_what_it_did(
+    run_local: Run, guide: Path, container: Container
+) -> None:
+    run_local("index", guide)
+    container.lexical_index.remove(list(container.lexical_index.chunk_ids()))
+    found = run_local("verify")
+    assert found.exit_code == 4
+    assert "is not in the lexical index" in found.stdout
+    assert "verify --repair" in found.stderr
+    repaired = run_local("verify", "--repair")
+    assert repaired.exit_code == 0
+    assert "is not in the lexical index: mended" in repaired.stdout
+    assert "1 problem (1 mended): compared" in repaired.stdout
+    assert run_local("verify").exit_code == 0
+
+    with container.database.write() as session:
+        session.execute(update(DocumentRow).values(content_hash="0" * 64))
+    beyond = run_local("verify", "--repair", "--json")
+    assert beyond.exit_code == 4, "what only the source can tell is not mended"
+    report = json.loads(beyond.stdout)
+    assert (report["clean"], report["problem_count"], report["mended_count"]) == (False, 1, 0)
+    assert "index its item again" in report["problems"][0]
+
+
+def test_compact_tells_sizes_before_and_after(run_local: Run, guide: Path) -> None:
+    run_local("index", guide)
+    run_local("remove", 1)
+    printed = run_local("compact")
+    assert printed.exit_code == 0
+    assert "MiB" in printed.stdout
+    assert "Dropped 1 vector of texts" in printed.stdout
+    report = json.loads(run_local("compact", "--json").stdout)
+    assert report["embeddings_dropped"] == 0
+    assert report["after"]["total"] > 0
+
+
 def test_rebuild_says_what_the_index_holds(run_local: Run, guide: Path) -> None:
     run_local("index", guide)
     assert "holds 1 chunk again" in run_local("rebuild").stderr
@@ -210,7 +246,7 @@ def test_rebuild_says_what_the_index_holds(run_local: Run, guide: Path) -> None:
     assert run_local("verify").exit_code == 0
 
 
-@pytest.mark.parametrize("command", ["verify", "rebuild"])
+@pytest.mark.parametrize("command", ["verify", "rebuild", "compact"])
 def test_care_is_never_taken_through_a_server(run_local: Run, command: str) -> None:
     result = run_local(command, "--url", "http://127.0.0.1:1")
     assert result.exit_code == 2

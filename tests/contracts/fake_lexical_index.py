@@ -55,6 +55,12 @@ class FakeLexicalIndex:
                 hits.append(LexicalHit(record.chunk_id, float(score)))
         return sorted(hits, key=lambda hit: -hit.score)[: max(0, limit)]
 
+    def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
+        with self._lock:
+            self._require_sound()
+            found = (self._records.get(chunk_id) for chunk_id in chunk_ids)
+            return {record.chunk_id: record.document_number for record in found if record}
+
     def ceiling(self, query: str) -> float:
         with self._lock:
             self._require_sound()

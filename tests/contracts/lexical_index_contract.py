@@ -164,6 +164,19 @@ class LexicalIndexContract:
         assert found(index, "shared") == left
         assert len(index.search("shared", 20)) == 20
 
+    def test_it_tells_the_document_of_what_it_holds(self, index: LexicalIndex):
+        records = many(30)
+        index.upsert([*records, record("ffffffffffffffff0000000000000001", "x", 2, 2**53 - 1)])
+        index.remove([records[3].chunk_id])
+        asked = [each.chunk_id for each in records[:6]]
+        numbers = index.documents_of([*asked, "unknown", "ffffffffffffffff0000000000000001"])
+        expected = {each.chunk_id: each.document_number for each in records[:6]}
+        del expected[records[3].chunk_id]
+        assert numbers == expected | {"ffffffffffffffff0000000000000001": 2**53 - 1}
+        assert index.documents_of([]) == {}
+        index.upsert([record(records[0].chunk_id, "moved", 1, 99)])
+        assert index.documents_of([records[0].chunk_id]) == {records[0].chunk_id: 99}
+
     def test_a_removed_record_can_come_back(self, index: LexicalIndex):
         index.upsert(many(3))
         index.remove(["chunk-0001"])

@@ -51,6 +51,10 @@ class LexicalStore(Protocol):
         """Note durably that the index lacks something."""
         ...
 
+    def fault(self) -> str | None:
+        """Why what lies on the disk is not what was opened or made last; None: it is."""
+        ...
+
 
 @dataclass(frozen=True)
 class LexicalIndexStatus:
@@ -109,6 +113,10 @@ class HealingLexicalIndex:
         """The records that match best, best first; LexicalIndexError while there is no index."""
         return self._answer(lambda index: index.search(query, limit, scope))
 
+    def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
+        """The document number of each of these records; LexicalIndexError without an index."""
+        return self._answer(lambda index: index.documents_of(chunk_ids))
+
     def ceiling(self, query: str) -> float:
         """The BM25 that would be full; LexicalIndexError while there is no index."""
         return self._answer(lambda index: index.ceiling(query))
@@ -128,13 +136,19 @@ class HealingLexicalIndex:
 
     @property
     def status(self) -> LexicalIndexStatus:
-        """Whether searches are answered, and why not. Never raises, never waits."""
+        """Whether searches are answered, and why not. Never raises, never waits.
+
+        An index whose files were replaced, cut or deleted under it is set aside here.
+        """
         count, index = 0, self._index
         if index is not None:
             try:
                 count = index.count()
+                fault = self._store.fault()
             except LexicalIndexError as error:
-                self._lay_aside(index, error.detail)
+                fault = error.detail
+            if fault is not None:
+                self._lay_aside(index, fault)
         return LexicalIndexStatus(
             self._store.name, self._index is not None, self._degraded_reason, count
         )

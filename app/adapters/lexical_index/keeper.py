@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.errors import AppError
@@ -27,7 +27,10 @@ class LexicalIndexKeeper:
         pauses_seconds: Sequence[float] = HEALING_PAUSES_SECONDS,
         check_seconds: float = CHECK_SECONDS,
         healed_after_seconds: float = HEALED_AFTER_SECONDS,
+        on_healed: Callable[[], None] = lambda: None,
     ) -> None:
+        """`on_healed` is called whenever an index was made anew."""
+        self._on_healed = on_healed
         self._index = index
         self._pauses_seconds = pauses_seconds
         self._check_seconds = check_seconds
@@ -106,6 +109,7 @@ class LexicalIndexKeeper:
             logger.warning("The lexical index could not be rebuilt: %s", error.detail)
         else:
             self._healed_at = time.monotonic()
+            self._on_healed()
             logger.info("The lexical index was made anew: %d records", records)
 
     def _settle_for_good(self) -> None:

@@ -14,6 +14,7 @@ from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.compiling import QueryCompiler
 from app.adapters.lexical_index.fields import (
     CHUNK_ID,
+    DOCUMENT,
     FieldWeights,
     chunk_ids_at,
     make_document,
@@ -21,6 +22,7 @@ from app.adapters.lexical_index.fields import (
 )
 from app.adapters.lexical_index.query import parse_query
 from app.adapters.lexical_index.scoped_search import best_places
+from app.adapters.lexical_index.segment_files import SegmentFiles
 from app.adapters.lexical_index.tantivy_errors import translated_errors
 from app.errors import LexicalIndexError
 from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
@@ -61,6 +63,7 @@ class TantivyIndex:
             folder.mkdir(parents=True, exist_ok=True)
             self._index = tantivy.Index(self._schema, path=str(folder))
             self._index.config_reader("manual")
+            self._files = SegmentFiles(folder)
             self._look_again()
 
     # Reading -----------------------------------------------------------------------------------
@@ -81,6 +84,28 @@ class TantivyIndex:
             for chunk_id, (score, _) in zip(chunk_ids, found, strict=True)
             if chunk_id not in removed
         ][:limit]
+
+    def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
+        """The document number of each of these records; unknown ids are left out."""
+        searcher, removed = self._open_view()
+        wanted = set(chunk_ids).difference(removed)
+        if not wanted:
+            return {}
+        with translated_errors("be read"):
+            query = Query.term_set_query(self._schema, CHUNK_ID, list(wanted))
+            found = searcher.search(query, len(wanted), count=False).hits
+            places = [place for _, place in found]
+            numbers = map(int, searcher.fast_field_values(DOCUMENT, places))  # type: ignore[arg-type]  # every record has one
+            return dict(zip(chunk_ids_at(searcher, places), numbers, strict=True))
+
+    def fault(self) -> str | None:
+        """Why what lies in the folder is not what was committed last; None: it is, or may be."""
+        if not self._write_lock.acquire(blocking=False):
+            return None  # somebody writes: the next look will do
+        try:
+            return self._files.fault() if self._view is not None else None
+        finally:
+            self._write_lock.release()
 
     def ceiling(self, query: str) -> float:
         """`(k1 + 1) * sum of ln(1 + (N - n + 0.5) / (n + 0.5))` over the words of the query.
@@ -185,6 +210,7 @@ class TantivyIndex:
 
     def _look_again(self) -> None:
         self._index.reload()
+        self._files.remember()
         self._view = _View(self._index.searcher(), frozenset())
 
     def _present(self, searcher: tantivy.Searcher, chunk_ids: Set[str]) -> set[str]:

@@ -20,6 +20,13 @@ PROBE_TIMEOUT_SECONDS = 60.0
 _GENERATION = re.compile(r"generation-(\d{1,9})")
 
 
+def lexical_files(directory: Path) -> list[Path]:
+    """The files of all generations; locks are none of them."""
+    generations = (path for path in directory.iterdir() if _GENERATION.fullmatch(path.name))
+    below = (path for folder in generations for path in folder.iterdir())
+    return sorted(path for path in below if path.suffix != ".lock")
+
+
 class TantivyStore:
     """Opens and remakes the tantivy index below `directory`, for a HealingLexicalIndex.
 
@@ -43,6 +50,7 @@ class TantivyStore:
         self._weights = weights
         self._probe_first = probe_first
         self._generation: str | None = None
+        self._latest: TantivyIndex | None = None
 
     def open(self) -> TantivyIndex:
         """Open what is there; LexicalIndexError when it is missing, incomplete or damaged."""
@@ -57,7 +65,8 @@ class TantivyStore:
         if not tantivy.Index.exists(str(folder)):
             raise LexicalIndexError("The lexical index has lost its files.")
         self._generation = generation
-        return TantivyIndex(folder, analyser=self._analyser, weights=self._weights)
+        self._latest = TantivyIndex(folder, analyser=self._analyser, weights=self._weights)
+        return self._latest
 
     def recreate(self) -> TantivyIndex:
         """Delete what is there, unopened, and make an empty index, which counts as incomplete."""
@@ -72,7 +81,7 @@ class TantivyStore:
         index = TantivyIndex(
             self._directory / generation, analyser=self._analyser, weights=self._weights
         )
-        self._generation = generation
+        self._generation, self._latest = generation, index
         return index
 
     def mark_complete(self) -> None:
@@ -92,6 +101,10 @@ class TantivyStore:
             (self._directory / COMPLETE_NAME).unlink(missing_ok=True)
         except OSError as error:
             raise LexicalIndexError(f"The lexical index cannot be changed: {error}") from error
+
+    def fault(self) -> str | None:
+        """Why what lies on the disk is not what was opened or made last; None: it is."""
+        return self._latest.fault() if self._latest is not None else None
 
     # Inside ------------------------------------------------------------------------------------
 

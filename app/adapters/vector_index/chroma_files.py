@@ -4,8 +4,10 @@ import json
 import os
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from app.errors import VectorIndexError
 
@@ -27,6 +29,37 @@ class IndexIdentity:
     collection_name: str
     dimension: int
     model_fingerprint: str
+
+
+def index_files(directory: Path) -> list[Path]:
+    """The index's own files, but for what SQLite keeps beside its own only while it is open."""
+    own: list[Path] = []
+    for path in directory.iterdir():
+        if path.is_dir() and not path.is_symlink() and _SEGMENT_FOLDER.fullmatch(path.name):
+            own += path.iterdir()
+        elif path.name == DATABASE_NAME:
+            own.append(path)
+    return sorted(own)
+
+
+class FileState(NamedTuple):
+    """What `stat` says of a file: changes whenever somebody writes it."""
+
+    inode: int
+    size: int
+    changed_ns: int
+
+
+FileStates = Mapping[str, FileState]
+
+
+def file_states(directory: Path) -> FileStates:
+    """The states of the index's own files; empty when nothing is there."""
+    states = {}
+    for path in index_files(directory) if directory.is_dir() else []:
+        status = path.stat()
+        states[str(path)] = FileState(status.st_ino, status.st_size, status.st_mtime_ns)
+    return states
 
 
 def wipe(directory: Path) -> None:

@@ -16,7 +16,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 from app.adapters.vector_index.checks import checked_records, checked_vector
-from app.adapters.vector_index.chroma_files import SYNC_THRESHOLD
+from app.adapters.vector_index.chroma_files import SYNC_THRESHOLD, FileStates, file_states
 from app.adapters.vector_index.chroma_messages import (
     Operation,
     Request,
@@ -35,6 +35,7 @@ CHILD_MODULE = "app.adapters.vector_index.chroma_child"
 RECORDS_AT_ONCE = 64
 """Records of one call: a search may go between two calls."""
 VECTORS_AT_ONCE = 500
+WRITING = frozenset({Operation.UPSERT, Operation.REMOVE, Operation.CLEAR})
 CLOSED = "The vector index is closed."
 
 
@@ -62,7 +63,13 @@ class ChromaProcessIndex:
         connection: socket.socket,
         dimension: int,
         limits: TimeLimits,
+        directory: Path,
     ) -> None:
+        self._directory = directory
+        self._damage: str | None = None
+        """What others did to the files, once it was seen: whoever asks next is told as well."""
+        self._written = True
+        self._states: FileStates = {}
         self._process = process
         self._connection = connection
         self._dimension = dimension
@@ -96,7 +103,7 @@ class ChromaProcessIndex:
             "anew" if anew else "open",
             str(limits.opening + limits.grace),
         ]
-        index = cls(*_started(arguments), dimension, limits)
+        index = cls(*_started(arguments), dimension, limits, directory)
         with index._failures_noted(limits.opening):
             opened = receive(index._connection, Response, limits.opening)
         if opened.error is not None:
@@ -116,10 +123,15 @@ class ChromaProcessIndex:
 
     @property
     def failure(self) -> str | None:
-        """Why the process will not answer any more; notices a death that no call has met."""
+        """Why the process will not answer any more; notices a death that no call has met.
+
+        Also that its files were replaced, cut or deleted under it.
+        """
         if self._failure is None and self._process.poll() is not None:
             return _ending(self._process.returncode)
-        return self._failure
+        if self._failure is None and self._damage is None:
+            self._damage = self._foreign_change()
+        return self._failure or self._damage
 
     def upsert(self, records: Sequence[VectorRecord]) -> None:
         """Add or replace records, in small batches so that other calls get their turn."""
@@ -188,6 +200,29 @@ class ChromaProcessIndex:
             finally:
                 self._abandon(CLOSED)
 
+    def _foreign_change(self) -> str | None:
+        """What somebody else has done to the files, as far as their states tell.
+
+        Only writes change them, and only while their call runs (watched with chromadb 1.5.9): in
+        between, any change is another's; across writes, a file that is another one is.
+        """
+        if not self._call_lock.acquire(blocking=False):
+            return None  # a call is under way: the next look will do
+        try:
+            now = file_states(self._directory)
+            before, written = self._states, self._written
+            self._states, self._written = now, False
+        except OSError as error:
+            return f"The files of the vector index cannot be read: {error}"
+        finally:
+            self._call_lock.release()
+        if not now or before.keys() - now.keys():
+            return "Files of the vector index were deleted."
+        replaced = any(now[name].inode != state.inode for name, state in before.items())
+        if replaced or (not written and now != before):
+            return "Files of the vector index were changed by another."
+        return None
+
     def _call(self, operation: Operation, **fields: object) -> Response:
         request = replace(Request(operation, 0), **fields)  # type: ignore[arg-type]
         with self._call_lock:
@@ -198,6 +233,10 @@ class ChromaProcessIndex:
         if self._failure is not None:
             raise VectorIndexError(self._failure)
         search = request.operation is Operation.SEARCH
+        if request.operation in WRITING:
+            self._written = True
+        if request.operation is Operation.CLEAR:
+            self._states = {}  # its files are new ones from here on
         limit = self._limits.searching if search else self._limits.anything_else
         with self._failures_noted(limit):
             send(self._connection, replace(request, seconds=limit + self._limits.grace), limit)

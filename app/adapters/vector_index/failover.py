@@ -16,6 +16,7 @@ from app.protocols import (
     Vector,
     VectorHit,
     VectorIndex,
+    VectorPart,
     VectorRecord,
     VectorSource,
 )
@@ -43,14 +44,26 @@ class FailoverVectorIndex:
         *,
         exact_up_to_records: int = EXACT_UP_TO_RECORDS,
         healing_pauses_seconds: Sequence[float] = HEALING_PAUSES_SECONDS,
+        on_healed: Callable[[], None] = lambda: None,
+        is_intact: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`exact` must be new; the `records`, with their metadata, fill the primary."""
+        """`exact` must be new; the `records`, with their metadata, fill the primary.
+
+        `on_healed` is called whenever the primary was damaged or differed, and serves again;
+        `is_intact` says whether its files are those that were closed last.
+        """
         self._store = store
         self._exact = exact
         self._exact_up_to_records = exact_up_to_records
         self._write_lock = threading.Lock()
         self._keeper = PrimaryKeeper(
-            store, exact, records, self._write_lock, healing_pauses_seconds
+            store,
+            exact,
+            records,
+            self._write_lock,
+            healing_pauses_seconds,
+            on_healed,
+            is_intact,
         )
 
     # Reading -----------------------------------------------------------------------------------
@@ -108,6 +121,24 @@ class FailoverVectorIndex:
             degraded_reason=self._keeper.degraded_reason,
             count=self._exact.status.count,
         )
+
+    def parts(self) -> dict[str, VectorPart]:
+        """What can be compared now by name: the exact index, the primary if it is open."""
+        primary = self._keeper.index
+        return {"exact": self._exact} | ({} if primary is None else {self._store.name: primary})
+
+    @property
+    def rests(self) -> bool:
+        """Whether nobody has opened the index on disk since the start."""
+        return self._keeper.rests
+
+    def awaken(self) -> None:
+        """Have the index on disk opened, and wait until it is, or was given up."""
+        self._awakened()
+
+    def distrust(self, reason: str) -> None:
+        """Have the index on disk compared and mended, or made anew, in the background."""
+        self._keeper.distrust(reason)
 
     # Writing -----------------------------------------------------------------------------------
 

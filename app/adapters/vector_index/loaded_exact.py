@@ -8,7 +8,7 @@ from app.adapters.vector_index.exact import ExactVectorIndex
 from app.adapters.vector_index.status import VectorIndexStatus
 from app.adapters.vector_index.vector_rows import VectorRowSource
 from app.errors import AppError, VectorIndexError
-from app.protocols import EVERYWHERE, SearchScope, Vector, VectorHit, VectorRecord
+from app.protocols import EVERYWHERE, SearchScope, Vector, VectorHit, VectorPart, VectorRecord
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +76,21 @@ class LoadedExactIndex:
     def status(self) -> VectorIndexStatus:
         """How it is; never waits."""
         return VectorIndexStatus("exact", self._loaded, True, None, self._exact.count())
+
+    def parts(self) -> dict[str, VectorPart]:
+        """What can be compared with SQL."""
+        return {"exact": self}
+
+    @property
+    def rests(self) -> bool:
+        """There is nothing on disk to be opened."""
+        return True
+
+    def awaken(self) -> None:
+        """There is nothing on disk to be opened."""
+
+    def distrust(self, reason: str) -> None:
+        """A scan finds whatever it holds: there is nothing but records that could be wrong."""
 
     def close(self) -> None:
         """Stop loading, and give the memory back."""

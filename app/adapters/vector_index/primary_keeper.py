@@ -50,7 +50,16 @@ class PrimaryKeeper:
         source: VectorSource,
         write_lock: threading.Lock,
         pauses_seconds: Sequence[float] = HEALING_PAUSES_SECONDS,
+        on_healed: Callable[[], None] = lambda: None,
+        is_intact: Callable[[], bool] = lambda: True,
     ) -> None:
+        """`on_healed` is called whenever an index that was damaged or differed serves again.
+
+        `is_intact` says whether the files are those that were closed last; asked before they are
+        opened.
+        """
+        self._on_healed = on_healed
+        self._is_intact = is_intact
         self._store = store
         self._exact = exact
         self._source = source
@@ -62,6 +71,7 @@ class PrimaryKeeper:
         self._attempts = 0
         self._serving_since = 0.0
         self._trusted = False
+        self._suspect = False
         self._index: PrimaryIndex | None = None
         self._set_aside: PrimaryIndex | None = None
         self._missed = MissedWrites()
@@ -79,7 +89,20 @@ class PrimaryKeeper:
     @property
     def is_sound(self) -> bool:
         """Whether what is on disk may be trusted once everything is closed."""
-        return self._phase in (Phase.RESTING, Phase.SERVING)
+        index = self._index
+        serving = self._phase is Phase.SERVING and index is not None and index.failure is None
+        return serving or self._phase is Phase.RESTING
+
+    @property
+    def rests(self) -> bool:
+        """Whether nobody has opened the index on disk since the start."""
+        return self._phase is Phase.RESTING
+
+    def distrust(self, reason: str) -> None:
+        """Have the index compared and mended, or made anew, whatever it says of itself."""
+        index = self._index
+        if index is not None:
+            self.lay_aside(index, reason)
 
     def upsert(self, records: Sequence[VectorRecord]) -> None:
         """Add or replace records now or later. The write lock is held."""
@@ -112,7 +135,7 @@ class PrimaryKeeper:
         With `trusted` (the last process stopped in order), one that is noted as complete is left
         to rest; else it is compared and mended, or made anew.
         """
-        self._trusted = trusted and self._store.is_complete()
+        self._trusted = trusted and self._store.is_complete() and not self._was_exchanged()
         if not trusted:
             self.degraded_reason = "The vector index is being checked after an unclean stop."
         self._missed.begin()
@@ -205,7 +228,7 @@ class PrimaryKeeper:
 
     def _restore(self) -> None:
         """Open the index and bring it up to date; make it anew when that cannot be."""
-        trusted, self._trusted = self._trusted, False
+        trusted, self._trusted = self._trusted and not self._was_exchanged(), False
         self._missed.begin()
         exact = self._exact.full()
         self._close_set_aside()
@@ -213,15 +236,17 @@ class PrimaryKeeper:
             index = self._store.open()
             if trusted:
                 self._serve(Filling(index, exact, self._missed, self._require_open), index)
-            else:
-                self._fill(index)
+            elif self._fill(index) or self._suspect:
+                self._on_healed()
         except VectorIndexError as error:
             self._require_open()
             logger.warning("The %s index is made anew: %s", self._store.name, error.detail)
             if exact.count():  # else there is nothing that it could lack
                 self.degraded_reason = error.detail
             self._close_set_aside()
-            self._fill(self._store.recreate())
+            if self._fill(self._store.recreate()):
+                self._on_healed()
+        self._suspect = False
 
     def _fill(self, index: PrimaryIndex) -> int:
         """Bring the index up to date, and serve from it; gives how many records were written."""
@@ -244,6 +269,13 @@ class PrimaryKeeper:
                 self._serving_since = time.monotonic()
                 self._missed.end()
                 self._enter(Phase.SERVING)
+
+    def _was_exchanged(self) -> bool:
+        """Whether the files are not those that were closed last, although that was in order."""
+        self._suspect = not self._is_intact()
+        if self._suspect:
+            logger.warning("The %s index is not the one that was closed last.", self._store.name)
+        return self._suspect
 
     def _note_failure(self, error: AppError) -> None:
         """An attempt failed: what is missed from here on is found by comparing."""

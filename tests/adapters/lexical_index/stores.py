@@ -12,6 +12,7 @@ class FlakyStore:
     def __init__(self) -> None:
         self.broken = False
         self.complete = False
+        self.damage: str | None = None
         self.index: FakeLexicalIndex | None = None
 
     def open(self) -> FakeLexicalIndex:
@@ -31,3 +32,6 @@ class FlakyStore:
 
     def mark_incomplete(self) -> None:
         self.complete = False
+
+    def fault(self) -> str | None:
+        return self.damage

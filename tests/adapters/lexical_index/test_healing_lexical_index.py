@@ -227,6 +227,20 @@ def test_clearing_makes_it_empty_and_complete(index: HealingLexicalIndex, store:
     assert store.complete
 
 
+def test_an_index_whose_files_were_changed_is_set_aside_when_somebody_looks(
+    index: HealingLexicalIndex, store: FlakyStore
+):
+    index.rebuild()
+    assert index.status.ready
+    store.damage = "Files of the lexical index were deleted."
+    assert index.status.degraded_reason == "Files of the lexical index were deleted."
+    assert not index.status.ready
+    assert not store.complete
+    store.damage = None
+    index.rebuild()
+    assert index.status.ready
+
+
 def test_closing_ends_a_rebuild_which_stays_incomplete(store: FlakyStore, sql: Sql):
     index = HealingLexicalIndex(store, sql)
 

@@ -204,3 +204,53 @@ def test_the_service_side_imports_no_chroma():
     code = "import sys, app.adapters.vector_index.failover, app.adapters.vector_index.chroma_store"
     code += "; sys.exit('chromadb' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+# What others do to its files -------------------------------------------------------------------
+
+
+def flushed(process: ChromaProcessIndex, directory: Path) -> Path:
+    """A file of the graph, which the process holds in memory; its last state is known."""
+    process.upsert(records_of(unit_vectors(500, seed=3), prefix="more"))
+    assert process.failure is None
+    assert process.failure is None
+    return next(directory.rglob("data_level0.bin"))
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def replace(path: Path) -> None:
+    content = path.read_bytes()
+    path.unlink()
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"), [(cut, "changed"), (replace, "changed"), (Path.unlink, "deleted")]
+)
+def test_what_others_do_to_its_files_is_noticed_without_a_call(
+    tmp_path: Path, damage: Callable[[Path], None], reason: str
+):
+    process = ChromaProcessIndex.start(tmp_path, "knowledge_base", DIMENSION, anew=True)
+    damage(flushed(process, tmp_path))
+    assert reason in (process.failure or "")
+    assert reason in (process.failure or ""), "whoever asks next is told as well"
+    process.close()
+
+
+def test_what_the_process_itself_writes_is_no_damage(tmp_path: Path):
+    process = ChromaProcessIndex.start(tmp_path, "knowledge_base", DIMENSION, anew=True)
+    for round_ in range(6):
+        process.upsert(records_of(unit_vectors(150, seed=round_), prefix=f"round{round_}-"))
+        assert process.failure is None
+        process.search(QUERY, 5)
+        assert process.failure is None
+        process.remove(sorted(process.chunk_ids())[:40])
+        assert process.failure is None
+    process.clear()
+    assert process.failure is None
+    process.upsert(RECORDS)
+    assert process.failure is None
+    process.close()

@@ -1,0 +1,95 @@
+"""Notices that the files of an open tantivy index were replaced, cut or deleted by others."""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+META_NAME = "meta.json"
+SEGMENT_NAME_LENGTH = 32
+"""A file of a segment is named by the 32 hex digits of its id, then a suffix."""
+
+_REPLACED = "The folder of the lexical index was replaced."
+
+FileState = tuple[int, int, int]
+"""Inode, size and time of the last change in nanoseconds."""
+
+
+class SegmentFiles:
+    """What tantivy's files in `folder` were like after the last commit of this process.
+
+    Tantivy writes every file of a segment once, and replaces its list of segments at each commit
+    and merge; the list says how many operations had been committed, which a merge does not change.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._inode = folder.stat().st_ino
+        self._operations: int | None = None
+        self._seen: dict[str, FileState] = {}
+
+    def remember(self) -> None:
+        """The process has just opened the index or committed: take the files as they are.
+
+        Raises OSError or ValueError when they cannot be read.
+        """
+        meta = _parsed(self._meta_text())
+        self._operations, self._seen = meta.get("opstamp"), self._files_of(meta)
+
+    def fault(self) -> str | None:
+        """What somebody else has done to the files; None: nothing. Costs a `stat` a file.
+
+        Nobody may commit meanwhile; a merge may end.
+        """
+        try:
+            replaced = self._folder.stat().st_ino != self._inode
+            text = self._meta_text()
+            meta = _parsed(text)
+            now = self._files_of(meta)
+            if self._meta_text() != text:
+                return None  # a merge ended just now: the next look will do
+        except FileNotFoundError:
+            return "Files of the lexical index were deleted."
+        except (OSError, ValueError) as error:
+            return f"The files of the lexical index cannot be read: {error}"
+        reason = _REPLACED if replaced else self._difference(meta, now)
+        if reason is None:
+            self._seen = now
+        return reason
+
+    def _difference(self, meta: Mapping[str, Any], now: Mapping[str, FileState]) -> str | None:
+        if meta.get("opstamp") != self._operations:
+            return "The lexical index has another list of segments than was written."
+        if any(name in now and now[name] != state for name, state in self._seen.items()):
+            return "Files of the lexical index were changed."
+        listed = _segment_ids(meta)
+        lost = {name for name in self._seen.keys() - now.keys() if not name.endswith(".del")}
+        if any(name[:SEGMENT_NAME_LENGTH] in listed for name in lost):
+            return "Files of the lexical index were deleted."
+        return None
+
+    def _meta_text(self) -> str:
+        return (self._folder / META_NAME).read_text(encoding="utf-8")
+
+    def _files_of(self, meta: Mapping[str, Any]) -> dict[str, FileState]:
+        """The files of the segments that the list names; a merge may be writing others."""
+        listed = _segment_ids(meta)
+        states = {}
+        for path in self._folder.iterdir():
+            if path.name[:SEGMENT_NAME_LENGTH] in listed:
+                with suppress(FileNotFoundError):  # a merge has just replaced it
+                    status = path.stat()
+                    states[path.name] = (status.st_ino, status.st_size, status.st_mtime_ns)
+        return states
+
+
+def _parsed(text: str) -> Mapping[str, Any]:
+    meta = json.loads(text)
+    if not isinstance(meta, dict):
+        raise ValueError("its list of segments is none")  # noqa: TRY004, the text is wrong
+    return meta
+
+
+def _segment_ids(meta: Mapping[str, Any]) -> set[str]:
+    return {segment["segment_id"].replace("-", "") for segment in meta.get("segments", ())}

@@ -1,0 +1,128 @@
+"""Gives space back, and erases for good what was deleted: indexes, database and vectors anew."""
+
+import logging
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.database import Database
+from app.errors import StorageError
+from app.indexing import repair_queries
+from app.indexing.maintenance import RebuildableLexicalIndex, RebuildableVectorIndex
+from app.indexing.publisher import Publisher
+
+logger = logging.getLogger(__name__)
+
+MEBIBYTE = 1 << 20
+
+SLACK_BYTES = 64 * MEBIBYTE
+"""Free space that is left to everything else on the disk."""
+
+DATABASE_COPIES = 2
+"""SQLite writes the database once into a temporary file, and once into its log."""
+
+
+@dataclass(frozen=True)
+class StorageSizes:
+    """Bytes on the disk."""
+
+    database: int
+    vector_index: int
+    lexical_index: int
+
+    @property
+    def total(self) -> int:
+        """All three."""
+        return self.database + self.vector_index + self.lexical_index
+
+
+@dataclass(frozen=True)
+class CompactionReport:
+    """What compacting has changed."""
+
+    before: StorageSizes
+    after: StorageSizes
+    embeddings_dropped: int
+    """Texts whose vectors were kept although no chunk had the text any more."""
+
+
+class Compaction:
+    """For a service that nobody else works with. A kill at any moment loses nothing:
+
+    vectors are dropped in transactions, SQLite replaces its file through its log, and an index that
+    is not finished is found out at the next start and filled again.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        vector_index: RebuildableVectorIndex,
+        lexical_index: RebuildableLexicalIndex,
+        publisher: Publisher,
+        data_dir: Path,
+        index_folders: tuple[Path, Path],
+        drop_leftovers: Callable[[], None] = lambda: None,
+        free_bytes: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
+    ) -> None:
+        """`index_folders`: of the vector and of the lexical index.
+
+        `drop_leftovers` deletes what an index that is not in use (any more) has left.
+        """
+        self._database = database
+        self._index = vector_index
+        self._lexical_index = lexical_index
+        self._publisher = publisher
+        self._data_dir = data_dir
+        self._index_folders = index_folders
+        self._drop_leftovers = drop_leftovers
+        self._free_bytes = free_bytes
+
+    def run(self) -> CompactionReport:
+        """Compact everything; raises StorageError when the disk has too little room for that."""
+        self._publisher.settled().result()
+        before = self._sizes()
+        self._require_space(before)
+        dropped = self._drop_embeddings()
+        self._database.vacuum()
+        self._drop_leftovers()
+        self._lexical_index.rebuild()
+        self._index.rebuild()
+        self._publisher.settled().result()
+        return CompactionReport(before, self._sizes(), dropped)
+
+    def _drop_embeddings(self) -> int:
+        dropped = 0
+        while True:
+            with self._database.write() as session:
+                some = repair_queries.drop_unreferenced_embeddings(session)
+            if not some:
+                return dropped
+            dropped += some
+
+    def _require_space(self, sizes: StorageSizes) -> None:
+        database_files = DATABASE_COPIES * sizes.database if self._database.is_sqlite else 0
+        needed = database_files + sizes.vector_index + sizes.lexical_index + SLACK_BYTES
+        free = self._free_bytes(self._data_dir)
+        if free < needed:
+            raise StorageError(
+                f"Compacting needs {needed // MEBIBYTE:,} MiB of free space for a while, and the "
+                f"disk of {self._data_dir} has {free // MEBIBYTE:,}. Nothing was changed; free "
+                "some space and try again."
+            )
+
+    def _sizes(self) -> StorageSizes:
+        vectors, words = (_size(folder) for folder in self._index_folders)
+        return StorageSizes(self._database.size_bytes(), vectors, words)
+
+
+def _size(folder: Path) -> int:
+    """Bytes of all files below a folder; what vanishes meanwhile counts nothing."""
+    size = 0
+    for path in folder.rglob("*"):
+        try:
+            size += path.lstat().st_size if path.is_file() else 0
+        except OSError:
+            logger.debug("%s vanished while sizes were taken", path)
+    return size

@@ -1,0 +1,191 @@
+"""Mends what contradicts itself in SQL, as far as SQL itself knows what is right."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from app.database import Database
+from app.errors import EmbeddingError
+from app.indexing import maintenance_queries, queries, repair_queries, vector_queries
+from app.indexing.database_check import Fault, FaultKind
+from app.indexing.documents import PreparedDocument, document_number, prepare_chunks
+from app.indexing.embedded_text import CONTEXT_RULE, embedded_text
+from app.indexing.publisher import Publisher
+from app.models import DocumentRow
+from app.protocols import Embedder, LoadedDocument, SourceEntry, TextSplitter
+
+EMBEDDED_AT_ONCE = 256
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What became of a fault."""
+
+    fault: Fault
+    mended: bool
+    remark: str
+    """What was done, or what there is to do."""
+
+
+class DatabaseRepair:
+    """For a service that nobody else works with: the command has the data directory to itself."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        publisher: Publisher,
+        embedder: Embedder,
+        splitter: TextSplitter,
+    ) -> None:
+        self._database = database
+        self._publisher = publisher
+        self._embedder = embedder
+        self._splitter = splitter
+        self._mend_rows: dict[FaultKind, tuple[Callable[[Session, list[int | str]], None], str]] = {
+            FaultKind.CHUNK_WITHOUT_DOCUMENT: (_by_id(repair_queries.delete_chunks), "deleted"),
+            FaultKind.DOCUMENT_WITHOUT_ITEM: (_by_id(repair_queries.delete_documents), "deleted"),
+            FaultKind.TAGS_WITHOUT_ITEM: (_by_id(repair_queries.delete_tags), "deleted"),
+            FaultKind.CHUNK_OF_ANOTHER_ITEM: (
+                _by_id(repair_queries.give_chunks_to_their_item),
+                "given to the item of its document",
+            ),
+            FaultKind.ITEM_WITHOUT_CHUNKS: (
+                _by_id(repair_queries.make_pending),
+                "made pending: index it again",
+            ),
+            FaultKind.OTHER_NUMBER: (self._renumber, "given its own"),
+        }
+
+    def mend(self, faults: Iterable[Fault]) -> list[Repair]:
+        """Mend what can be mended, kind by kind; every fault is accounted for."""
+        by_kind: dict[FaultKind, list[Fault]] = defaultdict(list)
+        for fault in faults:
+            by_kind[fault.kind].append(fault)
+        repairs: list[Repair] = []
+        # In the order of the kinds: rows that are deleted need no vector any more.
+        for kind in FaultKind:
+            repairs += self._mend_kind(kind, by_kind[kind])
+        self._publisher.settled().result()
+        return repairs
+
+    def embed_missing(self) -> None:
+        """Embed every text that has no vector under the model in use; raises EmbeddingError."""
+        fingerprint = self._embedder.fingerprint
+        with self._database.read() as session:
+            rows = maintenance_queries.chunks_without_embedding(session, fingerprint)
+        self._embed({hash_: embedded_text(context, text) for _, hash_, context, text in rows})
+        with self._database.write() as session:
+            queries.add_index_change(session, [row[0] for row in rows])
+
+    # Inside ------------------------------------------------------------------------------------
+
+    def _mend_kind(self, kind: FaultKind, faults: Sequence[Fault]) -> list[Repair]:
+        if not faults:
+            return []
+        if kind is FaultKind.CHUNK_WITHOUT_VECTOR:
+            return self._mend_vectors(faults)
+        if kind is FaultKind.OTHER_TEXT:
+            return [self._have_read_again(fault) for fault in faults]
+        if kind is FaultKind.BAD_CHUNKS:
+            return self._split_again(faults)
+        mend, remark = self._mend_rows[kind]
+        with self._database.write() as session:
+            mend(session, [fault.row for fault in faults])
+        return [Repair(fault, mended=True, remark=remark) for fault in faults]
+
+    def _mend_vectors(self, faults: Sequence[Fault]) -> list[Repair]:
+        try:
+            self.embed_missing()
+        except EmbeddingError as error:
+            return [Repair(fault, mended=False, remark=error.detail) for fault in faults]
+        return [Repair(fault, mended=True, remark="embedded again") for fault in faults]
+
+    def _have_read_again(self, fault: Fault) -> Repair:
+        """The source alone knows what the text should be."""
+        with self._database.write() as session:
+            repair_queries.have_read_again(session, int(fault.row))
+        return Repair(fault, mended=False, remark="index its item again to read it anew")
+
+    def _split_again(self, faults: Sequence[Fault]) -> list[Repair]:
+        """Make the chunks of documents anew from the text that is stored."""
+        failures: dict[int | str, str] = {}
+        for document_id in {fault.row for fault in faults}:
+            try:
+                self._split_document(int(document_id))
+            except EmbeddingError as error:
+                failures[document_id] = error.detail
+        return [
+            Repair(
+                fault,
+                mended=fault.row not in failures,
+                remark=failures.get(fault.row, "its chunks were made anew from its text"),
+            )
+            for fault in faults
+        ]
+
+    def _split_document(self, document_id: int) -> None:
+        with self._database.read() as session:
+            row = repair_queries.document(session, document_id)
+            old_ids = repair_queries.chunk_ids_of(session, document_id)
+        if row is None:
+            return
+        loaded = _as_loaded(row)
+        chunks = prepare_chunks(
+            row.item_id,
+            row.key,
+            loaded,
+            self._splitter.split_text(loaded.content),
+            self._embedder.token_meter,
+        )
+        self._embed({chunk.text_hash: chunk.embedded_text for chunk in chunks})
+        with self._database.write() as session:
+            repair_queries.delete_chunks(session, old_ids)
+        rules = f"{self._splitter.fingerprint} {CONTEXT_RULE}"
+        entry = SourceEntry(row.key, row.uri, row.stamp)
+        document = PreparedDocument(entry, loaded, rules, chunks)
+        self._publisher.publish(row.item_id, [document]).result()
+
+    def _embed(self, texts: dict[str, str]) -> None:
+        """Store a vector for each text (by its hash) that has none yet."""
+        fingerprint = self._embedder.fingerprint
+        with self._database.read() as session:
+            missing = vector_queries.missing_embeddings(session, list(texts), fingerprint)
+        for hashes in queries.slices(missing, EMBEDDED_AT_ONCE):
+            vectors = self._embedder.embed_documents([texts[text_hash] for text_hash in hashes])
+            with self._database.write() as session:
+                vector_queries.add_embeddings(
+                    session, fingerprint, zip(hashes, vectors, strict=True)
+                )
+
+    @staticmethod
+    def _renumber(session: Session, rows: list[int | str]) -> None:
+        for document_id in rows:
+            row = repair_queries.document(session, int(document_id))
+            if row is not None:
+                number = document_number(row.item_id, row.key)
+                repair_queries.renumber_document(session, row.id, number)
+
+
+def _by_id(
+    mend: Callable[[Session, list], None],  # type: ignore[type-arg]  # ids of one kind of row
+) -> Callable[[Session, list[int | str]], None]:
+    """What mends rows of one kind, taken for what mends any."""
+    return mend
+
+
+def _as_loaded(row: DocumentRow) -> LoadedDocument:
+    return LoadedDocument(
+        content=row.content,
+        document_id=row.document_id,
+        content_hash=row.content_hash,
+        source_uri=row.uri,
+        title=row.title,
+        category=row.category,
+        tags=tuple(row.tags),
+        licence=row.licence,
+        language=row.language,
+        first_line=row.first_line,
+    )

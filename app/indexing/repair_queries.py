@@ -1,0 +1,121 @@
+"""SQL that finds rows which contradict each other, and takes or puts them right."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.orm import Session
+
+from app.indexing import queries
+from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow
+
+EMBEDDINGS_AT_ONCE = 5000
+"""Vectors that one transaction drops: 0.1 s, in which nobody else can write."""
+
+
+def chunks_without_document(session: Session) -> list[str]:
+    """Chunks whose document or item is gone."""
+    has_document = select(DocumentRow.id).where(DocumentRow.id == ChunkRow.document_id).exists()
+    has_item = select(ItemRow.id).where(ItemRow.id == ChunkRow.item_id).exists()
+    return list(session.scalars(select(ChunkRow.id).where(~has_document | ~has_item)))
+
+
+def documents_without_item(session: Session) -> list[int]:
+    """Documents whose item is gone."""
+    has_item = select(ItemRow.id).where(ItemRow.id == DocumentRow.item_id).exists()
+    return list(session.scalars(select(DocumentRow.id).where(~has_item)))
+
+
+def tags_without_item(session: Session) -> list[int]:
+    """Ids of items that are gone and whose tags are not."""
+    has_item = select(ItemRow.id).where(ItemRow.id == TagRow.item_id).exists()
+    return list(session.scalars(select(TagRow.item_id).where(~has_item).distinct()))
+
+
+def chunks_of_another_item(session: Session) -> list[str]:
+    """Chunks that say another item than their document does."""
+    joined = select(ChunkRow.id).join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+    return list(session.scalars(joined.where(ChunkRow.item_id != DocumentRow.item_id)))
+
+
+def delete_chunks(session: Session, chunk_ids: Sequence[str]) -> None:
+    """Delete chunks, and have the indexes follow."""
+    for ids in queries.slices(chunk_ids):
+        session.execute(delete(ChunkRow).where(ChunkRow.id.in_(ids)))
+    queries.add_index_change(session, chunk_ids)
+
+
+def delete_documents(session: Session, document_ids: Sequence[int]) -> None:
+    """Delete documents with their chunks, and have the indexes follow."""
+    queries.add_index_change(session, queries.delete_documents(session, document_ids))
+
+
+def delete_tags(session: Session, item_ids: Sequence[int]) -> None:
+    """Delete all tags of these items."""
+    for ids in queries.slices(item_ids):
+        session.execute(delete(TagRow).where(TagRow.item_id.in_(ids)))
+
+
+def give_chunks_to_their_item(session: Session, chunk_ids: Sequence[str]) -> None:
+    """Let chunks say the item that their document says, and have the indexes follow."""
+    item_of_document = (
+        select(DocumentRow.item_id).where(DocumentRow.id == ChunkRow.document_id).scalar_subquery()
+    )
+    for ids in queries.slices(chunk_ids):
+        session.execute(
+            update(ChunkRow).where(ChunkRow.id.in_(ids)).values(item_id=item_of_document),
+            execution_options={"synchronize_session": False},
+        )
+    queries.add_index_change(session, chunk_ids)
+
+
+def renumber_document(session: Session, document_id: int, number: int) -> None:
+    """Give a document the number that the indexes know it by, and have them follow."""
+    of_document = select(ChunkRow.id).where(ChunkRow.document_id == document_id)
+    session.execute(update(DocumentRow).where(DocumentRow.id == document_id).values(number=number))
+    queries.add_index_change(session, list(session.scalars(of_document)))
+
+
+def document(session: Session, document_id: int) -> DocumentRow | None:
+    """A document with its text."""
+    return session.get(DocumentRow, document_id)
+
+
+def chunk_ids_of(session: Session, document_id: int) -> list[str]:
+    """The ids of a document's chunks."""
+    return list(session.scalars(select(ChunkRow.id).where(ChunkRow.document_id == document_id)))
+
+
+def have_read_again(session: Session, document_id: int) -> None:
+    """Let the next indexing take a document for changed, whatever its source says."""
+    forgotten = {"stamp": None, "splitter": "", "content_hash": ""}
+    session.execute(update(DocumentRow).where(DocumentRow.id == document_id).values(forgotten))
+
+
+def make_pending(session: Session, item_ids: Sequence[int]) -> None:
+    """Let items say that they have to be indexed."""
+    for ids in queries.slices(item_ids):
+        session.execute(update(ItemRow).where(ItemRow.id.in_(ids)).values(status="pending"))
+
+
+# Embeddings ------------------------------------------------------------------------------------
+
+
+def _unreferenced() -> Any:
+    return ~select(ChunkRow.id).where(ChunkRow.text_hash == EmbeddingRow.text_hash).exists()
+
+
+def count_unreferenced_embeddings(session: Session) -> int:
+    """Vectors of texts that no chunk has (any more): kept, so that they need not be made again."""
+    return (
+        session.scalar(select(func.count()).select_from(EmbeddingRow).where(_unreferenced())) or 0
+    )
+
+
+def drop_unreferenced_embeddings(session: Session) -> int:
+    """Drop some vectors of texts that no chunk has; gives how many, 0 when none is left."""
+    some = select(EmbeddingRow.text_hash).where(_unreferenced()).distinct()
+    hashes = list(session.scalars(some.limit(EMBEDDINGS_AT_ONCE)))
+    for few in queries.slices(hashes):
+        session.execute(delete(EmbeddingRow).where(EmbeddingRow.text_hash.in_(few)))
+    return len(hashes)

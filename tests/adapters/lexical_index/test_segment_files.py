@@ -1,0 +1,102 @@
+"""What others do to the files of an open tantivy index is noticed; what tantivy does is not."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.adapters.lexical_index.tantivy_index import TantivyIndex
+from tests.contracts.lexical_index_contract import many
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "generation-1"
+
+
+@pytest.fixture
+def index(folder: Path) -> Iterator[TantivyIndex]:
+    index = TantivyIndex(folder)
+    index.upsert(many(30))
+    index.upsert(many(5, prefix="more"))
+    yield index
+    index.close()
+
+
+def segment_file(folder: Path, suffix: str = ".store") -> Path:
+    return max(folder.glob(f"*{suffix}"), key=lambda path: path.stat().st_size)
+
+
+def cut(folder: Path) -> None:
+    path = segment_file(folder)
+    content = path.read_bytes()
+    path.unlink()  # in place it would be cut under this very process, which has it mapped
+    path.write_bytes(content[: len(content) // 2])
+
+
+def delete_a_file(folder: Path) -> None:
+    segment_file(folder, ".term").unlink()
+
+
+def delete_the_folder(folder: Path) -> None:
+    shutil.rmtree(folder)
+
+
+def replace_the_folder(folder: Path) -> None:
+    copy = folder.with_name("copy")
+    shutil.copytree(folder, copy)
+    folder.rename(folder.with_name("old"))
+    copy.rename(folder)
+
+
+def garble_the_list(folder: Path) -> None:
+    (folder / "meta.json").write_bytes(b"\xff\xfe")
+
+
+def empty_the_list(folder: Path) -> None:
+    (folder / "meta.json").write_text("[]")
+
+
+def put_an_older_list_back(folder: Path) -> None:
+    meta = json.loads((folder / "meta.json").read_text())
+    meta["opstamp"] -= 6
+    (folder / "meta.json").write_text(json.dumps(meta))
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (cut, "changed"),
+        (delete_a_file, "deleted"),
+        (delete_the_folder, "deleted"),
+        (replace_the_folder, "replaced"),
+        (garble_the_list, "cannot be read"),
+        (empty_the_list, "cannot be read"),
+        (put_an_older_list_back, "another list"),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_what_others_do_is_noticed(
+    folder: Path, index: TantivyIndex, damage: Callable[[Path], None], reason: str
+):
+    assert index.fault() is None
+    damage(folder)
+    assert reason in (index.fault() or "")
+
+
+def test_commits_merges_and_removals_are_no_fault(index: TantivyIndex):
+    for round_ in range(40):
+        index.upsert(many(8, prefix=f"round{round_}"))
+        assert index.fault() is None
+        index.remove([f"round{round_}-{number:04d}" for number in range(4)])
+        assert index.fault() is None
+    index.clear()
+    assert index.fault() is None
+
+
+def test_a_closed_index_has_no_fault(folder: Path, index: TantivyIndex):
+    index.close()
+    shutil.rmtree(folder)
+    assert index.fault() is None

@@ -1,0 +1,192 @@
+"""`verify` names every contradiction, `repair` mends it and says what it could not mend."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import delete, text, update
+
+from app.container import Container
+from app.errors import EmbeddingError
+from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow
+from tests.fakes import FakeEmbedder
+
+Damage = Callable[[Container], None]
+
+
+class MoodyEmbedder(FakeEmbedder):
+    """Fails while it is told to."""
+
+    failing = False
+
+    def embed_documents(self, texts):
+        if self.failing:
+            raise EmbeddingError("The model is away.")
+        return super().embed_documents(texts)
+
+
+@pytest.fixture
+def embedder() -> MoodyEmbedder:
+    return MoodyEmbedder()
+
+
+@pytest.fixture
+def shelf(container: Container, source_root: Path, add_item, index) -> Container:
+    for number in range(3):
+        body = "\n\n".join(f"Barge {number} carries load {n} up the river. " * 3 for n in range(4))
+        (source_root / f"{number}.md").write_text(f"# Canal {number}\n\n{body}\n")
+    index(add_item(source_root, tags=("a",)))
+    assert container.maintenance.verify().clean
+    return container
+
+
+def write(container: Container, *statements) -> None:
+    """Write what no foreign key would allow: as somebody else's tool would."""
+    with container.database.write() as session:
+        raw = session.connection().connection
+        raw.cursor().execute("COMMIT")
+        raw.cursor().execute("PRAGMA foreign_keys = OFF")
+        raw.cursor().execute("BEGIN IMMEDIATE")
+        for statement in statements:
+            session.execute(statement)
+        session.flush()
+        raw.cursor().execute("COMMIT")
+        raw.cursor().execute("PRAGMA foreign_keys = ON")
+        raw.cursor().execute("BEGIN")
+
+
+def lose_a_document_row(container: Container) -> None:
+    write(container, text("DELETE FROM documents WHERE id = 1"))
+
+
+def lose_the_item_row(container: Container) -> None:
+    write(container, delete(ItemRow))
+
+
+def orphan_a_tag(container: Container) -> None:
+    write(container, text("INSERT INTO item_tags VALUES (99, 'x', 0)"))
+
+
+def move_chunks_to_another_item(container: Container) -> None:
+    write(
+        container,
+        update(ChunkRow).where(ChunkRow.chunk_index == 0).values(item_id=2),
+        text(
+            "INSERT INTO knowledge_items (id, title, uri, document_type, collection, status, "
+            "created_at, updated_at) VALUES (2, 't', '/t', 'folder', 'c', 'pending', "
+            "'2026-01-01', '2026-01-01')"
+        ),
+    )
+
+
+def forget_vectors(container: Container) -> None:
+    some = text("SELECT text_hash FROM embeddings LIMIT 2")
+    write(container, delete(EmbeddingRow).where(EmbeddingRow.text_hash.in_(some)))
+
+
+def misnumber_a_document(container: Container) -> None:
+    write(container, update(DocumentRow).where(DocumentRow.id == 2).values(number=5))
+
+
+def shift_a_chunk(container: Container) -> None:
+    first = ChunkRow.chunk_index == 0
+    write(container, update(ChunkRow).where(first).values(content="Not what stands there."))
+
+
+def lose_a_chunk_row(container: Container) -> None:
+    write(container, delete(ChunkRow).where(ChunkRow.chunk_index == 1))
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lose_a_document_row, "belongs to no document"),
+        (lose_the_item_row, "belongs to no item"),
+        (orphan_a_tag, "tags of an item 99"),
+        (move_chunks_to_another_item, "says another item"),
+        (forget_vectors, "no vector under the current model"),
+        (misnumber_a_document, "has the number of another"),
+        (shift_a_chunk, "is not the text at 0:"),
+        (lose_a_chunk_row, "are in no chunk"),
+    ],
+    ids=lambda value: value.__name__ if callable(value) else "",
+)
+def test_every_contradiction_is_named_and_mended(shelf: Container, damage: Damage, says: str):
+    damage(shelf)
+    found = shelf.maintenance.verify()
+    assert not found.clean
+    assert found.mended_count == 0
+    assert any(says in problem for problem in found.problems)
+    mended = shelf.maintenance.verify(repair=True)
+    assert mended.clean, mended.problems
+    assert mended.problem_count == mended.mended_count > 0
+    assert all("mended" in problem for problem in mended.problems)
+    again = shelf.maintenance.verify()
+    assert again.problems == ()
+
+
+def test_chunks_made_anew_are_found_as_before(shelf: Container, found):
+    before = sorted(found("barge load river"))
+    shift_a_chunk(shelf)
+    lose_a_chunk_row(shelf)
+    shelf.maintenance.verify(repair=True)
+    assert sorted(found("barge load river")) == before
+
+
+def test_a_text_that_is_not_that_of_its_hash_is_read_again_at_the_next_indexing(
+    shelf: Container, source_root: Path, found
+):
+    write(
+        shelf,
+        update(DocumentRow).where(DocumentRow.id == 1).values(content="Somebody's own words."),
+    )
+    repaired = shelf.maintenance.verify(repair=True)
+    assert not repaired.clean
+    assert any("index its item again" in problem for problem in repaired.problems)
+    assert shelf.indexer.index(1).success
+    assert shelf.maintenance.verify().problems == ()
+    assert "Barge 0 carries" in " ".join(found("barge load river"))
+
+
+def test_without_the_model_a_missing_vector_stays_and_is_named(
+    shelf: Container, embedder: MoodyEmbedder
+):
+    forget_vectors(shelf)
+    embedder.failing = True
+    repaired = shelf.maintenance.verify(repair=True)
+    assert not repaired.clean
+    assert any("The model is away." in problem for problem in repaired.problems)
+    embedder.failing = False
+    assert shelf.maintenance.verify(repair=True).clean
+
+
+def test_an_active_item_without_chunks_becomes_pending(shelf: Container):
+    write(shelf, delete(ChunkRow), delete(DocumentRow))
+    assert shelf.maintenance.verify(repair=True).clean
+    assert shelf.knowledge.get(1).status == "pending"
+
+
+def test_vectors_that_no_chunk_has_are_counted_and_no_problem(shelf: Container):
+    shelf.knowledge.delete(1)
+    report = shelf.maintenance.verify()
+    assert report.clean
+    assert report.unreferenced_embeddings > 0
+    assert report.chunks == 0
+    with shelf.database.read() as session:
+        assert session.query(TagRow).count() == 0
+
+
+def test_both_indexes_are_compared_and_mended(shelf: Container):
+    ids = sorted(shelf.lexical_index.chunk_ids())
+    shelf.lexical_index.remove(ids[:2])
+    shelf.vector_index.remove(ids[2:4])
+    found = shelf.maintenance.verify()
+    assert sorted(found.problems) == sorted(
+        [
+            *(f"chunk {chunk_id} is not in the lexical index" for chunk_id in ids[:2]),
+            *(f"chunk {chunk_id} is not in the exact index" for chunk_id in ids[2:4]),
+        ]
+    )
+    mended = shelf.maintenance.verify(repair=True)
+    assert (mended.clean, mended.problem_count) == (True, 4)
+    assert shelf.maintenance.verify().problems == ()

@@ -1,0 +1,140 @@
+"""A service whose index files were exchanged between two runs, or while it rests, notices."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.container import Container
+from app.knowledge.items import ItemDraft
+from app.search.requests import SearchRequest
+from app.settings import Settings
+
+OpenContainer = Callable[[], Container]
+FILES = 30
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"vector_index": "chroma", "index_care_interval_seconds": 0})
+
+
+def healings(container: Container, index: str) -> float:
+    name = f'groundwork_index_healings_total{{index="{index}"}} '
+    lines = container.metrics.exposition().decode().splitlines()
+    return sum(float(line.removeprefix(name)) for line in lines if line.startswith(name))
+
+
+@pytest.fixture
+def older(open_container: OpenContainer, settings: Settings, source_root: Path) -> Path:
+    """Copies of both indexes from an earlier stop; the service has changed and stopped since."""
+    first = open_container()
+    first.knowledge.create(ItemDraft("piers", str(source_root), "folder"))
+    for number in range(FILES):
+        (source_root / f"{number}.md").write_text(f"# Pier {number}\n\nThe old{number} is here.\n")
+    assert first.indexer.index(1).success
+    first.close()
+    older = settings.data_dir.with_name("older")
+    for name in ("chroma", "lexical"):
+        shutil.copytree(settings.data_dir / name, older / name)
+    second = open_container()
+    for number in range(0, FILES, 2):
+        (source_root / f"{number}.md").write_text(f"# Pier {number}\n\nThe new{number} is here.\n")
+    (source_root / "1.md").unlink()
+    assert second.indexer.index(1).success
+    second.close()
+    return older
+
+
+def check(container: Container) -> None:
+    """Both indexes hold what SQL holds, and the newest words are found by either."""
+    assert container.maintenance.verify().problems == ()
+    for mode in ("lexical", "dense"):
+        request = SearchRequest("new4", n_results=100, mode=mode)
+        assert container.searcher.search(request).results[0].content.endswith("new4 is here.\n")
+    request = SearchRequest('"old4"', n_results=5, mode="lexical")
+    assert container.searcher.search(request).results == ()
+
+
+def test_what_was_stopped_in_order_is_trusted(older: Path, open_container: OpenContainer):
+    container = open_container()
+    container.settle()
+    assert container.vector_index.rests, "nobody had to look"
+    assert healings(container, "vector") == healings(container, "lexical") == 0
+    check(container)
+
+
+@pytest.mark.parametrize(("index", "folder"), [("vector", "chroma"), ("lexical", "lexical")])
+def test_an_older_copy_put_back_is_noticed_at_the_start(
+    older: Path, open_container: OpenContainer, settings: Settings, index: str, folder: str, caplog
+):
+    shutil.rmtree(settings.data_dir / folder)
+    shutil.copytree(older / folder, settings.data_dir / folder)
+    container = open_container()
+    container.settle()
+    assert healings(container, index) == 1
+    assert any("index" in record.message for record in caplog.records if record.levelno >= 20)
+    check(container)
+
+
+def test_an_older_database_beside_newer_indexes_is_noticed_at_the_start(
+    older: Path, open_container: OpenContainer, settings: Settings, source_root: Path
+):
+    shutil.copy(settings.data_dir / "groundwork.db", older / "groundwork.db")
+    container = open_container()
+    (source_root / "7.md").write_text("# Pier 7\n\nThe latest7 is here.\n")
+    container.indexer.index(1)
+    container.close()
+    shutil.copy(older / "groundwork.db", settings.data_dir / "groundwork.db")
+    restored = open_container()
+    restored.settle()
+    assert healings(restored, "vector") == healings(restored, "lexical") == 1
+    check(restored)
+
+
+def test_an_older_copy_put_back_while_chroma_rests_is_noticed_when_it_is_opened(
+    older: Path, open_container: OpenContainer, settings: Settings, source_root: Path
+):
+    container = open_container()
+    container.settle()
+    assert container.vector_index.rests
+    shutil.rmtree(settings.chroma_directory)
+    shutil.copytree(older / "chroma", settings.chroma_directory)
+    (source_root / "7.md").write_text("# Pier 7\n\nThe latest7 is here.\n")
+    container.indexer.index(1)
+    container.settle()
+    assert healings(container, "vector") == 1
+    check(container)
+
+
+def test_damage_that_nobody_met_while_chroma_rested_is_met_at_the_next_start(
+    older: Path, open_container: OpenContainer, settings: Settings
+):
+    container = open_container()
+    shutil.rmtree(settings.chroma_directory)
+    shutil.copytree(older / "chroma", settings.chroma_directory)
+    container.close()
+    again = open_container()
+    again.settle()
+    assert healings(again, "vector") == 1
+    check(again)
+
+
+def test_replaced_files_are_noticed_while_serving_and_not_sealed_at_the_stop(
+    older: Path, open_container: OpenContainer, settings: Settings, source_root: Path
+):
+    container = open_container()
+    (source_root / "7.md").write_text("# Pier 7\n\nThe latest7 is here.\n")
+    container.indexer.index(1)
+    container.settle()
+    assert container.vector_index.status.ready
+    for folder in ("chroma", "lexical"):
+        shutil.rmtree(settings.data_dir / folder)
+        shutil.copytree(older / folder, settings.data_dir / folder)
+    assert not container.vector_index.status.ready
+    assert not container.lexical_index.status.ready
+    container.close()
+    again = open_container()
+    again.settle()
+    check(again)
