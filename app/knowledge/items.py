@@ -20,6 +20,8 @@ class ItemDraft:
     licence: str | None = None
     status: str | None = None
     """None: `pending` for a new item, unchanged for an old one."""
+    importance: float | None = None
+    """0 to 1; None: nothing is said of it."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class KnowledgeItem:
     tags: tuple[str, ...]
     collection: str
     licence: str | None
+    importance: float | None
     status: str
     content_hash: str | None
     error: str | None

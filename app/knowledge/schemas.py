@@ -198,6 +198,22 @@ Collection = Annotated[
 ]
 
 
+def _is_number(value: Any) -> Any:
+    if isinstance(value, bool | str):
+        raise ValueError("must be a number")  # noqa: TRY004, Pydantic reports ValueError
+    return value
+
+
+Importance = Annotated[
+    Annotated[float, Field(ge=0, le=1), BeforeValidator(_is_number)] | None,
+    Field(
+        description="How important its texts are, for searches whose ranking asks; null: nothing "
+        "is said of it, and the names of the files decide.",
+        examples=[0.8],
+    ),
+]
+
+
 class ItemFields(BaseModel):
     """Common to the bodies that a client sends: unknown fields are refused, read-only ignored."""
 
@@ -230,6 +246,7 @@ class WholeItem(ItemFields):
     tags: Tags = Field(default_factory=list)
     collection: Collection | None = Field(None, description="Default: `knowledge_base`.")
     licence: Licence = None
+    importance: Importance = None
 
     def draft(self) -> ItemDraft:
         """As the service takes it."""
@@ -269,6 +286,7 @@ class ItemUpdate(ItemFields):
     tags: Tags = Field(default_factory=list)
     collection: Collection = Field(default="")
     licence: Licence = None
+    importance: Importance = None
     status: SettableItemStatus = Field(
         default=SettableItemStatus.PENDING,
         description="`pending`: to be indexed again. `active` brings an archived item back, as "
@@ -296,6 +314,7 @@ class Item(BaseModel):
     tags: list[str]
     collection: str
     licence: str | None
+    importance: float | None
     status: ItemStatus
     content_hash: str | None = Field(
         description="SHA-256 of what was indexed last; null while nothing of this `uri` is."

@@ -63,9 +63,9 @@ class KnowledgeService:
     def save(self, item_id: int, draft: ItemDraft) -> KnowledgeItem:
         """Create the item under this very id, or update it: for programs that number items.
 
-        Collection, licence and status of an item that exists stay as they are where the draft
-        says nothing of them. Raises InvalidRequestError for a number after which no item could be
-        given another.
+        Collection, licence, importance and status of an item that exists stay as they are where
+        the draft says nothing of them. Raises InvalidRequestError for a number after which no item
+        could be given another.
         """
         if not 0 < item_id <= LARGEST_ID:
             raise InvalidRequestError(
@@ -78,7 +78,7 @@ class KnowledgeService:
                 queries.add_item(session, draft, self._default_collection, item_id)
             else:
                 changes = asdict(draft)
-                for name in ("collection", "licence", "status"):
+                for name in ("collection", "licence", "importance", "status"):
                     if changes[name] is None:
                         del changes[name]
                 _change(session, before, changes, changes.pop("status", None))

@@ -5,7 +5,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field
 
-from app.rag.search_schemas import SearchBody, is_number
+from app.rag.ranking_schemas import is_number
+from app.rag.search_schemas import SearchBody
 from app.search import context as contexts
 from app.search import context_budget, passages
 from app.search.neighbours import MOST_CONTEXT_CHUNKS

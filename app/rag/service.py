@@ -22,7 +22,9 @@ from app.knowledge.items import ItemDraft, ItemFilter, normalise_category, tidy_
 from app.knowledge.service import KnowledgeService
 from app.protocols import ProgressListener
 from app.rag.bulk import index_items
+from app.search.collection_rankings import CollectionRanking, CollectionRankings
 from app.search.context import ContextAnswer, ContextAssembler, ContextRequest
+from app.search.profiles import RankingWishes
 from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
 from app.search.searcher import Searcher
 
@@ -48,6 +50,8 @@ class Engine(Protocol):
     def searcher(self) -> Searcher: ...  # noqa: D102
     @property
     def context(self) -> ContextAssembler: ...  # noqa: D102
+    @property
+    def collection_rankings(self) -> CollectionRankings: ...  # noqa: D102
     @property
     def jobs(self) -> JobService: ...  # noqa: D102
     @property
@@ -206,6 +210,18 @@ class RAGService:
         """The passages that answer, put together for a prompt."""
         assemble = functools.partial(self._engine.context.assemble, request)
         return await self._run(self._searching, assemble)
+
+    def collections(self) -> list[CollectionRanking]:
+        """The collections that items name, with the ranking of each."""
+        return self._engine.collection_rankings.all()
+
+    def collection(self, name: str) -> CollectionRanking:
+        """One of them; raises NotFoundError."""
+        return self._engine.collection_rankings.get(name)
+
+    def rank_collection(self, name: str, ranking: RankingWishes) -> CollectionRanking:
+        """Let searches of a collection be ranked so from now on; raises NotFoundError."""
+        return self._engine.collection_rankings.put(name, ranking)
 
     def get_collection_stats(self) -> CollectionStats:
         """Counts of what is stored and searchable."""

@@ -56,6 +56,8 @@ class Candidates:
     """Which side is missing, and why."""
     seconds: tuple[tuple[str, float], ...]
     """How long each stage took; the lexical one runs beside the embedding."""
+    ranking_cosines: Scores | None = None
+    """What to rank by instead of `cosines`, where several rounds found them."""
 
 
 class Retriever:
@@ -122,6 +124,10 @@ class Retriever:
             degraded=tuple(degraded),
             seconds=seconds,
         )
+
+    def embed(self, meaning: str) -> Vector:
+        """The vector of a query, which is kept; raises EmbeddingError."""
+        return self._embed(meaning)
 
     def close(self) -> None:
         """Let running searches end."""

@@ -3,6 +3,8 @@
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
@@ -11,13 +13,19 @@ from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.symbols import first_symbol
 from app.database import Database
 from app.errors import UnavailableError
+from app.models import now
+from app.protocols import SearchScope, VectorIndex
+from app.search.candidate_filter import of_types
 from app.search.grouping import group_by_document, hits_to_group
 from app.search.neighbours import Neighbours, neighbours_of_chunks
+from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
 from app.search.queries import result_of, rows_by_chunk, tags_of, texts_of
 from app.search.ranking import RankedCandidates, explain, rank
 from app.search.requests import DocumentGroup, SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
 from app.search.scope import ResolvedFilter, resolve_filter
+from app.search.weighing import weigh
+from app.search.widening import Widener
 from app.search.words import QueryWords
 from app.web.metrics import Metrics
 
@@ -34,6 +42,10 @@ bounds is a service whose writer has gone mad."""
 DEEPER = 8
 """Factor by which more are asked for when too few candidates proved to be in SQL."""
 
+DEEPEST_READING = 64
+"""Times the depths: where no lexical index says which texts hold a phrase, they have to be read,
+and 8,000 take a second."""
+
 
 class Searcher:
     """Answers searches. Safe from many threads."""
@@ -47,6 +59,9 @@ class Searcher:
         content_version: Callable[[], int],
         degraded: Callable[[], Sequence[str]],
         metrics: Metrics,
+        vector_index: VectorIndex,
+        collection_ranking: Callable[[str | None], RankingWishes] = lambda _: NO_WISHES,
+        clock: Callable[[], datetime] = now,
     ) -> None:
         """`content_version` changes whenever an answer under way may have missed new chunks."""
         self._database = database
@@ -55,6 +70,10 @@ class Searcher:
         self._content_version = content_version
         self._degraded = degraded
         self._metrics = metrics
+        self._vector_index = vector_index
+        self._collection_ranking = collection_ranking
+        self._clock = clock
+        self._widener = Widener(retriever=retriever, vector_index=vector_index, analyser=analyser)
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """The chunks that answer the query best, best first, and never fewer than exist.
@@ -89,15 +108,20 @@ class Searcher:
         if allowed.allows_nothing:
             return self._finished(request, [], (), ())
         words = QueryWords(request.query, self._analyser)
+        ranking = resolved(request.ranking, self._collection_ranking(request.collection))
         deeper = 1
         while True:
-            candidates = self._retriever.retrieve(request, words.meaning, allowed.scope, deeper)
+            candidates, whole = self._candidates(request, ranking, words, allowed.scope, deeper)
+            if not whole:
+                deeper *= DEEPER
+                continue
             retrieved = time.perf_counter()
             ranked = rank(request, candidates, words_required=words.require_words)
             fused = time.perf_counter()
-            results, enough = self._join(candidates, ranked, request, allowed, words, deeper)
+            join = _Join(request, ranking, allowed, words, deeper)
+            results, enough = self._join(candidates, ranked, join)
             joined = time.perf_counter()
-            if enough or _complete(candidates, request, words):
+            if enough or _complete(candidates, request, words, deeper):
                 seconds = (
                     *candidates.seconds,
                     ("fuse", fused - retrieved),
@@ -105,6 +129,26 @@ class Searcher:
                 )
                 return self._finished(request, results, candidates.degraded, seconds)
             deeper *= DEEPER
+
+    def _candidates(
+        self,
+        request: SearchRequest,
+        ranking: Ranking,
+        words: QueryWords,
+        scope: SearchScope,
+        deeper: int,
+    ) -> tuple[Candidates, bool]:
+        """What the indexes give, and whether that is as good as if they knew the whole filter."""
+        if request.mode == "dense" and words.require_words:  # who says that a text holds them?
+            request = dataclasses.replace(request, mode="hybrid")
+        if ranking.widens:
+            found = self._widener.retrieve(request, ranking, words, scope, deeper)
+        else:
+            found = self._retriever.retrieve(request, words.meaning, scope, deeper)
+        if not request.chunk_types:
+            return found, True
+        with self._database.snapshot() as connection:
+            return of_types(connection, request, found, deeper)
 
     def _finished(
         self,
@@ -125,17 +169,18 @@ class Searcher:
         self,
         candidates: Candidates,
         ranked: RankedCandidates,
-        request: SearchRequest,
-        allowed: ResolvedFilter,
-        words: QueryWords,
-        deeper: int,
+        join: "_Join",
     ) -> tuple[list[SearchResult], bool]:
         """The candidates that SQL holds and the filter allows; whether they are enough."""
+        request, allowed, words = join.request, join.allowed, join.words
         grouped = request.group_by == "document"
-        wanted = hits_to_group(request.n_results) * deeper if grouped else request.n_results
+        wanted = hits_to_group(request.n_results) * join.deeper if grouped else request.n_results
         hits: list[tuple[Any, int]] = []  # rows, with their places in the ranking
         size = wanted + SPARE_ROWS
         with self._database.snapshot() as connection:
+            if join.ranking.weighs:
+                vectors_of, now_ = self._vector_index.vectors, self._clock()
+                ranked = weigh(connection, ranked, join.ranking, vectors_of, now_)
             start = 0
             while start < len(ranked.chunk_ids) and len(hits) < wanted:
                 page = ranked.chunk_ids[start : start + min(size, JOINED_AT_ONCE)]
@@ -143,10 +188,11 @@ class Searcher:
                 hits += [
                     (rows[chunk_id], place)
                     for place, chunk_id in enumerate(page, start)
-                    if chunk_id in rows and not words.reject(*texts_of(rows[chunk_id]))
+                    if chunk_id in rows and join.suits(rows[chunk_id], candidates, ranked, place)
                 ]
                 start += len(page)
                 size *= DEEPER
+            hits, was_cut = _strong_enough(hits[:wanted], ranked, join.ranking.least_share)
             tags = tags_of(connection, {row.item_id for row, _ in hits})
             results = [
                 result_of(
@@ -155,10 +201,10 @@ class Searcher:
                     tags.get(row.item_id, ()),
                     explain(ranked, candidates, place) if request.explain else None,
                 )
-                for row, place in hits[:wanted]
+                for row, place in hits
             ]
             shown = self._shown(connection, request, results, words)
-        return shown, len(shown) >= request.n_results
+        return shown, was_cut or len(shown) >= request.n_results
 
     @staticmethod
     def _shown(
@@ -189,9 +235,48 @@ class Searcher:
         ]
 
 
-def _complete(candidates: Candidates, request: SearchRequest, words: QueryWords) -> bool:
-    """Whether asking the indexes for more could not bring any further result."""
+@dataclass(frozen=True)
+class _Join:
+    """What decides which candidates become results."""
+
+    request: SearchRequest
+    ranking: Ranking
+    allowed: ResolvedFilter
+    words: QueryWords
+    deeper: int
+
+    def suits(
+        self, row: Any, candidates: Candidates, ranked: RankedCandidates, position: int
+    ) -> bool:
+        """Whether the text holds what the query demands, and nothing that it excludes."""
+        texts = texts_of(row)
+        if self.words.reject(*texts):
+            return False
+        if not self.words.require_words:
+            return True
+        # What the lexical index found does hold the phrases.
+        found = candidates.lexical_scores[ranked.places[position]] > 0
+        return bool(found) or not self.words.lack_phrases(*texts)
+
+
+def _strong_enough(
+    hits: list[tuple[Any, int]], ranked: RankedCandidates, least_share: float
+) -> tuple[list[tuple[Any, int]], bool]:
+    """The hits without the weak ones, and whether there were any."""
+    if not least_share or not hits:
+        return hits, False
+    least = least_share * max(ranked.strength(place) for _, place in hits)
+    kept = [(row, place) for row, place in hits if ranked.strength(place) >= least or least <= 0]
+    return kept, len(kept) < len(hits)
+
+
+def _complete(
+    candidates: Candidates, request: SearchRequest, words: QueryWords, deeper: int
+) -> bool:
+    """Whether asking the indexes for more could not bring any further result, or took too long."""
     by_words = words.require_words and candidates.lexical_answered
+    if words.require_words and not by_words and deeper >= DEEPEST_READING:
+        return True
     exhausted = candidates.lexical_exhausted if by_words else candidates.exhausted
     least = request.min_score
     return exhausted or (least is not None and candidates.complete_above < least)

@@ -47,6 +47,15 @@ class QueryWords:
             _holds(tokens, phrase) for tokens in analysed for phrase in self._parsed.excluded
         )
 
+    def lack_phrases(self, *texts: str) -> bool:
+        """Whether a phrase in quotes stands in none of the texts."""
+        if not self._parsed.phrases:
+            return False
+        analysed = [self._analyser.analyse(text) for text in texts]
+        return not all(
+            any(_holds(tokens, phrase) for tokens in analysed) for phrase in self._parsed.phrases
+        )
+
     def highlights(self, content: str) -> tuple[Highlight, ...]:
         """The matched words in order, and the sentence that has most of them, if any matched."""
         found = list(self._matches(content))

@@ -20,6 +20,7 @@ ITEM_FIELDS = {
     "tags",
     "collection",
     "licence",
+    "importance",
     "status",
     "content_hash",
     "last_fetched_at",

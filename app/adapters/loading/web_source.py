@@ -1,5 +1,8 @@
 """A web page as a source: HTML becomes Markdown, Markdown and plain text stay what they are."""
 
+import dataclasses
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -35,11 +38,22 @@ class WebSource:
         """Fetch the page and read it; raises SourceError."""
         page = self._fetcher.fetch(entry.uri)
         try:
-            return _html(page, entry) if _is_html(page) else _text(page, entry)
+            document = _html(page, entry) if _is_html(page) else _text(page, entry)
+            told = document.modified_at or _last_modified(page)
+            return dataclasses.replace(document, modified_at=told)
         except SourceUnreadableError as error:
             if error.detail == NO_CONTENT:
                 raise
             raise SourceUnreadableError(f"{entry.uri}: {error.detail}") from error
+
+
+def _last_modified(page: FetchedPage) -> datetime | None:
+    """The server's header; None without one, or where it is no date."""
+    try:
+        moment = parsedate_to_datetime(page.last_modified or "")
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _is_html(page: FetchedPage) -> bool:

@@ -1,0 +1,37 @@
+"""Maximal marginal relevance: of results that say the same, the first keeps its place."""
+
+import numpy as np
+import numpy.typing as npt
+
+DIVERSE_DEPTH = 128
+"""The best candidates, among which repetition is looked for; the rest counts as repeating wholly,
+and so comes after them in its own order."""
+
+Floats = npt.NDArray[np.float64]
+
+
+def marginal_relevance(
+    scores: Floats, vectors: npt.NDArray[np.float32], diversity: float
+) -> tuple[npt.NDArray[np.int64], Floats]:
+    """The order, and how far each candidate repeats one that stands above it (0 to 1).
+
+    `scores` falls; `vectors` has a unit vector for each of the first of them (up to
+    DIVERSE_DEPTH). Taken next is always the candidate with the highest
+    `(1 - diversity) * score - diversity * repetition`, where repetition is its highest cosine to
+    any that was taken before, at least 0; of equals, the one with the higher score. So these values
+    fall from place to place. Carbonell and Goldstein, "The Use of MMR", 1998, with λ = 1 - diversity.
+    """
+    depth = len(vectors)
+    similar = np.clip(vectors @ vectors.T, 0.0, 1.0).astype(np.float64)
+    gains = (1.0 - diversity) * scores
+    repetition = np.zeros(len(scores))
+    repetition[depth:] = 1.0
+    order = np.arange(len(scores))
+    waiting = np.ones(depth, np.bool_)
+    for place in range(depth):
+        values = np.where(waiting, gains[:depth] - diversity * repetition[:depth], -np.inf)
+        taken = int(np.argmax(values))
+        order[place] = taken
+        waiting[taken] = False
+        np.maximum(repetition[:depth], similar[taken], out=repetition[:depth], where=waiting)
+    return order, repetition

@@ -1,0 +1,63 @@
+"""What rankings ask of chunks, from SQL: one row for each candidate, in few statements."""
+
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import Connection, bindparam, func, select
+
+from app.models import ChunkRow, DocumentRow, ItemRow
+from app.search.document_labels import all_tags, own_or_items_category
+from app.search.queries import tags_of
+from app.search.signals import ChunkFacts
+
+READ_AT_ONCE = 500
+"""Values in one IN list; databases limit the parameters of a statement."""
+
+_FACTS = (
+    select(
+        ChunkRow.id,
+        ChunkRow.item_id,
+        ChunkRow.completeness,
+        DocumentRow.key,
+        DocumentRow.tags,
+        DocumentRow.language,
+        func.coalesce(DocumentRow.modified_at, DocumentRow.fetched_at).label("modified_at"),
+        ItemRow.importance,
+        own_or_items_category().label("category"),
+    )
+    .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+    .join(ItemRow, ItemRow.id == ChunkRow.item_id)
+    .where(ChunkRow.id.in_(bindparam("chunk_ids", expanding=True)))
+)
+
+
+def facts_of_chunks(
+    connection: Connection, chunk_ids: Sequence[str], *, with_tags: bool
+) -> dict[str, ChunkFacts]:
+    """By chunk id; those that SQL does not hold are left out. Tags are read only if asked for."""
+    rows = [
+        row
+        for start in range(0, len(chunk_ids), READ_AT_ONCE)
+        for row in connection.execute(
+            _FACTS, {"chunk_ids": list(chunk_ids[start : start + READ_AT_ONCE])}
+        )
+    ]
+    tags = _tags(connection, {row.item_id for row in rows}) if with_tags else {}
+    return {
+        row.id: ChunkFacts(
+            key=row.key,
+            modified_at=row.modified_at,
+            item_importance=row.importance,
+            completeness=row.completeness,
+            category=row.category,
+            language=row.language,
+            tags=all_tags(tags.get(row.item_id, ()), row.tags),
+        )
+        for row in rows
+    }
+
+
+def _tags(connection: Connection, item_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
+    ids, tags = list(item_ids), dict[int, tuple[str, ...]]()
+    for start in range(0, len(ids), READ_AT_ONCE):
+        tags |= tags_of(connection, ids[start : start + READ_AT_ONCE])
+    return tags
