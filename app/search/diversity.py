@@ -19,7 +19,7 @@ def marginal_relevance(
     DIVERSE_DEPTH). Taken next is always the candidate with the highest
     `(1 - diversity) * score - diversity * repetition`, where repetition is its highest cosine to
     any that was taken before, at least 0; of equals, the one with the higher score. So these values
-    fall from place to place. Carbonell and Goldstein, "The Use of MMR", 1998, with λ = 1 - diversity.
+    fall from place to place. Carbonell and Goldstein, "The Use of MMR", 1998; λ = 1 - diversity.
     """
     depth = len(vectors)
     similar = np.clip(vectors @ vectors.T, 0.0, 1.0).astype(np.float64)

@@ -1,4 +1,4 @@
-"""How results are ranked beside their fused score: settings, named profiles, and who has the say."""
+"""How results are ranked beside their fused score: settings, named profiles, who has the say."""
 
 import dataclasses
 from collections.abc import Mapping

@@ -66,6 +66,7 @@ class Retriever:
     def __init__(
         self, *, embedder: Embedder, vector_index: VectorIndex, lexical_index: LexicalIndex
     ) -> None:
+        self.fingerprint = embedder.fingerprint
         self._embed = functools.lru_cache(CACHED_QUERIES)(embedder.embed_query)
         self._vector_index = vector_index
         self._lexical_index = lexical_index

@@ -70,10 +70,14 @@ class Searcher:
         self._content_version = content_version
         self._degraded = degraded
         self._metrics = metrics
-        self._vector_index = vector_index
         self._collection_ranking = collection_ranking
         self._clock = clock
-        self._widener = Widener(retriever=retriever, vector_index=vector_index, analyser=analyser)
+        self._widener = Widener(
+            database=database,
+            retriever=retriever,
+            vector_index=vector_index,
+            analyser=analyser,
+        )
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """The chunks that answer the query best, best first, and never fewer than exist.
@@ -179,8 +183,8 @@ class Searcher:
         size = wanted + SPARE_ROWS
         with self._database.snapshot() as connection:
             if join.ranking.weighs:
-                vectors_of, now_ = self._vector_index.vectors, self._clock()
-                ranked = weigh(connection, ranked, join.ranking, vectors_of, now_)
+                fingerprint = self._retriever.fingerprint
+                ranked = weigh(connection, ranked, join.ranking, fingerprint, self._clock())
             start = 0
             while start < len(ranked.chunk_ids) and len(hits) < wanted:
                 page = ranked.chunk_ids[start : start + min(size, JOINED_AT_ONCE)]

@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
+import numpy as np
 from sqlalchemy import Connection, bindparam, func, select
 
-from app.models import ChunkRow, DocumentRow, ItemRow
+from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow
+from app.protocols import Vector
 from app.search.document_labels import all_tags, own_or_items_category
 from app.search.queries import tags_of
 from app.search.signals import ChunkFacts
@@ -28,6 +30,31 @@ _FACTS = (
     .join(ItemRow, ItemRow.id == ChunkRow.item_id)
     .where(ChunkRow.id.in_(bindparam("chunk_ids", expanding=True)))
 )
+
+_VECTORS = (
+    select(ChunkRow.id, EmbeddingRow.vector)
+    .join(EmbeddingRow, EmbeddingRow.text_hash == ChunkRow.text_hash)
+    .where(
+        ChunkRow.id.in_(bindparam("chunk_ids", expanding=True)),
+        EmbeddingRow.fingerprint == bindparam("fingerprint"),
+    )
+)
+VECTOR_TYPE = np.dtype("<f4")
+"""How a vector's numbers are stored."""
+
+
+def vectors_of_chunks(
+    connection: Connection, chunk_ids: Sequence[str], fingerprint: str
+) -> dict[str, Vector]:
+    """By chunk id; those that SQL does not hold are left out. At most some hundred.
+
+    From SQL, which has them at hand: the vector index on disk may be busy, or not awake.
+    """
+    asked = {"chunk_ids": list(chunk_ids), "fingerprint": fingerprint}
+    return {
+        chunk_id: np.frombuffer(vector, VECTOR_TYPE).astype(np.float32)
+        for chunk_id, vector in connection.execute(_VECTORS, asked)
+    }
 
 
 def facts_of_chunks(

@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
+import numpy as np
+import numpy.typing as npt
+
 from app.search.profiles import LEAST_BOOST, MOST_BOOST, Boosts, Ranking
 
 UNKNOWN_COMPLETENESS = 0.5
 """Of chunks that were made before the splitter told."""
 
 CORE, ORDINARY, PERIPHERAL = 1.0, 0.5, 0.2
-"""Importance by the name of a file: what one reads first, anything else, and what one reads last."""
+"""Importance by the name of a file: what one reads first, anything else, what one reads last."""
 
 _CORE_NAMES = re.compile(
     r"(?:readme|claude|agents|index|overview|introduction|getting[-_]started|quick[-_]?start"
@@ -31,6 +34,8 @@ archived deprecated legacy old vendor third_party
 _PERIPHERAL_FOLDERS = frozenset(_PERIPHERAL.split())
 
 DAY = timedelta(days=1)
+
+Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -88,9 +93,9 @@ def boost(facts: ChunkFacts, ranking: Ranking) -> float:
     return min(max(factor, LEAST_BOOST), MOST_BOOST)
 
 
-def boosted(score: float, factor: float) -> float:
-    """The score times the factor; a score below 0 is divided, so that a boost never harms."""
-    return score * factor if score >= 0 else score / factor
+def boosted(scores: Floats, factors: Floats) -> Floats:
+    """Scores times their factors; one below 0 is divided, so that a boost never harms."""
+    return np.where(scores >= 0, scores * factors, scores / factors)
 
 
 def _matching(boosts: Boosts, names: set[str]) -> float:

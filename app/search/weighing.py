@@ -1,7 +1,7 @@
 """Puts fused candidates in the order that a ranking's weights, boosts and diversity give."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,11 +15,8 @@ from app.search.diversity import DIVERSE_DEPTH, Floats, marginal_relevance
 from app.search.profiles import Ranking
 from app.search.ranking import RankedCandidates
 from app.search.requests import SignalExplanation
-from app.search.signal_queries import facts_of_chunks
+from app.search.signal_queries import facts_of_chunks, vectors_of_chunks
 from app.search.signals import ChunkFacts
-
-VectorsOf = Callable[[Sequence[str]], Mapping[str, Vector]]
-"""The vectors held for chunk ids; unknown ids are left out."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +63,12 @@ def weigh(
     connection: Connection,
     ranked: RankedCandidates,
     ranking: Ranking,
-    vectors_of: VectorsOf,
+    fingerprint: str,
     now: datetime,
 ) -> RankedCandidates:
     """The candidates in the order of their final scores; of equals, as they stood before.
+
+    `fingerprint` is that of the model whose vectors tell what repeats what.
 
     Those that SQL does not hold (any more) are left out where rows have to be read.
     """
@@ -82,8 +81,9 @@ def weigh(
     ranked, weighed = ranked.in_order(order), _in_order(weighed, order)
     if ranking.diversity:
         keys = ranked.chunk_ids[:DIVERSE_DEPTH]
+        vectors = vectors_of_chunks(connection, keys, fingerprint)
         order, repetition = marginal_relevance(
-            weighed.strengths, _matrix(keys, vectors_of(keys)), ranking.diversity
+            weighed.strengths, _matrix(keys, vectors), ranking.diversity
         )
         final = (1 - ranking.diversity) * weighed.strengths - ranking.diversity * repetition
         weighed = dataclasses.replace(weighed, repetition=repetition, final=final)
@@ -132,7 +132,7 @@ def _weighed(
         + ranking.importance_weight * importance
         + ranking.completeness_weight * completeness
     )
-    strengths = np.where(sums >= 0, sums * boosts, sums / boosts)
+    strengths = signals.boosted(sums, boosts)
     return Weighed(
         ranking, fused, cosines, recency, importance, completeness, boosts, strengths, nothing,
         final=strengths,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.adapters.lexical_index.analysis import Analyser
+from app.database import Database
 from app.errors import EmbeddingError
 from app.protocols import SearchScope, Vector, VectorIndex
 from app.search.fusion import LEAST_CEILING
@@ -14,6 +15,7 @@ from app.search.profiles import Ranking
 from app.search.ranking import rank
 from app.search.requests import SearchRequest
 from app.search.retrieval import Candidates, Retriever, Scores
+from app.search.signal_queries import vectors_of_chunks
 from app.search.wordings import other_wordings
 from app.search.words import QueryWords
 
@@ -30,8 +32,14 @@ class Widener:
     """Retrieves in several rounds, of which the number is bounded. Safe from many threads."""
 
     def __init__(
-        self, *, retriever: Retriever, vector_index: VectorIndex, analyser: Analyser
+        self,
+        *,
+        database: Database,
+        retriever: Retriever,
+        vector_index: VectorIndex,
+        analyser: Analyser,
     ) -> None:
+        self._database = database
         self._retriever = retriever
         self._vector_index = vector_index
         self._analyser = analyser
@@ -117,7 +125,8 @@ class Widener:
         """
         first = rank(request, found, words_required=words.require_words)
         best = first.chunk_ids[: ranking.feedback_results]
-        known = self._vector_index.vectors(best)
+        with self._database.snapshot() as connection:
+            known = vectors_of_chunks(connection, best, self._retriever.fingerprint)
         if not known:
             return found
         # In the order of the ranking: a sum of floats depends on its order.
