@@ -27,7 +27,7 @@ def test_wishes_know_every_field_of_a_ranking() -> None:
 def test_the_code_profile_is_the_specifications() -> None:
     code = PROFILES["code"]
     weights = (code.cosine_weight, code.recency_weight)
-    assert weights + (code.importance_weight, code.completeness_weight) == (0.6, 0.2, 0.1, 0.1)
+    assert (*weights, code.importance_weight, code.completeness_weight) == (0.6, 0.2, 0.1, 0.1)
     assert code.fused_weight == 0
     assert set(PROFILES) == set(PROFILE_NAMES)
 

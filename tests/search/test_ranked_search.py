@@ -1,7 +1,8 @@
-"""Searches whose order more than the fused score decides: signals, diversity, feedback, wordings."""
+"""Searches whose order more than the fused score decides."""
 
 import itertools
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +17,8 @@ from app.knowledge.items import ItemDraft
 from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
 from app.search.requests import SearchAnswer, SearchRequest, SearchResult
 from app.search.searcher import Searcher
+from app.settings import Settings
+from tests.fakes import FakeEmbedder
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 TEXTS = {
@@ -24,7 +27,7 @@ TEXTS = {
     "guide/copy.md": "# Keys\n\nrotate the keys of the harbour gate every week, again\n",
     "guide/pilot.md": "# Pilot\n\n" + "the pilot boards at the harbour gate. " * 20,
     "tests/gate.md": "the harbour gate is tested with keys\n",
-    "database.md": "---\ntags: [storage, deep]\ncategory: Eng//Data/\n---\nthe database of the quay\n",
+    "database.md": "---\ntags: [storage]\ncategory: Eng//Data/\n---\nthe database of the quay\n",
     "configure.md": "configure the mooring lines\n",
 }
 DAYS = {name: number * 100 for number, name in enumerate(TEXTS)}
@@ -36,11 +39,6 @@ def shared(
     tmp_path_factory: pytest.TempPathFactory, database_template: Path
 ) -> Iterator[Container]:
     """One service for all of these tests, which only read."""
-    import shutil
-
-    from app.settings import Settings
-    from tests.fakes import FakeEmbedder
-
     folder = tmp_path_factory.mktemp("ranked")
     shutil.copy(database_template, folder / "groundwork.db")
     root = folder / "sources"
