@@ -59,6 +59,12 @@ class Candidates:
     ranking_cosines: Scores | None = None
     """What to rank by instead of `cosines`, where several rounds found them."""
 
+    @property
+    def found_by_words(self) -> frozenset[str]:
+        """The ids of those that the lexical side found."""
+        by_words = (self.lexical_scores > 0).tolist()
+        return frozenset(key for key, found in zip(self.chunk_ids, by_words, strict=True) if found)
+
 
 class Retriever:
     """Asks both indexes at once. Safe from many threads."""

@@ -3,7 +3,6 @@
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,16 +13,17 @@ from app.adapters.lexical_index.symbols import first_symbol
 from app.database import Database
 from app.errors import UnavailableError
 from app.models import now
-from app.protocols import SearchScope, VectorIndex
+from app.protocols import VectorIndex
 from app.search.candidate_filter import of_types
+from app.search.demands import Demands
 from app.search.grouping import group_by_document, hits_to_group
 from app.search.neighbours import Neighbours, neighbours_of_chunks
 from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
-from app.search.queries import result_of, rows_by_chunk, tags_of, texts_of
+from app.search.queries import result_of, rows_by_chunk, tags_of
 from app.search.ranking import RankedCandidates, explain, rank
 from app.search.requests import DocumentGroup, SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
-from app.search.scope import ResolvedFilter, resolve_filter
+from app.search.scope import resolve_filter
 from app.search.weighing import weigh
 from app.search.widening import Widener
 from app.search.words import QueryWords
@@ -112,18 +112,20 @@ class Searcher:
         if allowed.allows_nothing:
             return self._finished(request, [], (), ())
         words = QueryWords(request.query, self._analyser)
+        demands = Demands(allowed, words)
         ranking = resolved(request.ranking, self._collection_ranking(request.collection))
         deeper = 1
         while True:
-            candidates, whole = self._candidates(request, ranking, words, allowed.scope, deeper)
+            candidates, whole = self._candidates(request, ranking, demands, deeper)
             if not whole:
                 deeper *= DEEPER
                 continue
             retrieved = time.perf_counter()
             ranked = rank(request, candidates, words_required=words.require_words)
             fused = time.perf_counter()
-            join = _Join(request, ranking, allowed, words, deeper)
-            results, enough = self._join(candidates, ranked, join)
+            if words.require_words:
+                demands = dataclasses.replace(demands, by_words=candidates.found_by_words)
+            results, enough = self._join(candidates, ranked, request, ranking, demands, deeper)
             joined = time.perf_counter()
             if enough or _complete(candidates, request, words, deeper):
                 seconds = (
@@ -138,15 +140,15 @@ class Searcher:
         self,
         request: SearchRequest,
         ranking: Ranking,
-        words: QueryWords,
-        scope: SearchScope,
+        demands: Demands,
         deeper: int,
     ) -> tuple[Candidates, bool]:
         """What the indexes give, and whether that is as good as if they knew the whole filter."""
+        words, scope = demands.words, demands.allowed.scope
         if request.mode == "dense" and words.require_words:  # who says that a text holds them?
             request = dataclasses.replace(request, mode="hybrid")
         if ranking.widens:
-            found = self._widener.retrieve(request, ranking, words, scope, deeper)
+            found = self._widener.retrieve(request, ranking, demands, deeper)
         else:
             found = self._retriever.retrieve(request, words.meaning, scope, deeper)
         if not request.chunk_types:
@@ -173,30 +175,32 @@ class Searcher:
         self,
         candidates: Candidates,
         ranked: RankedCandidates,
-        join: "_Join",
+        request: SearchRequest,
+        ranking: Ranking,
+        demands: Demands,
+        deeper: int,
     ) -> tuple[list[SearchResult], bool]:
         """The candidates that SQL holds and the filter allows; whether they are enough."""
-        request, allowed, words = join.request, join.allowed, join.words
         grouped = request.group_by == "document"
-        wanted = hits_to_group(request.n_results) * join.deeper if grouped else request.n_results
+        wanted = hits_to_group(request.n_results) * deeper if grouped else request.n_results
         hits: list[tuple[Any, int]] = []  # rows, with their places in the ranking
         size = wanted + SPARE_ROWS
         with self._database.snapshot() as connection:
-            if join.ranking.weighs:
-                fingerprint = self._retriever.fingerprint
-                ranked = weigh(connection, ranked, join.ranking, fingerprint, self._clock())
+            if ranking.weighs:
+                model = self._retriever.fingerprint
+                ranked = weigh(connection, ranked, ranking, demands, model, self._clock())
             start = 0
             while start < len(ranked.chunk_ids) and len(hits) < wanted:
                 page = ranked.chunk_ids[start : start + min(size, JOINED_AT_ONCE)]
-                rows = rows_by_chunk(connection, page, allowed)
+                rows = rows_by_chunk(connection, page, demands.allowed)
                 hits += [
                     (rows[chunk_id], place)
                     for place, chunk_id in enumerate(page, start)
-                    if chunk_id in rows and join.suits(rows[chunk_id], candidates, ranked, place)
+                    if chunk_id in rows and demands.suits(rows[chunk_id])
                 ]
                 start += len(page)
                 size *= DEEPER
-            hits, was_cut = _strong_enough(hits[:wanted], ranked, join.ranking.least_share)
+            hits, was_cut = _strong_enough(hits[:wanted], ranked, ranking.least_share)
             tags = tags_of(connection, {row.item_id for row, _ in hits})
             results = [
                 result_of(
@@ -207,7 +211,7 @@ class Searcher:
                 )
                 for row, place in hits
             ]
-            shown = self._shown(connection, request, results, words)
+            shown = self._shown(connection, request, results, demands.words)
         return shown, was_cut or len(shown) >= request.n_results
 
     @staticmethod
@@ -237,30 +241,6 @@ class Searcher:
             )
             for result in results
         ]
-
-
-@dataclass(frozen=True)
-class _Join:
-    """What decides which candidates become results."""
-
-    request: SearchRequest
-    ranking: Ranking
-    allowed: ResolvedFilter
-    words: QueryWords
-    deeper: int
-
-    def suits(
-        self, row: Any, candidates: Candidates, ranked: RankedCandidates, position: int
-    ) -> bool:
-        """Whether the text holds what the query demands, and nothing that it excludes."""
-        texts = texts_of(row)
-        if self.words.reject(*texts):
-            return False
-        if not self.words.require_words:
-            return True
-        # What the lexical index found does hold the phrases.
-        found = candidates.lexical_scores[ranked.places[position]] > 0
-        return bool(found) or not self.words.lack_phrases(*texts)
 
 
 def _strong_enough(

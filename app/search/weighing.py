@@ -1,7 +1,7 @@
 """Puts fused candidates in the order that a ranking's weights, boosts and diversity give."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,13 +10,20 @@ import numpy.typing as npt
 from sqlalchemy import Connection
 
 from app.protocols import Vector
-from app.search import signals
+from app.search.demands import Demands
 from app.search.diversity import DIVERSE_DEPTH, Floats, marginal_relevance
 from app.search.profiles import Ranking
 from app.search.ranking import RankedCandidates
 from app.search.requests import SignalExplanation
 from app.search.signal_queries import facts_of_chunks, vectors_of_chunks
-from app.search.signals import ChunkFacts
+from app.search.signals import (
+    ChunkFacts,
+    boost,
+    boosted,
+    completeness,
+    importance,
+    recency,
+)
 
 
 @dataclass(frozen=True)
@@ -63,32 +70,39 @@ def weigh(
     connection: Connection,
     ranked: RankedCandidates,
     ranking: Ranking,
+    demands: Demands,
     fingerprint: str,
     now: datetime,
 ) -> RankedCandidates:
     """The candidates in the order of their final scores; of equals, as they stood before.
 
-    `fingerprint` is that of the model whose vectors tell what repeats what.
-
-    Those that SQL does not hold (any more) are left out where rows have to be read.
+    What SQL does not hold (any more) is left out where rows have to be read. `fingerprint` is that
+    of the model whose vectors tell what repeats what; only what can become a result is repeated.
     """
     facts = _facts(connection, ranked, ranking)
     if facts is not None:
-        held = [n for n, key in enumerate(ranked.chunk_ids) if key in facts]
-        ranked = ranked if len(held) == len(ranked.chunk_ids) else ranked.in_order(held)
+        ranked = _without(ranked, [key for key in ranked.chunk_ids if key not in facts])
     weighed = _weighed(ranked, ranking, facts, now)
     order = np.argsort(-weighed.strengths, kind="stable")
-    ranked, weighed = ranked.in_order(order), _in_order(weighed, order)
-    if ranking.diversity:
-        keys = ranked.chunk_ids[:DIVERSE_DEPTH]
-        vectors = vectors_of_chunks(connection, keys, fingerprint)
-        order, repetition = marginal_relevance(
-            weighed.strengths, _matrix(keys, vectors), ranking.diversity
-        )
-        final = (1 - ranking.diversity) * weighed.strengths - ranking.diversity * repetition
-        weighed = dataclasses.replace(weighed, repetition=repetition, final=final)
-        ranked, weighed = ranked.in_order(order), _in_order(weighed, order)
-    return dataclasses.replace(ranked, weighed=weighed)
+    ranked = _in_order(dataclasses.replace(ranked, weighed=weighed), order)
+    if not ranking.diversity:
+        return ranked
+    keys = ranked.chunk_ids[:DIVERSE_DEPTH]
+    suiting = demands.suiting(connection, keys)
+    ranked = _without(ranked, set(keys).difference(suiting))
+    vectors = _matrix(suiting, vectors_of_chunks(connection, suiting, fingerprint))
+    return _diverse(ranked, vectors, ranking.diversity)
+
+
+def _diverse(
+    ranked: RankedCandidates, vectors: npt.NDArray[np.float32], diversity: float
+) -> RankedCandidates:
+    weighed = ranked.weighed
+    assert weighed is not None  # noqa: S101, weigh made it
+    order, repetition = marginal_relevance(weighed.strengths, vectors, diversity)
+    final = (1 - diversity) * weighed.strengths - diversity * repetition
+    weighed = dataclasses.replace(weighed, repetition=repetition, final=final)
+    return _in_order(dataclasses.replace(ranked, weighed=weighed), order)
 
 
 def _facts(
@@ -109,39 +123,46 @@ def _weighed(
     facts: Mapping[str, ChunkFacts] | None,
     now: datetime,
 ) -> Weighed:
-    size = len(ranked.chunk_ids)
-    nothing = np.zeros(size)
-    recency = importance = completeness = nothing
-    boosts = np.ones(size)
-    if facts is not None:
-        of_each = [facts[key] for key in ranked.chunk_ids]
-        half_life = ranking.recency_half_life_days
-        if ranking.recency_weight:
-            recency = np.array([signals.recency(f.modified_at, now, half_life) for f in of_each])
-        if ranking.importance_weight:
-            importance = np.array([signals.importance(f.key, f.item_importance) for f in of_each])
-        if ranking.completeness_weight:
-            completeness = np.array([signals.completeness(f.completeness) for f in of_each])
-        if ranking.boosts:
-            boosts = np.array([signals.boost(f, ranking) for f in of_each])
-    fused, cosines = ranked.scaled_scores(), np.array(ranked.cosines, np.float64)
-    sums = (
-        ranking.fused_weight * fused
-        + ranking.cosine_weight * cosines
-        + ranking.recency_weight * recency
-        + ranking.importance_weight * importance
-        + ranking.completeness_weight * completeness
+    each = [] if facts is None else [facts[key] for key in ranked.chunk_ids]
+    nothing = np.zeros(len(ranked.chunk_ids))
+
+    def values(weight: float, value: Callable[[ChunkFacts], float]) -> Floats:
+        return np.array([value(fact) for fact in each]) if weight and each else nothing
+
+    half_life = ranking.recency_half_life_days
+    signals_ = (
+        values(ranking.recency_weight, lambda f: recency(f.modified_at, now, half_life)),
+        values(ranking.importance_weight, lambda f: importance(f.key, f.item_importance)),
+        values(ranking.completeness_weight, lambda f: completeness(f.completeness)),
     )
-    strengths = signals.boosted(sums, boosts)
-    return Weighed(
-        ranking, fused, cosines, recency, importance, completeness, boosts, strengths, nothing,
-        final=strengths,
-    )  # fmt: skip
+    boosts = nothing + 1.0
+    if ranking.boosts and each:
+        boosts = np.array([boost(fact, ranking) for fact in each])
+    weights = (ranking.recency_weight, ranking.importance_weight, ranking.completeness_weight)
+    fused, cosines = ranked.scaled_scores(), np.array(ranked.cosines, np.float64)
+    sums = ranking.fused_weight * fused + ranking.cosine_weight * cosines
+    for weight, signal in zip(weights, signals_, strict=True):
+        sums = sums + weight * signal
+    strengths = boosted(sums, boosts)
+    return Weighed(ranking, fused, cosines, *signals_, boosts, strengths, nothing, strengths)
 
 
-def _in_order(weighed: Weighed, order: npt.NDArray[np.int64]) -> Weighed:
+def _in_order(ranked: RankedCandidates, order: npt.NDArray[np.int64]) -> RankedCandidates:
+    """These positions of the candidates, with all that is known of how they came by them."""
+    weighed, ranked = ranked.weighed, ranked.in_order(order)
+    if weighed is None:
+        return ranked
     names = [field.name for field in dataclasses.fields(weighed) if field.name != "ranking"]
-    return dataclasses.replace(weighed, **{name: getattr(weighed, name)[order] for name in names})
+    moved = {name: getattr(weighed, name)[order] for name in names}
+    return dataclasses.replace(ranked, weighed=dataclasses.replace(weighed, **moved))
+
+
+def _without(ranked: RankedCandidates, chunk_ids: Collection[str]) -> RankedCandidates:
+    if not chunk_ids:
+        return ranked
+    gone = set(chunk_ids)
+    kept = [position for position, key in enumerate(ranked.chunk_ids) if key not in gone]
+    return _in_order(ranked, np.array(kept, np.int64))
 
 
 def _matrix(chunk_ids: Sequence[str], vectors: Mapping[str, Vector]) -> npt.NDArray[np.float32]:

@@ -10,6 +10,7 @@ from app.adapters.lexical_index.analysis import Analyser
 from app.database import Database
 from app.errors import EmbeddingError
 from app.protocols import SearchScope, Vector, VectorIndex
+from app.search.demands import Demands
 from app.search.fusion import LEAST_CEILING
 from app.search.profiles import Ranking
 from app.search.ranking import rank
@@ -18,6 +19,9 @@ from app.search.retrieval import Candidates, Retriever, Scores
 from app.search.signal_queries import vectors_of_chunks
 from app.search.wordings import other_wordings
 from app.search.words import QueryWords
+
+SPARE_FEEDBACK = 3
+"""Times as many first results are looked at as are wanted: a query may exclude some."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +52,7 @@ class Widener:
         self,
         request: SearchRequest,
         ranking: Ranking,
-        words: QueryWords,
-        scope: SearchScope,
+        demands: Demands,
         deeper: int,
     ) -> Candidates:
         """The candidates of all rounds, with the cosine by which each is ranked.
@@ -57,6 +60,7 @@ class Widener:
         Every cosine stays that of the question as it was asked. Where it cannot be embedded, the
         first round is all there is. Raises what Retriever.retrieve raises.
         """
+        words, scope = demands.words, demands.allowed.scope
         found = self._retriever.retrieve(request, words.meaning, scope, deeper)
         try:
             vector = self._retriever.embed(words.meaning)
@@ -66,7 +70,8 @@ class Widener:
             rounds = [_Round(vector, found), *self._other_rounds(request, scope, deeper)]
             found = self._merged(rounds) if len(rounds) > 1 else found
         if ranking.feedback_weight and request.mode != "lexical":
-            found = self._with_feedback(request, ranking, words, scope, deeper, vector, found)
+            moved = self._moved(request, ranking, demands, vector, found)
+            found = self._asked_again(request, scope, deeper, vector, found, moved)
         return found
 
     # Other wordings ------------------------------------------------------------------------
@@ -109,33 +114,41 @@ class Widener:
 
     # Feedback ------------------------------------------------------------------------------
 
-    def _with_feedback(
+    def _moved(
         self,
         request: SearchRequest,
         ranking: Ranking,
-        words: QueryWords,
+        demands: Demands,
+        vector: Vector,
+        found: Candidates,
+    ) -> Vector:
+        """The query's vector, moved towards the mean of the first results, of unit length.
+
+        Rocchio, "Relevance Feedback in Information Retrieval", 1971, without what is irrelevant.
+        """
+        ranked = rank(request, found, words_required=demands.words.require_words)
+        wanted = ranking.feedback_results
+        with self._database.snapshot() as connection:
+            best = demands.suiting(connection, ranked.chunk_ids[: SPARE_FEEDBACK * wanted])[:wanted]
+            known = vectors_of_chunks(connection, best, self._retriever.fingerprint)
+        # In the order of the ranking: a sum of floats depends on its order.
+        vectors = [known[key] for key in best if key in known]
+        if not vectors:
+            return vector
+        moved = vector + ranking.feedback_weight * np.mean(vectors, axis=0)
+        length = float(np.linalg.norm(moved))
+        return (moved / length).astype(np.float32) if length else vector
+
+    def _asked_again(
+        self,
+        request: SearchRequest,
         scope: SearchScope,
         deeper: int,
         vector: Vector,
         found: Candidates,
+        moved: Vector,
     ) -> Candidates:
-        """Rocchio: the query moved towards the mean of the first results, and asked again.
-
-        Rocchio, "Relevance Feedback in Information Retrieval", 1971, without what is irrelevant.
-        """
-        first = rank(request, found, words_required=words.require_words)
-        best = first.chunk_ids[: ranking.feedback_results]
-        with self._database.snapshot() as connection:
-            known = vectors_of_chunks(connection, best, self._retriever.fingerprint)
-        if not known:
-            return found
-        # In the order of the ranking: a sum of floats depends on its order.
-        mean = np.mean([known[key] for key in best if key in known], axis=0)
-        moved = vector + ranking.feedback_weight * mean
-        length = float(np.linalg.norm(moved))
-        if length == 0:
-            return found
-        moved = (moved / length).astype(np.float32)
+        """The candidates with those that are nearest to the moved query, ranked by that."""
         hits = self._vector_index.search(moved, request.dense_depth * deeper, scope)
         keys = tuple(dict.fromkeys((*found.chunk_ids, *(hit.chunk_id for hit in hits))))
         wider = self._widened(vector, found, keys)

@@ -243,3 +243,20 @@ def test_what_falls_off_is_left_out_and_the_best_never_is(answer: Answer) -> Non
         assert [result.chunk_id for result in kept] == expected
         assert 1 <= len(kept) <= len(everything)
     assert len(answer(QUERY, RankingWishes(least_share=0.01), n_results=2).results) == 2
+
+
+def test_what_is_excluded_neither_repeats_nor_steers(answer: Answer) -> None:
+    ranking = RankingWishes(diversity=0.8)
+    kept = answer("rotate the keys every week -again -pilot", ranking).results
+    assert kept[0].document == "guide/keys.md"
+    for result in kept:
+        told = result.explain.signals if result.explain else None
+        assert told is not None
+        assert told.repetition is not None
+        assert told.repetition < 0.95  # its twin is excluded
+    feedback = RankingWishes(feedback_weight=10.0, feedback_results=1)
+    pilots = answer('rotate "harbour gate" -week -pilot', feedback).results
+    assert {result.document for result in pilots} == {"README.md", "tests/gate.md"}
+    best = max(pilots, key=lambda result: result.explain.ranking_cosine if result.explain else 0)
+    assert best.explain
+    assert best.explain.ranking_cosine > 0.9  # the first of those that may answer
