@@ -1,5 +1,6 @@
 """What is known of a chunk beside its text, as numbers from 0 to 1, and the factors of boosts."""
 
+import functools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,9 +49,10 @@ class ChunkFacts:
     """When its source was last changed; where nobody knows, when it was last read."""
     item_importance: float | None
     completeness: float | None
-    category: str | None
-    language: str | None
-    tags: Sequence[str]
+    category: str | None = None
+    language: str | None = None
+    tags: Sequence[str] = ()
+    """These three only where names are boosted."""
 
 
 def recency(modified_at: datetime, now: datetime, half_life_days: float) -> float:
@@ -65,6 +67,7 @@ def importance(key: str, item_importance: float | None) -> float:
     return of_file if item_importance is None else (of_file + item_importance) / 2
 
 
+@functools.lru_cache(4096)  # the same documents are found again and again
 def file_importance(key: str) -> float:
     """CORE, ORDINARY or PERIPHERAL, by the file's name and the folders that it lies in."""
     path = PurePosixPath(key.partition("?")[0].partition("#")[0])

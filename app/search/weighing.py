@@ -1,7 +1,7 @@
 """Puts fused candidates in the order that a ranking's weights, boosts and diversity give."""
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
-from app.protocols import Vector
 from app.search.demands import Demands
 from app.search.diversity import DIVERSE_DEPTH, Floats, marginal_relevance
 from app.search.profiles import Ranking
@@ -88,10 +87,14 @@ def weigh(
     if not ranking.diversity:
         return ranked
     keys = ranked.chunk_ids[:DIVERSE_DEPTH]
-    suiting = demands.suiting(connection, keys)
-    ranked = _without(ranked, set(keys).difference(suiting))
-    vectors = _matrix(suiting, vectors_of_chunks(connection, suiting, fingerprint))
-    return _diverse(ranked, vectors, ranking.diversity)
+    suiting = demands.suiting(connection, keys) if demands.words.demand_texts else keys
+    vectors = vectors_of_chunks(connection, suiting, fingerprint)
+    held = [key for key in suiting if key in vectors]
+    ranked = _without(ranked, set(keys).difference(held))
+    if not held:
+        return ranked
+    matrix = np.array([vectors[key] for key in held], np.float32)
+    return _diverse(ranked, matrix, ranking.diversity)
 
 
 def _diverse(
@@ -114,7 +117,7 @@ def _facts(
     )
     if not signals_count and not ranking.boosts:
         return None
-    return facts_of_chunks(connection, ranked.chunk_ids, with_tags=bool(ranking.tag_boosts))
+    return facts_of_chunks(connection, ranked.chunk_ids, with_labels=ranking.boosts)
 
 
 def _weighed(
@@ -163,11 +166,3 @@ def _without(ranked: RankedCandidates, chunk_ids: Collection[str]) -> RankedCand
     gone = set(chunk_ids)
     kept = [position for position, key in enumerate(ranked.chunk_ids) if key not in gone]
     return _in_order(ranked, np.array(kept, np.int64))
-
-
-def _matrix(chunk_ids: Sequence[str], vectors: Mapping[str, Vector]) -> npt.NDArray[np.float32]:
-    """A row for each id; zeros, which are like nothing, for one that has just left the index."""
-    dimension = next((len(vector) for vector in vectors.values()), 1)
-    missing = np.zeros(dimension, np.float32)
-    rows = [vectors.get(key, missing) for key in chunk_ids]
-    return np.array(rows, np.float32).reshape(len(rows), dimension)

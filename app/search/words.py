@@ -38,6 +38,11 @@ class QueryWords:
         """Whether only texts may answer that hold certain words: there is a phrase in quotes."""
         return bool(self._parsed.phrases)
 
+    @property
+    def demand_texts(self) -> bool:
+        """Whether a text may be ruled out by what it says."""
+        return bool(self._parsed.phrases or self._parsed.excluded)
+
     def reject(self, *texts: str) -> bool:
         """Whether one of the texts holds something that the query excludes."""
         if not self._parsed.excluded:

@@ -152,6 +152,14 @@ def test_the_order_is_that_of_the_final_scores_and_can_be_computed_again(
         assert result.score == pytest.approx(max(0, result.explain.cosine))
 
 
+def test_a_ranking_of_nothing_is_nothing(answer: Answer) -> None:
+    ranking = RankingWishes(
+        profile="code", diversity=0.5, feedback_weight=1.0, expand=True, least_share=0.5
+    )
+    assert answer(QUERY, ranking, chunk_types=("table",)).results == ()
+    assert answer('"no such phrase" keys', ranking).results == ()
+
+
 def documents(answer: SearchAnswer) -> list[str]:
     return list(dict.fromkeys(result.document for result in answer.results))
 
