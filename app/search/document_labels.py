@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, Connection, Select, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, or_, select
 
 from app.models import DocumentRow, DocumentTagRow, ItemRow, TagRow
 
@@ -21,15 +21,16 @@ def documents_decide(connection: Connection, category: str | None, tags: Sequenc
     """Whether any document's own category or tags make a filter mean more than whole items."""
     if category is not None and connection.scalar(_OWN_CATEGORY) is not None:
         return True
-    return bool(tags) and connection.scalar(_own_tag(tags)) is not None
+    return bool(tags) and connection.scalar(_OWN_TAG, {"tags": list(set(tags))}) is not None
 
 
 # Not IS NOT NULL: SQLite would read the whole table.
 _OWN_CATEGORY = select(DocumentRow.id).where(DocumentRow.category > "").limit(1)
-
-
-def _own_tag(tags: Sequence[str]) -> Select[int]:
-    return select(DocumentTagRow.document_id).where(DocumentTagRow.tag.in_(set(tags))).limit(1)
+_OWN_TAG = (
+    select(DocumentTagRow.document_id)
+    .where(DocumentTagRow.tag.in_(bindparam("tags", expanding=True)))
+    .limit(1)
+)
 
 
 def label_conditions(
