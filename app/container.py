@@ -45,6 +45,7 @@ from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
 from app.protocols import Embedder, ProgressListener
 from app.rag.service import RAGService
+from app.search.collection_rankings import CollectionRankings
 from app.search.context import ContextAssembler
 from app.search.retrieval import Retriever
 from app.search.searcher import Searcher
@@ -115,6 +116,9 @@ class Container:
         self.retriever = Retriever(
             embedder=embedder, vector_index=self.vector_index, lexical_index=self.lexical_index
         )
+        self.collection_rankings = CollectionRankings(
+            self.database, settings.chroma_collection_name
+        )
         self.searcher = Searcher(
             database=self.database,
             retriever=self.retriever,
@@ -122,6 +126,8 @@ class Container:
             content_version=lambda: self.publisher.version,
             degraded=self._degraded_parts,
             metrics=metrics,
+            vector_index=self.vector_index,
+            collection_ranking=self.collection_rankings.of,
         )
         self.context = ContextAssembler(
             database=self.database, searcher=self.searcher, token_meter=meter
@@ -235,6 +241,7 @@ class Container:
     def start(self, *, any_model: bool, run_jobs: bool) -> None:
         """Bring tables and indexes up to date, then take work."""
         self.database.migrate()
+        self.collection_rankings.load()
         if not any_model:
             self.maintenance.require_same_model()
         self.vector_index.start(trusted=self._was_clean)

@@ -16,6 +16,7 @@ from app.jobs.router import router as jobs_router
 from app.knowledge.content_router import router as content_router
 from app.knowledge.history_router import router as history_router
 from app.knowledge.router import router as knowledge_router
+from app.rag.collections_router import router as collections_router
 from app.rag.context_router import router as context_router
 from app.rag.router import router as rag_router
 from app.rag.service import set_rag_service
@@ -77,7 +78,8 @@ def create_app(settings: Settings | None = None, container: Container | None = N
         app.state.container = container
     api = APIRouter(prefix="/api/v1")
     knowledge_routers = (knowledge_router, content_router, history_router)
-    for router in (*knowledge_routers, rag_router, context_router, jobs_router):
+    rag_routers = (rag_router, context_router, collections_router)
+    for router in (*knowledge_routers, *rag_routers, jobs_router):
         api.include_router(router)
     app.include_router(api)
     app.include_router(health_router)

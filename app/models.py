@@ -82,6 +82,16 @@ class CollectionRow(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
+class CollectionRankingRow(Base):
+    """How searches of a collection are ranked unless they say so themselves."""
+
+    __tablename__ = "collection_rankings"
+
+    name: Mapped[str] = mapped_column(String(512), primary_key=True)
+    settings: Mapped[dict[str, Any]] = mapped_column(JSON)
+    updated_at: Mapped[datetime] = mapped_column(default=now)
+
+
 class ItemRow(Base):
     """A knowledge item: something a person told us to know."""
 
@@ -99,6 +109,8 @@ class ItemRow(Base):
     category: Mapped[str | None] = mapped_column(String(500), index=True)
     collection: Mapped[str] = mapped_column(String(512), index=True)
     licence: Mapped[str | None] = mapped_column(String(200))
+    importance: Mapped[float | None]
+    """0 to 1: what its owner thinks of it, for rankings that ask."""
     status: Mapped[str] = mapped_column(String(16), default="pending", index=True)
     content_hash: Mapped[str | None] = mapped_column(String(64))
     error: Mapped[str | None] = mapped_column(Text)
@@ -147,7 +159,8 @@ class DocumentRow(Base):
     """What the document calls itself: from frontmatter, else the key."""
     uri: Mapped[str] = mapped_column(Text)
     title: Mapped[str | None] = mapped_column(Text)
-    category: Mapped[str | None] = mapped_column(String(500))
+    category: Mapped[str | None] = mapped_column(String(500), index=True)
+    """The document's own, which counts instead of its item's."""
     tags: Mapped[list[str]] = mapped_column(JSON)
     licence: Mapped[str | None] = mapped_column(String(200))
     language: Mapped[str | None] = mapped_column(String(64))
@@ -157,10 +170,23 @@ class DocumentRow(Base):
     """Fingerprint of the splitter that made the chunks."""
     first_line: Mapped[int]
     """1-based line of the source at which the content starts."""
+    modified_at: Mapped[datetime | None]
+    """When its source says that it was last changed."""
     fetched_at: Mapped[datetime]
     indexed_at: Mapped[datetime]
     content: Mapped[str] = mapped_column(Text)
     """Last column: SQLite then reads the others without touching the text."""
+
+
+class DocumentTagRow(Base):
+    """A tag that a document gives itself, for filters; `documents.tags` keeps the order."""
+
+    __tablename__ = "document_tags"
+
+    document_id: Mapped[int] = mapped_column(
+        ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True
+    )
+    tag: Mapped[str] = mapped_column(String(200), primary_key=True, index=True)
 
 
 class ChunkRow(Base):
@@ -182,6 +208,10 @@ class ChunkRow(Base):
     heading_path: Mapped[list[str]] = mapped_column(JSON)
     text_hash: Mapped[str] = mapped_column(String(64), index=True)
     """SHA-256 of the text that was embedded: the key into `embeddings`."""
+    chunk_type: Mapped[str] = mapped_column(String(16), server_default=text("'text'"))
+    """text, code, table, list or heading."""
+    completeness: Mapped[float | None]
+    """0 to 1; None until its document is indexed by a splitter that knows it."""
     context: Mapped[str] = mapped_column(Text, server_default=text("''"))
     """What was embedded before the content: see app.indexing.embedded_text."""
     content: Mapped[str] = mapped_column(Text)

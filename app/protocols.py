@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -33,6 +34,8 @@ class LoadedDocument:
     licence: str | None = None
     """SPDX identifier or expression."""
     language: str | None = None
+    modified_at: datetime | None = None
+    """When it was last changed, as it says itself or its server does; with a time zone."""
     warnings: tuple[str, ...] = ()
     first_line: int = 1
     """1-based line of the source at which `content` starts."""
@@ -50,6 +53,8 @@ class SourceEntry:
     """Where a person finds it: an absolute path or an address."""
     stamp: str | None = None
     """Changes whenever the bytes may have changed (size and times); None: unknown, always read."""
+    modified_at: datetime | None = None
+    """When the file was last written; with a time zone."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +134,10 @@ class TextChunk:
     heading_path: tuple[str, ...] = ()
     """The headings above the chunk, outermost first."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    chunk_type: str = "text"
+    """What most of it is: text, code, table, list or heading."""
+    completeness: float | None = None
+    """1: whole sections; 0: begins and ends within a paragraph; None: not known."""
 
 
 class TokenMeter(Protocol):

@@ -96,6 +96,9 @@ def nasty_body(chance: random.Random) -> dict[str, Any]:
         "tags_match": chance.choice(["any", "all"]),
         "knowledge_ids": chance.choice([[], [1], [2**62], [2**64], list(range(1, 2000))]),
         "collection": text,
+        "chunk_types": chance.choice([["text"], ["code", "table"], [text], ["list"] * 21]),
+        "profile": chance.choice(["default", "code", "varied", text]),
+        "ranking": nasty_ranking(chance, text),
         "document_types": chance.choice([["markdown"], ["folder"], [text]]),
         "paths": chance.choice([[text], ["**/*"], ["*" + "?*" * 200], ["[" * 500, "**/" * 166]]),
         "languages": [text],
@@ -111,6 +114,29 @@ def nasty_body(chance: random.Random) -> dict[str, Any]:
     for name in chance.sample(sorted(options), chance.randrange(1, 4)):
         body[name] = options[name]
     return body
+
+
+def nasty_ranking(chance: random.Random, text: str) -> dict[str, Any]:
+    """Some fields of a ranking, mostly within their bounds."""
+    numbers = [0, 0.3, 1, 10, 1, 0.5, 1e-320, 10.1, -0.0, float("nan"), 10**400, "1", True]
+    options: dict[str, Any] = {
+        "fused_weight": chance.choice(numbers),
+        "cosine_weight": chance.choice(numbers),
+        "recency_weight": chance.choice(numbers),
+        "recency_half_life_days": chance.choice([0.01, 1, 36_500, 0, 1e308]),
+        "importance_weight": chance.choice(numbers),
+        "completeness_weight": chance.choice(numbers),
+        "tag_boosts": chance.choice([{text: 2}, [text], {}, {"a": 0.1, "b": 10}, {"a": 11}]),
+        "category_boosts": chance.choice([{text: 2}, [text], {"/": 2}, {"a" * 501: 2}]),
+        "language_boosts": chance.choice([{text: 2}, ["en"], {"en": float("inf")}]),
+        "diversity": chance.choice([0, 0.2, 1, 1.1]),
+        "feedback_weight": chance.choice(numbers),
+        "feedback_results": chance.choice([1, 20, 21, 1.0]),
+        "expand": chance.choice([True, True, False, 1]),
+        "least_share": chance.choice([0, 0.5, 1, 2]),
+        text: 1,
+    }
+    return {name: options[name] for name in chance.sample(list(options), chance.randrange(1, 4))}
 
 
 @dataclass
@@ -140,7 +166,8 @@ def ask(client: Client, chance: random.Random) -> tuple[str, int]:
         return query, client.get(f"/api/v1/rag/search?{query}").status_code
     path = "search"
     if way < 0.3:
-        path, body = "context", {"query": body["query"]}
+        kept = ("query", "profile", "ranking", "chunk_types")
+        path, body = "context", {name: body[name] for name in kept if name in body}
     content = json.dumps(body)  # half characters as escapes, NaN as NaN
     headers = {"Content-Type": "application/json"}
     response = client.post(f"/api/v1/rag/{path}", content=content, headers=headers)

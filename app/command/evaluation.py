@@ -56,7 +56,10 @@ def evaluate(
     ],
     mode: Annotated[
         list[str] | None,
-        typer.Option(help="hybrid, dense, lexical or rrf; may be repeated. Default: all."),
+        typer.Option(
+            help="hybrid, dense, lexical or rrf, also with a ranking: hybrid+profile:code, "
+            "hybrid+diversity=0.3; may be repeated. Default: the four."
+        ),
     ] = None,
     limit: Annotated[
         int | None, typer.Option(min=1, help="Only the first N questions, for a quick look.")
@@ -159,14 +162,14 @@ def _measured(
 
 
 def _modes(given: list[str] | None) -> tuple[str, ...]:
-    from app.evaluation.running import SEARCH_MODES
+    from app.evaluation.running import SEARCH_MODES, search_mode
 
     names = [name for part in given or SEARCH_MODES for name in part.split(",")]
     for name in names:
-        if name not in SEARCH_MODES:
-            raise typer.BadParameter(
-                f"{name!r} is none of {', '.join(SEARCH_MODES)}.", param_hint="--mode"
-            )
+        try:
+            search_mode(name)
+        except ValueError as error:
+            raise typer.BadParameter(str(error), param_hint="--mode") from error
     return tuple(dict.fromkeys(names))
 
 

@@ -1,9 +1,10 @@
 """Runs an evaluation through the service's own pipeline: index the corpus, ask every question."""
 
+import dataclasses
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from app.container import Container
 from app.errors import SourceUnreadableError
@@ -12,6 +13,7 @@ from app.evaluation.question_set import CorpusDocument, Question, QuestionScores
 from app.indexing.indexer import Indexer
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.protocols import ProgressListener
+from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
 from app.search.requests import Fusion, Mode, SearchAnswer, SearchRequest, SearchResult
 
 TIMED_RESULTS = 10
@@ -24,6 +26,7 @@ class SearchMode:
 
     mode: Mode
     fusion: Fusion = SearchRequest.fusion
+    ranking: RankingWishes = NO_WISHES
 
 
 SEARCH_MODES: Mapping[str, SearchMode] = {
@@ -33,6 +36,52 @@ SEARCH_MODES: Mapping[str, SearchMode] = {
     "rrf": SearchMode("hybrid", "rrf"),
 }
 """By name; the first is what a search does when nothing is said."""
+
+FIELD_NAMES = frozenset(
+    field.name
+    for field in dataclasses.fields(RankingWishes)
+    if field.name != "profile" and not field.name.endswith("_boosts")
+)
+"""Of a ranking, those that are one number or yes and no."""
+PROFILE_PREFIX = "profile:"
+
+
+def search_mode(name: str) -> SearchMode:
+    """The way to search that a name stands for.
+
+    `hybrid`; with `profile:code` after a plus sign (or alone: of `hybrid`) that profile; with
+    `diversity=0.3` that field of a ranking: `dense+profile:code+recency_weight=0`. Raises
+    ValueError, with a sentence.
+    """
+    first, *parts = name.split("+")
+    if first not in SEARCH_MODES:
+        first, parts = next(iter(SEARCH_MODES)), [first, *parts]
+    settings: dict[str, Any] = {}
+    for part in parts:
+        field, equals, value = part.partition("=")
+        if part.startswith(PROFILE_PREFIX):
+            settings["profile"] = _one_of(part.removeprefix(PROFILE_PREFIX), PROFILE_NAMES)
+        elif equals and field in FIELD_NAMES:
+            settings[field] = _value(field, value)
+        else:
+            _one_of(part, (*SEARCH_MODES, f"{PROFILE_PREFIX}NAME", "FIELD=NUMBER"))
+    of = SEARCH_MODES[first]
+    return dataclasses.replace(of, ranking=RankingWishes(**settings)) if settings else of
+
+
+def _one_of(given: str, names: Sequence[str]) -> str:
+    if given not in names:
+        raise ValueError(f"{given!r} is none of {', '.join(names)}.")
+    return given
+
+
+def _value(field: str, text: str) -> float | int | bool:
+    if field == "expand":
+        return _one_of(text, ("true", "false")) == "true"
+    try:
+        return int(text) if field == "feedback_results" else float(text)
+    except ValueError:
+        raise ValueError(f"{field} is a number, not {text!r}.") from None
 
 
 class CanSearch(Protocol):
@@ -164,7 +213,7 @@ def rank_all(
     for question in questions:
         results: dict[str, SearchResult] = {}
         for depth in question_set.depths:
-            answer = searcher.search(_request(question, SEARCH_MODES[mode], items, depth))
+            answer = searcher.search(_request(question, search_mode(mode), items, depth))
             degraded.update(answer.degraded)
             for result in answer.results:
                 results.setdefault(result.chunk_id, result)
@@ -183,13 +232,13 @@ def _timed(
     """How long each question takes in each mode, in turns: what else the machine does hits all."""
     milliseconds: dict[str, list[float]] = {name: [] for name in modes}
     for name in modes:  # what is loaded late is loaded now
-        searcher.search(_request(questions[0], SEARCH_MODES[name], items, TIMED_RESULTS))
+        searcher.search(_request(questions[0], search_mode(name), items, TIMED_RESULTS))
     for question in questions:
         for number, name in enumerate(modes, 1):
             # Vectors of queries are cached. A space more for each mode is the same question to
             # both sides of the search, but not to the cache: so every mode pays for its embedding.
             unheard = " " * number
-            request = _request(question, SEARCH_MODES[name], items, TIMED_RESULTS, unheard)
+            request = _request(question, search_mode(name), items, TIMED_RESULTS, unheard)
             milliseconds[name].append(searcher.search(request).duration_ms)
     return milliseconds
 
@@ -210,6 +259,7 @@ def _request(
         n_results=n_results,
         mode=mode.mode,
         fusion=mode.fusion,
+        ranking=mode.ranking,
         knowledge_ids=group_items,
         highlight=n_results <= TIMED_RESULTS,  # what is only ranked need not be shown
     )

@@ -3,6 +3,8 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Self
 
 from app.indexing.embedded_text import chunk_context, embedded_text
 from app.protocols import LoadedDocument, SourceEntry, TextChunk, TokenMeter
@@ -18,6 +20,20 @@ class KnownDocument:
     splitter: str
     details: tuple[object, ...]
     """What `document_details` gave when it was stored."""
+
+
+@dataclass(frozen=True)
+class SourceTimes:
+    """What may change about a document though it says the same."""
+
+    stamp: str | None
+    modified_at: datetime | None
+    """What the document says of itself, else its file's time; None: neither is known."""
+
+    @classmethod
+    def of(cls, entry: SourceEntry, loaded: LoadedDocument) -> Self:
+        """As its source has it now."""
+        return cls(entry.stamp, loaded.modified_at or entry.modified_at)
 
 
 @dataclass(frozen=True)

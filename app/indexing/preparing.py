@@ -13,6 +13,7 @@ from app.indexing.claims import StopSignal
 from app.indexing.documents import (
     KnownDocument,
     PreparedDocument,
+    SourceTimes,
     document_details,
     prepare_chunks,
 )
@@ -38,8 +39,8 @@ class Survey:
     """What is odd about documents that were taken in all the same."""
     errors: list[SourceError] = field(default_factory=list)
     """Why listed documents could not be read."""
-    restamped: dict[int, str | None] = field(default_factory=dict)
-    """New stamps of documents (by row id) that were touched but say the same."""
+    restamped: dict[int, SourceTimes] = field(default_factory=dict)
+    """New times of documents (by row id) that were touched but say the same."""
     gone: list[KnownDocument] = field(default_factory=list)
     """Documents that the source no longer has."""
     gone_by_own_account: list[KnownDocument] = field(default_factory=list)
@@ -102,7 +103,7 @@ class DocumentPreparer:
         if loaded.stamp is not None:
             entry = replace(entry, stamp=loaded.stamp)
         if known and may_skip and document_details(loaded) == known.details:
-            self.survey.restamped[known.id] = entry.stamp
+            self.survey.restamped[known.id] = SourceTimes.of(entry, loaded)
             return None
         chunks = self._splitter.split_text(loaded.content)
         prepared = prepare_chunks(self._item_id, entry.key, loaded, chunks, self._token_meter)

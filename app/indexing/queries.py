@@ -11,6 +11,7 @@ from app.indexing.documents import (
     KnownDocument,
     PreparedChunk,
     PreparedDocument,
+    SourceTimes,
     document_number,
 )
 from app.indexing.refresh_queries import schedule_after_failure, schedule_after_success
@@ -19,6 +20,7 @@ from app.models import (
     ChunkRow,
     CollectionRow,
     DocumentRow,
+    DocumentTagRow,
     IndexChangeRow,
     ItemRow,
     now,
@@ -54,11 +56,12 @@ def known_documents(session: Session, item_id: int) -> dict[str, KnownDocument]:
     return known
 
 
-def restamp_documents(session: Session, stamps: Mapping[int, str | None]) -> None:
-    """Note new stamps of documents whose content proved to be the same."""
-    for document_id, stamp in stamps.items():
+def restamp_documents(session: Session, stamps: Mapping[int, SourceTimes]) -> None:
+    """Note new times of documents whose content proved to be the same."""
+    for document_id, times in stamps.items():
         statement = update(DocumentRow).where(DocumentRow.id == document_id)
-        session.execute(statement.values(stamp=stamp, fetched_at=now()))
+        values = {"stamp": times.stamp, "modified_at": times.modified_at}
+        session.execute(statement.values(**values, fetched_at=now()))
 
 
 def store_document(
@@ -92,6 +95,7 @@ def store_document(
 
 POSITION_FIELDS = (
     "chunk_index", "start_index", "end_index", "start_line", "end_line", "heading_path",
+    "chunk_type", "completeness",
 )  # fmt: skip
 
 
@@ -120,12 +124,17 @@ def _upsert_document(session: Session, item_id: int, document: PreparedDocument)
     row.licence = loaded.licence
     row.language = loaded.language
     row.content_hash = loaded.content_hash
-    row.stamp = document.entry.stamp
+    times = SourceTimes.of(document.entry, loaded)
+    row.stamp, row.modified_at = times.stamp, times.modified_at
     row.splitter = document.splitter
     row.first_line = loaded.first_line
     row.fetched_at = row.indexed_at = moment
     row.content = loaded.content
     session.flush()
+    session.execute(delete(DocumentTagRow).where(DocumentTagRow.document_id == row.id))
+    if loaded.tags:
+        tags = [{"document_id": row.id, "tag": tag} for tag in dict.fromkeys(loaded.tags)]
+        session.execute(insert(DocumentTagRow), tags)
     return row.id
 
 
@@ -143,6 +152,8 @@ def _chunk_values(
         "start_line": chunk.start_line + lines_above,
         "end_line": chunk.end_line + lines_above,
         "heading_path": list(chunk.heading_path),
+        "chunk_type": chunk.chunk_type,
+        "completeness": chunk.completeness,
         "text_hash": prepared.text_hash,
         "context": prepared.context,
         "content": chunk.content,

@@ -22,6 +22,8 @@ class ItemDraft:
     """None: `pending` for a new item, unchanged for an old one."""
     refresh_interval: int | None = None
     """Seconds; 0: never, None: what suits its type."""
+    importance: float | None = None
+    """0 to 1; None: nothing is said of it."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class KnowledgeItem:
     tags: tuple[str, ...]
     collection: str
     licence: str | None
+    importance: float | None
     status: str
     content_hash: str | None
     error: str | None

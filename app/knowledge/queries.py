@@ -139,6 +139,7 @@ def _item(row: ItemRow, tags: Iterable[str], chunk_count: int) -> KnowledgeItem:
         tags=tuple(tags),
         collection=row.collection,
         licence=row.licence,
+        importance=row.importance,
         status=row.status,
         content_hash=row.content_hash,
         error=row.error,
@@ -163,6 +164,7 @@ def add_item(
         category=draft.category,
         collection=draft.collection or default_collection,
         licence=draft.licence,
+        importance=draft.importance,
         status=draft.status or "pending",
         refresh_interval=draft.refresh_interval,
     )

@@ -210,6 +210,16 @@ Collection = Annotated[
 ]
 
 
+Importance = Annotated[
+    Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)] | None,
+    Field(
+        description="How important its texts are, for searches whose ranking asks; null: nothing "
+        "is said of it, and the names of the files decide.",
+        examples=[0.8],
+    ),
+]
+
+
 class ItemFields(BaseModel):
     """Common to the bodies that a client sends: unknown fields are refused, read-only ignored."""
 
@@ -243,6 +253,7 @@ class WholeItem(ItemFields):
     collection: Collection | None = Field(None, description="Default: `knowledge_base`.")
     licence: Licence = None
     refresh_interval: RefreshInterval = None
+    importance: Importance = None
 
     def draft(self) -> ItemDraft:
         """As the service takes it."""
@@ -283,6 +294,7 @@ class ItemUpdate(ItemFields):
     collection: Collection = Field(default="")
     licence: Licence = None
     refresh_interval: RefreshInterval = None
+    importance: Importance = None
     status: SettableItemStatus = Field(
         default=SettableItemStatus.PENDING,
         description="`pending`: to be indexed again. `active` brings an archived item back, as "
@@ -313,6 +325,7 @@ class Item(BaseModel):
     refresh_interval: int | None = Field(
         description="Seconds between two looks at the source; 0: never, null: what suits its type."
     )
+    importance: float | None
     status: ItemStatus
     content_hash: str | None = Field(
         description="SHA-256 of what was indexed last; null while nothing of this `uri` is."

@@ -65,8 +65,8 @@ class KnowledgeService:
     def save(self, item_id: int, draft: ItemDraft) -> KnowledgeItem:
         """Create the item under this very id, or update it: for programs that number items.
 
-        Collection, licence, status and interval of an item that exists stay as they are where the
-        draft says nothing of them. Raises InvalidRequestError for a number after which no item
+        What the draft says nothing of (collection, licence, importance, status, interval) stays as
+        it is in an item that exists. Raises InvalidRequestError for a number after which no item
         could be given another.
         """
         if not 0 < item_id <= LARGEST_ID:
@@ -80,7 +80,8 @@ class KnowledgeService:
                 queries.add_item(session, draft, self._default_collection, item_id)
             else:
                 changes = asdict(draft)
-                for name in ("collection", "licence", "status", "refresh_interval"):
+                optional = ("collection", "licence", "importance", "status", "refresh_interval")
+                for name in optional:
                     if changes[name] is None:
                         del changes[name]
                 _change(session, before, changes, changes.pop("status", None))

@@ -13,6 +13,7 @@ from app.knowledge.items import normalise_category
 from app.knowledge.router import ItemId
 from app.knowledge.schemas import ItemStatus
 from app.rag import schemas, search_schemas
+from app.rag.ranking_schemas import RankingProfile, wishes_of
 from app.rag.service import RAGService
 from app.search.requests import SearchRequest
 from app.web.parameters import KNOWN_PARAMETERS_ONLY
@@ -134,6 +135,7 @@ async def search_simple(
     language: search_schemas.Language | None = None,
     licence_policy: search_schemas.LicencePolicy = search_schemas.LicencePolicy.ANY,
     min_score: Annotated[float | None, Query(ge=0, le=1)] = None,
+    profile: Annotated[RankingProfile | None, Query(description="A named ranking.")] = None,
 ) -> search_schemas.SearchAnswer:
     """Search by address alone, for scripts and the browser; POST knows more."""
     request = SearchRequest(
@@ -149,6 +151,7 @@ async def search_simple(
         languages=(language,) if language else (),
         licence_policy=licence_policy.value,
         min_score=min_score,
+        ranking=wishes_of(profile, None),
     )
     return search_schemas.SearchAnswer.of(await rag.answer(request), request)
 

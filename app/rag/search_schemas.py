@@ -17,6 +17,12 @@ from pydantic import (
 from app.knowledge.filters import CategoryFilter, FilterText, TagFilters
 from app.knowledge.items import normalise_category
 from app.knowledge.schemas import DocumentType
+from app.rag.ranking_schemas import (
+    RankingFields,
+    RankingProfile,
+    SignalExplanation,
+    wishes_of,
+)
 from app.search import requests
 from app.search.neighbours import MOST_CONTEXT_CHUNKS
 from app.search.requests import SearchRequest
@@ -51,6 +57,16 @@ class GroupBy(StrEnum):
     """What results are put together by."""
 
     DOCUMENT = "document"
+
+
+class ChunkType(StrEnum):
+    """What at least half of a chunk is."""
+
+    TEXT = "text"
+    CODE = "code"
+    TABLE = "table"
+    LIST = "list"
+    HEADING = "heading"
 
 
 class TagsMatch(StrEnum):
@@ -112,8 +128,8 @@ class SearchBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     query: Query = Field(
-        description='Plain text. Words in "double quotes" must stand side by side (but not in the '
-        "mode `dense`); a text with a word after a minus sign (`-draft`) is left out."
+        description='Plain text. Words in "double quotes" must stand side by side; a text with a '
+        "word after a minus sign (`-draft`) is left out."
     )
     n_results: ResultCount = 5
     mode: SearchMode = Field(
@@ -140,6 +156,9 @@ class SearchBody(BaseModel):
     knowledge_ids: list[JsonKnowledgeId] | None = Field(None, max_length=MOST_KNOWLEDGE_IDS)
     collection: FilterText | None = None
     document_types: list[DocumentType] | None = Field(None, min_length=1, max_length=20)
+    chunk_types: list[ChunkType] | None = Field(
+        None, min_length=1, max_length=20, description="What at least half of a chunk must be."
+    )
     paths: list[PathGlob] | None = Field(
         None,
         min_length=1,
@@ -160,6 +179,13 @@ class SearchBody(BaseModel):
     )
     indexed_before: Moment | None = None
     min_score: Score | None = Field(None, description="Results under this cosine are left out.")
+    profile: RankingProfile | None = Field(
+        None,
+        description="A named ranking. Left out: what the collection says, else `default`.",
+    )
+    ranking: RankingFields | None = Field(
+        None, description="What is to differ from the profile, or from what the collection says."
+    )
     context_chunks: ContextChunks = Field(
         0, description="Neighbouring chunks that come with each result, on each side."
     )
@@ -188,7 +214,9 @@ class SearchBody(BaseModel):
             knowledge_ids=None if ids is None else tuple(ids),
             collection=self.collection,
             document_types=tuple(kind.value for kind in self.document_types or ()),
+            chunk_types=tuple(kind.value for kind in self.chunk_types or ()),
             paths=tuple(self.paths or ()),
+            ranking=wishes_of(self.profile, self.ranking),
             languages=tuple(self.languages or ()),
             licence_policy=self.licence_policy.value,
             indexed_after=self.indexed_after,
@@ -225,10 +253,16 @@ class Explanation(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     rank: int = Field(description="Among the candidates; 1 is the best.")
-    fused_score: float = Field(description="dense_part + lexical_part: what decides the order.")
+    final_score: float = Field(
+        description="What decides the order: the fused score, unless `signals` says more."
+    )
+    fused_score: float = Field(description="dense_part + lexical_part.")
     dense_part: float
     lexical_part: float
     cosine: float
+    ranking_cosine: float = Field(
+        description="The cosine that was fused; another than `cosine` with `expand` or feedback."
+    )
     document_cosine: float = Field(
         description="The highest cosine among the candidates of the same document."
     )
@@ -238,6 +272,9 @@ class Explanation(BaseModel):
     bm25_ceiling: float | None = Field(
         description="What BM25 would give a text that says all of the query; the fusion method "
         "`coverage` divides by it."
+    )
+    signals: SignalExplanation | None = Field(
+        description="Null: nothing but the fused score counts."
     )
 
 
@@ -296,10 +333,11 @@ class SearchResult(BaseModel):
     start_line: int
     end_line: int
     heading_path: list[str]
-    category: str | None
-    tags: list[str]
+    category: str | None = Field(description="The document's own, else that of its item.")
+    tags: list[str] = Field(description="Those of the item, then those that the document adds.")
     licence: str | None
     language: str | None
+    chunk_type: ChunkType = Field(description="What at least half of it is.")
     symbol: str | None = Field(description="The first name that code in the chunk defines.")
     highlights: list[Highlight]
     citation: str = Field(examples=["guide/auth.md#L120-L135"])

@@ -30,7 +30,9 @@ from app.rag.indexing_jobs import (
     index_all_arguments,
     index_arguments,
 )
+from app.search.collection_rankings import CollectionRanking, CollectionRankings
 from app.search.context import ContextAnswer, ContextAssembler, ContextRequest
+from app.search.profiles import RankingWishes
 from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
 from app.search.searcher import Searcher
 
@@ -53,6 +55,8 @@ class Engine(Protocol):
     def searcher(self) -> Searcher: ...  # noqa: D102
     @property
     def context(self) -> ContextAssembler: ...  # noqa: D102
+    @property
+    def collection_rankings(self) -> CollectionRankings: ...  # noqa: D102
     @property
     def jobs(self) -> JobService: ...  # noqa: D102
     @property
@@ -235,6 +239,18 @@ class RAGService:
         """The passages that answer, put together for a prompt."""
         assemble = functools.partial(self._engine.context.assemble, request)
         return await self._search(assemble)
+
+    def collections(self) -> list[CollectionRanking]:
+        """The collections that items name, with the ranking of each."""
+        return self._engine.collection_rankings.all()
+
+    def collection(self, name: str) -> CollectionRanking:
+        """One of them; raises NotFoundError."""
+        return self._engine.collection_rankings.get(name)
+
+    def rank_collection(self, name: str, ranking: RankingWishes) -> CollectionRanking:
+        """Let searches of a collection be ranked so from now on; raises NotFoundError."""
+        return self._engine.collection_rankings.put(name, ranking)
 
     def get_collection_stats(self) -> CollectionStats:
         """Counts of what is stored and searchable."""

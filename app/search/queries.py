@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select
 
 from app.models import ChunkRow, DocumentRow, ItemRow, TagRow
+from app.search.document_labels import all_tags, own_or_items_category
 from app.search.requests import Explanation, SearchResult
 from app.search.scope import ResolvedFilter
 
@@ -21,14 +22,16 @@ _RESULTS = (
         ChunkRow.start_line,
         ChunkRow.end_line,
         ChunkRow.heading_path,
+        ChunkRow.chunk_type,
         ItemRow.title,
         ItemRow.uri,
-        ItemRow.category,
+        own_or_items_category().label("category"),
         ItemRow.licence,
         DocumentRow.key,
         DocumentRow.title.label("document_title"),
         DocumentRow.uri.label("document_uri"),
         DocumentRow.licence.label("document_licence"),
+        DocumentRow.tags.label("document_tags"),
         DocumentRow.language,
     )
     .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
@@ -86,10 +89,11 @@ def result_of(
         end_line=row.end_line,
         heading_path=tuple(row.heading_path),
         category=row.category,
-        tags=tags,
+        tags=all_tags(tags, row.document_tags) if row.document_tags else tags,
         licence=row.document_licence or row.licence,
         language=row.language,
         citation=citation(row.key, row.start_line, row.end_line),
+        chunk_type=row.chunk_type,
         explain=explanation,
     )
 

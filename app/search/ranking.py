@@ -1,6 +1,9 @@
 """The order of a search's candidates, and how it came about."""
 
+import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -8,11 +11,16 @@ from app.search import fusion
 from app.search.requests import Explanation, SearchRequest
 from app.search.retrieval import Candidates
 
+if TYPE_CHECKING:
+    from app.search.weighing import Weighed
+
 METHODS: dict[str, fusion.Fuse] = {
     "coverage": fusion.coverage,
     "convex": fusion.convex,
     "rrf": fusion.rrf,
 }
+RRF_SCALE = fusion.RRF_K + 1
+"""Makes 1 of what the best of both lists gets from `rrf`."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +33,30 @@ class RankedCandidates:
     """Where each stands among the candidates as they were retrieved; shape (ranked,)."""
     fused: fusion.Fusion
     """By place."""
+    scale: float = 1.0
+    """Of fused scores, so that they are about 0 to 1 however they were fused."""
+    weighed: "Weighed | None" = None
+    """How more than the fused score decided the order, if it did."""
+
+    def scaled_scores(self) -> fusion.Floats:
+        """The fused scores in the order of the candidates, times their scale."""
+        return self.fused.scores[self.places] * self.scale
+
+    def strength(self, position: int) -> float:
+        """The score of the candidate at this position, before diversity takes anything off."""
+        if self.weighed is not None:
+            return float(self.weighed.strengths[position])
+        return float(self.fused.scores[self.places[position]])
+
+    def in_order(self, positions: Sequence[int] | fusion.Ranks) -> Self:
+        """These of the candidates, in this order."""
+        chosen = np.asarray(positions, np.int64)
+        return dataclasses.replace(
+            self,
+            chunk_ids=tuple(self.chunk_ids[position] for position in chosen.tolist()),
+            cosines=tuple(self.cosines[position] for position in chosen.tolist()),
+            places=self.places[chosen],
+        )
 
 
 def rank(
@@ -36,14 +68,19 @@ def rank(
     """
     by_words = candidates.lexical_scores > 0
     eligible = np.ones(len(candidates.chunk_ids), np.bool_)
-    if request.mode == "dense":
-        eligible &= candidates.found_dense
-    elif request.mode == "lexical" or (words_required and candidates.lexical_answered):
+    if request.mode == "lexical":
         eligible &= by_words
+    elif words_required and candidates.lexical_answered:
+        # Where not all that hold them are known, the nearest may hold them as well.
+        known = candidates.lexical_exhausted or request.mode == "hybrid"
+        eligible &= by_words if known else by_words | candidates.found_dense
+    elif request.mode == "dense":
+        eligible &= candidates.found_dense
     if request.min_score is not None:
         eligible &= candidates.cosines >= request.min_score
+    cosines = candidates.ranking_cosines
     both = fusion.Candidates(
-        cosines=candidates.cosines,
+        cosines=candidates.cosines if cosines is None else cosines,
         bm25=candidates.lexical_scores,
         found_dense=candidates.found_dense,
         bm25_ceiling=candidates.lexical_ceiling,
@@ -56,6 +93,7 @@ def rank(
         cosines=tuple(candidates.cosines[places].tolist()),
         places=places,
         fused=fused,
+        scale=RRF_SCALE if request.mode == "hybrid" and request.fusion == "rrf" else 1.0,
     )
 
 
@@ -73,8 +111,12 @@ def explain(ranked: RankedCandidates, candidates: Candidates, position: int) -> 
     place = int(ranked.places[position])
 
     how = ranked.fused.explain(place)
+    weighed, cosines = ranked.weighed, ranked.fused.candidates.cosines
     return Explanation(
         rank=position + 1,
+        final_score=how.score if weighed is None else float(weighed.final[position]),
+        ranking_cosine=float(cosines[place]),
+        signals=None if weighed is None else weighed.explain(position),
         fused_score=how.score,
         dense_part=how.dense_part,
         lexical_part=how.lexical_part,

@@ -7,6 +7,7 @@ from typing import Literal
 from app.knowledge.items import ItemFilter
 from app.search.grouping import OtherHit
 from app.search.neighbours import NeighbourText
+from app.search.profiles import NO_WISHES, RankingWishes
 
 Mode = Literal["hybrid", "dense", "lexical"]
 Fusion = Literal["coverage", "convex", "rrf"]
@@ -25,6 +26,7 @@ FILTERS = (
     "knowledge_ids",
     "collection",
     "document_types",
+    "chunk_types",
     "paths",
     "languages",
     "licence_policy",
@@ -51,6 +53,8 @@ class SearchRequest:
     knowledge_ids: tuple[int, ...] | None = None
     collection: str | None = None
     document_types: tuple[str, ...] = ()
+    chunk_types: tuple[str, ...] = ()
+    """What most of a chunk must be: text, code, table, list or heading; empty: anything."""
     paths: tuple[str, ...] = ()
     """Globs on a document's key: `*` within a folder, `**` across folders; one must match."""
     languages: tuple[str, ...] = ()
@@ -63,6 +67,7 @@ class SearchRequest:
     """Neighbouring chunks that come with each result, on each side."""
     group_by: GroupBy | None = None
     """With `document`, `n_results` counts documents."""
+    ranking: RankingWishes = NO_WISHES
     highlight: bool = True
     explain: bool = False
 
@@ -105,16 +110,45 @@ class SearchRequest:
 
 
 @dataclass(frozen=True)
+class SignalExplanation:
+    """How the final score came about where more than the fused score counts.
+
+    `boosted_score` is the sum of the parts times the boost (divided by it, if below 0), and the
+    final score is `(1 - diversity) * boosted_score - diversity * repetition`.
+    """
+
+    fused_part: float
+    """The weight times the fused score; `rrf`'s times 61 first, so that both lists' best has 1."""
+    cosine_part: float
+    recency: float | None
+    """None, here and below: does not count."""
+    recency_part: float
+    importance: float | None
+    importance_part: float
+    completeness: float | None
+    completeness_part: float
+    boost: float
+    boosted_score: float
+    repetition: float | None
+    """The highest cosine to a result above it."""
+    diversity: float
+
+
+@dataclass(frozen=True)
 class Explanation:
     """How a result came to its place: enough to compute the order again."""
 
     rank: int
     """Among the candidates, 1 is the best; those that SQL no longer holds leave gaps."""
+    final_score: float
+    """What decides the order; the fused score, unless `signals` says more."""
     fused_score: float
-    """`dense_part + lexical_part`, which decides the order."""
+    """`dense_part + lexical_part`."""
     dense_part: float
     lexical_part: float
     cosine: float
+    ranking_cosine: float
+    """The cosine that was fused: `cosine`, unless other wordings or feedback took part."""
     document_cosine: float
     """The highest cosine among the candidates of the same document."""
     dense_rank: int | None
@@ -124,6 +158,8 @@ class Explanation:
     lexical_rank: int | None
     bm25_ceiling: float | None
     """What `coverage` divides BM25 by."""
+    signals: SignalExplanation | None = None
+    """None: nothing but the fused score counts."""
 
 
 @dataclass(frozen=True)
@@ -176,6 +212,7 @@ class SearchResult:
     language: str | None
     citation: str
     """`guide/auth.md#L120-L135`."""
+    chunk_type: str = "text"
     symbol: str | None = None
     """The first name that code in the chunk defines."""
     highlights: tuple[Highlight, ...] = ()

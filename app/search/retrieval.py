@@ -56,6 +56,14 @@ class Candidates:
     """Which side is missing, and why."""
     seconds: tuple[tuple[str, float], ...]
     """How long each stage took; the lexical one runs beside the embedding."""
+    ranking_cosines: Scores | None = None
+    """What to rank by instead of `cosines`, where several rounds found them."""
+
+    @property
+    def found_by_words(self) -> frozenset[str]:
+        """The ids of those that the lexical side found."""
+        by_words = (self.lexical_scores > 0).tolist()
+        return frozenset(key for key, found in zip(self.chunk_ids, by_words, strict=True) if found)
 
 
 class Retriever:
@@ -64,6 +72,7 @@ class Retriever:
     def __init__(
         self, *, embedder: Embedder, vector_index: VectorIndex, lexical_index: LexicalIndex
     ) -> None:
+        self.fingerprint = embedder.fingerprint
         self._embed = functools.lru_cache(CACHED_QUERIES)(embedder.embed_query)
         self._vector_index = vector_index
         self._lexical_index = lexical_index
@@ -122,6 +131,10 @@ class Retriever:
             degraded=tuple(degraded),
             seconds=seconds,
         )
+
+    def embed(self, meaning: str) -> Vector:
+        """The vector of a query, which is kept; raises EmbeddingError."""
+        return self._embed(meaning)
 
     def close(self) -> None:
         """Let running searches end."""

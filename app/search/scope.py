@@ -1,5 +1,6 @@
 """Which items and documents a search may look at: the filter, resolved in SQL."""
 
+import dataclasses
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from app.database import Database
 from app.knowledge.queries import filter_conditions
 from app.models import ChunkRow, DocumentRow, ItemRow
 from app.protocols import EVERYWHERE, SearchScope
+from app.search.document_labels import documents_decide, label_conditions
 from app.search.licences import is_permissive
 from app.search.path_globs import PathGlob
 from app.search.requests import SearchRequest
@@ -89,9 +91,10 @@ def resolve_filter(connection: Connection, request: SearchRequest) -> ResolvedFi
     conditions: tuple[ColumnElement[bool], ...] = ()
     globs = tuple(PathGlob(path) for path in request.paths)
     scope = EVERYWHERE
+    by_document = documents_decide(connection, request.category, request.tags)
     if request.restricts_items:
-        conditions = tuple(_item_conditions(request))
-    if request.restricts_documents:
+        conditions = tuple(_item_conditions(request, by_document=by_document))
+    if request.restricts_documents or by_document:
         conditions += tuple(_document_conditions(connection, request, globs))
         numbers = _document_numbers(connection, conditions, globs)
         scope = SearchScope(document_numbers=numbers)
@@ -102,8 +105,13 @@ def resolve_filter(connection: Connection, request: SearchRequest) -> ResolvedFi
     return ResolvedFilter(scope, conditions, globs)
 
 
-def _item_conditions(request: SearchRequest) -> list[ColumnElement[bool]]:
-    conditions = filter_conditions(request.item_filter())
+def _item_conditions(request: SearchRequest, *, by_document: bool) -> list[ColumnElement[bool]]:
+    wanted = request.item_filter()
+    if by_document:
+        conditions = filter_conditions(dataclasses.replace(wanted, category=None, tags=()))
+        conditions += label_conditions(request.category, request.tags, request.tags_match)
+    else:
+        conditions = filter_conditions(wanted)
     if request.document_types:
         conditions.append(ItemRow.document_type.in_(request.document_types))
     return conditions

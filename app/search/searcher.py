@@ -3,6 +3,7 @@
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
@@ -11,13 +12,20 @@ from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.symbols import first_symbol
 from app.database import Database
 from app.errors import UnavailableError
+from app.models import now
+from app.protocols import VectorIndex
+from app.search.candidate_filter import of_types
+from app.search.demands import Demands
 from app.search.grouping import group_by_document, hits_to_group
 from app.search.neighbours import Neighbours, neighbours_of_chunks
-from app.search.queries import result_of, rows_by_chunk, tags_of, texts_of
+from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
+from app.search.queries import result_of, rows_by_chunk, tags_of
 from app.search.ranking import RankedCandidates, explain, rank
 from app.search.requests import DocumentGroup, SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
-from app.search.scope import ResolvedFilter, ScopeResolver
+from app.search.scope import ScopeResolver
+from app.search.weighing import weigh
+from app.search.widening import Widener
 from app.search.words import QueryWords
 from app.web.metrics import Metrics
 
@@ -34,6 +42,10 @@ bounds is a service whose writer has gone mad."""
 DEEPER = 8
 """Factor by which more are asked for when too few candidates proved to be in SQL."""
 
+DEEPEST_READING = 64
+"""Times the depths: where no lexical index says which texts hold a phrase, they have to be read,
+and 8,000 take a second."""
+
 
 class Searcher:
     """Answers searches. Safe from many threads."""
@@ -47,6 +59,9 @@ class Searcher:
         content_version: Callable[[], int],
         degraded: Callable[[], Sequence[str]],
         metrics: Metrics,
+        vector_index: VectorIndex,
+        collection_ranking: Callable[[str | None], RankingWishes] = lambda _: NO_WISHES,
+        clock: Callable[[], datetime] = now,
     ) -> None:
         """`content_version` changes whenever an answer under way may have missed new chunks."""
         self._database = database
@@ -56,6 +71,14 @@ class Searcher:
         self._content_version = content_version
         self._degraded = degraded
         self._metrics = metrics
+        self._collection_ranking = collection_ranking
+        self._clock = clock
+        self._widener = Widener(
+            database=database,
+            retriever=retriever,
+            vector_index=vector_index,
+            analyser=analyser,
+        )
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """The chunks that answer the query best, best first, and never fewer than exist.
@@ -89,15 +112,22 @@ class Searcher:
         if allowed.allows_nothing:
             return self._finished(request, [], (), ())
         words = QueryWords(request.query, self._analyser)
+        demands = Demands(allowed, words)
+        ranking = resolved(request.ranking, self._collection_ranking(request.collection))
         deeper = 1
         while True:
-            candidates = self._retriever.retrieve(request, words.meaning, allowed.scope, deeper)
+            candidates, whole = self._candidates(request, ranking, demands, deeper)
+            if not whole:
+                deeper *= DEEPER
+                continue
             retrieved = time.perf_counter()
             ranked = rank(request, candidates, words_required=words.require_words)
             fused = time.perf_counter()
-            results, enough = self._join(candidates, ranked, request, allowed, words, deeper)
+            if words.require_words:
+                demands = dataclasses.replace(demands, by_words=candidates.found_by_words)
+            results, enough = self._join(candidates, ranked, request, ranking, demands, deeper)
             joined = time.perf_counter()
-            if enough or _complete(candidates, request, words):
+            if enough or _complete(candidates, request, words, deeper):
                 seconds = (
                     *candidates.seconds,
                     ("fuse", fused - retrieved),
@@ -105,6 +135,26 @@ class Searcher:
                 )
                 return self._finished(request, results, candidates.degraded, seconds)
             deeper *= DEEPER
+
+    def _candidates(
+        self,
+        request: SearchRequest,
+        ranking: Ranking,
+        demands: Demands,
+        deeper: int,
+    ) -> tuple[Candidates, bool]:
+        """What the indexes give, and whether that is as good as if they knew the whole filter."""
+        words, scope = demands.words, demands.allowed.scope
+        if request.mode == "dense" and words.require_words:  # who says that a text holds them?
+            request = dataclasses.replace(request, mode="hybrid")
+        if ranking.widens:
+            found = self._widener.retrieve(request, ranking, demands, deeper)
+        else:
+            found = self._retriever.retrieve(request, words.meaning, scope, deeper)
+        if not request.chunk_types:
+            return found, True
+        with self._database.snapshot() as connection:
+            return of_types(connection, request, found, deeper)
 
     def _finished(
         self,
@@ -126,8 +176,8 @@ class Searcher:
         candidates: Candidates,
         ranked: RankedCandidates,
         request: SearchRequest,
-        allowed: ResolvedFilter,
-        words: QueryWords,
+        ranking: Ranking,
+        demands: Demands,
         deeper: int,
     ) -> tuple[list[SearchResult], bool]:
         """The candidates that SQL holds and the filter allows; whether they are enough."""
@@ -136,17 +186,21 @@ class Searcher:
         hits: list[tuple[Any, int]] = []  # rows, with their places in the ranking
         size = wanted + SPARE_ROWS
         with self._database.snapshot() as connection:
+            if ranking.weighs:
+                model = self._retriever.fingerprint
+                ranked = weigh(connection, ranked, ranking, demands, model, self._clock())
             start = 0
             while start < len(ranked.chunk_ids) and len(hits) < wanted:
                 page = ranked.chunk_ids[start : start + min(size, JOINED_AT_ONCE)]
-                rows = rows_by_chunk(connection, page, allowed)
+                rows = rows_by_chunk(connection, page, demands.allowed)
                 hits += [
                     (rows[chunk_id], place)
                     for place, chunk_id in enumerate(page, start)
-                    if chunk_id in rows and not words.reject(*texts_of(rows[chunk_id]))
+                    if chunk_id in rows and demands.suits(rows[chunk_id])
                 ]
                 start += len(page)
                 size *= DEEPER
+            hits, was_cut = _strong_enough(hits[:wanted], ranked, ranking.least_share)
             tags = tags_of(connection, {row.item_id for row, _ in hits})
             results = [
                 result_of(
@@ -155,10 +209,10 @@ class Searcher:
                     tags.get(row.item_id, ()),
                     explain(ranked, candidates, place) if request.explain else None,
                 )
-                for row, place in hits[:wanted]
+                for row, place in hits
             ]
-            shown = self._shown(connection, request, results, words)
-        return shown, len(shown) >= request.n_results
+            shown = self._shown(connection, request, results, demands.words)
+        return shown, was_cut or len(shown) >= request.n_results
 
     @staticmethod
     def _shown(
@@ -189,9 +243,24 @@ class Searcher:
         ]
 
 
-def _complete(candidates: Candidates, request: SearchRequest, words: QueryWords) -> bool:
-    """Whether asking the indexes for more could not bring any further result."""
+def _strong_enough(
+    hits: list[tuple[Any, int]], ranked: RankedCandidates, least_share: float
+) -> tuple[list[tuple[Any, int]], bool]:
+    """The hits without the weak ones, and whether there were any."""
+    if not least_share or not hits:
+        return hits, False
+    least = least_share * max(ranked.strength(place) for _, place in hits)
+    kept = [(row, place) for row, place in hits if ranked.strength(place) >= least or least <= 0]
+    return kept, len(kept) < len(hits)
+
+
+def _complete(
+    candidates: Candidates, request: SearchRequest, words: QueryWords, deeper: int
+) -> bool:
+    """Whether asking the indexes for more could not bring any further result, or took too long."""
     by_words = words.require_words and candidates.lexical_answered
+    if words.require_words and not by_words and deeper >= DEEPEST_READING:
+        return True
     exhausted = candidates.lexical_exhausted if by_words else candidates.exhausted
     least = request.min_score
     return exhausted or (least is not None and candidates.complete_above < least)

@@ -38,6 +38,11 @@ class QueryWords:
         """Whether only texts may answer that hold certain words: there is a phrase in quotes."""
         return bool(self._parsed.phrases)
 
+    @property
+    def demand_texts(self) -> bool:
+        """Whether a text may be ruled out by what it says."""
+        return bool(self._parsed.phrases or self._parsed.excluded)
+
     def reject(self, *texts: str) -> bool:
         """Whether one of the texts holds something that the query excludes."""
         if not self._parsed.excluded:
@@ -45,6 +50,15 @@ class QueryWords:
         analysed = [self._analyser.analyse(text) for text in texts]
         return any(
             _holds(tokens, phrase) for tokens in analysed for phrase in self._parsed.excluded
+        )
+
+    def lack_phrases(self, *texts: str) -> bool:
+        """Whether a phrase in quotes stands in none of the texts."""
+        if not self._parsed.phrases:
+            return False
+        analysed = [self._analyser.analyse(text) for text in texts]
+        return not all(
+            any(_holds(tokens, phrase) for tokens in analysed) for phrase in self._parsed.phrases
         )
 
     def highlights(self, content: str) -> tuple[Highlight, ...]:

@@ -10,8 +10,15 @@ from app.container import Container
 from app.errors import SourceUnreadableError
 from app.evaluation.beir import BeirSet, read_beir
 from app.evaluation.question_set import CorpusDocument, Question
-from app.evaluation.running import TIMED_RESULTS, ask_all, index_corpus
+from app.evaluation.running import (
+    SEARCH_MODES,
+    TIMED_RESULTS,
+    ask_all,
+    index_corpus,
+    search_mode,
+)
 from app.protocols import Progress
+from app.search.profiles import RankingWishes
 from app.search.requests import SearchAnswer, SearchRequest
 from tests.evaluation.question_files import FRUIT, write_fruit
 from tests.evaluation.search_results import result
@@ -145,3 +152,43 @@ def test_every_mode_is_timed_on_a_query_that_no_other_has_asked() -> None:
     assert {query.strip() for query in timed} == {"?", "!"}
     fusions = {(request.mode, request.fusion) for request in search.requests}
     assert fusions == {("hybrid", SearchRequest.fusion), ("hybrid", "rrf")}
+
+
+# Rankings ---------------------------------------------------------------------------------------
+
+
+def test_a_mode_may_name_a_profile_and_fields_of_a_ranking() -> None:
+    assert search_mode("hybrid") == SEARCH_MODES["hybrid"]
+    assert search_mode("profile:code").ranking == RankingWishes(profile="code")
+    mode = search_mode("dense+profile:code+recency_weight=0+expand=true+feedback_results=3")
+    assert mode.mode == "dense"
+    assert mode.ranking == RankingWishes(
+        profile="code", recency_weight=0.0, expand=True, feedback_results=3
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "semantic",
+        "profile:best",
+        "hybrid+magic=1",
+        "diversity=much",
+        "expand=yes",
+        "",
+        "dense+rrf=",
+    ],
+)
+def test_a_mode_that_makes_no_sense_is_refused_with_a_sentence(name: str) -> None:
+    with pytest.raises(ValueError, match=r"^.+\.$"):
+        search_mode(name)
+
+
+def test_a_ranking_is_measured_beside_the_default(container: Container, fruit: BeirSet) -> None:
+    indexed = index_corpus(container, fruit, ignore)
+    modes = ["hybrid", "profile:code", "hybrid+least_share=1"]
+    runs = ask_all(container.searcher, fruit, fruit.questions, indexed.items, modes)
+    assert list(runs) == modes
+    assert runs["hybrid+least_share=1"].scores["P@5"] == dict.fromkeys(
+        runs["hybrid"].scores["P@5"], 0.2
+    )

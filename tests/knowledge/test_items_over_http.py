@@ -21,6 +21,7 @@ ITEM_FIELDS = {
     "collection",
     "licence",
     "refresh_interval",
+    "importance",
     "status",
     "content_hash",
     "last_fetched_at",

@@ -74,6 +74,7 @@ class Stage:
             content_version=lambda: 0,
             degraded=tuple,
             metrics=container.metrics,
+            vector_index=self.dense,
         )
 
     def add(self, texts: Sequence[str], first: int = 0) -> int:

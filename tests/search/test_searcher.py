@@ -121,6 +121,7 @@ def test_what_sql_does_not_hold_never_shortens_an_answer(
         content_version=lambda: 0,
         degraded=tuple,
         metrics=container.metrics,
+        vector_index=vectors,
     )
     results = searcher.search(SearchRequest("the lighthouse blinks", n_results=6)).results
     retriever.close()

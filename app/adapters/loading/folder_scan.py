@@ -6,6 +6,7 @@ import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from app.adapters.loading.folder_rules import GIT_IGNORE, OWN_IGNORE, FolderRules, RuleReader
@@ -66,6 +67,14 @@ def stamp_of(status: os.stat_result, uri: str, now_ns: int) -> str | None:
         return None
     place = zlib.crc32(uri.encode())
     return f"{place:08x}-{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}"
+
+
+def modification_time(status: os.stat_result) -> datetime | None:
+    """When a file was last written, in UTC; None outside of the calendar."""
+    try:
+        return datetime.fromtimestamp(status.st_mtime, UTC)
+    except (OverflowError, OSError, ValueError):
+        return None
 
 
 class FolderScan:
@@ -172,7 +181,8 @@ class FolderScan:
         place = GuardedPath(folder.place.root, (*folder.place.parts, child.name), uri)
         if is_folder:
             return _Folder(place, f"{key}/", folder.rules.inside(child.name), folder.above)
-        found.entries.append(SourceEntry(key, uri, stamp_of(status, uri, time.time_ns())))
+        stamp = stamp_of(status, uri, time.time_ns())
+        found.entries.append(SourceEntry(key, uri, stamp, modification_time(status)))
         return None
 
     def _reason_to_skip(

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import yaml
 
@@ -12,6 +13,11 @@ MAX_NESTING = 20
 MAX_FIELD_CHARACTERS = 2000
 MAX_LANGUAGE_CHARACTERS = 64
 MAX_TAGS = 100
+MAX_TAG_CHARACTERS = 200
+MAX_CATEGORY_CHARACTERS = 500
+
+MODIFICATION_FIELDS = ("last_modified", "lastmod", "last_updated", "updated", "modified", "date")
+"""What generators of web sites call the day of the last change, the surest first."""
 
 OPENING = re.compile(r"---[ \t]*(?:\r\n|\n|\r)")
 CLOSING = re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
@@ -34,6 +40,7 @@ class Frontmatter:
     licence: str | None = None
     language: str | None = None
     tags: tuple[str, ...] = ()
+    modified_at: datetime | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -64,10 +71,11 @@ def read_frontmatter(text: str) -> Frontmatter:
         title=_text(fields.get("title")),
         document_id=_text(fields.get("document_id")),
         source_url=_text(fields.get("source_url")),
-        category=_text(fields.get("category")),
+        category=_category(fields.get("category")),
         licence=_text(fields.get("licence")) or _text(fields.get("license")),
         language=_language(fields),
         tags=_tags(fields.get("tags")),
+        modified_at=_modified_at(fields),
     )
 
 
@@ -106,5 +114,27 @@ def _tags(value: object) -> tuple[str, ...]:
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list):
         return ()
-    found = (_text(part) for part in parts[:MAX_TAGS])
-    return tuple(dict.fromkeys(tag for tag in found if tag))
+    found = (
+        _text(part) for tag in parts[:MAX_TAGS] if isinstance(tag, str) for part in tag.split(",")
+    )
+    clipped = (tag[:MAX_TAG_CHARACTERS].strip() for tag in found if tag)
+    return tuple(dict.fromkeys(tag for tag in clipped if tag))
+
+
+def _category(value: object) -> str | None:
+    """As categories of items are written: `/Engineering//Security/` is `Engineering/Security`."""
+    parts = (part.strip() for part in (_text(value) or "").split("/"))
+    return "/".join(part for part in parts if part)[:MAX_CATEGORY_CHARACTERS].strip("/ ") or None
+
+
+def _modified_at(fields: dict[object, object]) -> datetime | None:
+    """The first of the fields that is a date or a time of ISO 8601; without a zone, in UTC."""
+    for name in MODIFICATION_FIELDS:
+        told = _text(fields.get(name))
+        try:
+            moment = datetime.fromisoformat(told) if told else None
+            if moment is not None:
+                return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+        except (ValueError, OverflowError):
+            continue
+    return None

@@ -2,7 +2,12 @@
 
 import time
 
-from app.adapters.loading.folder_scan import FolderScan, require_still_there, stamp_of
+from app.adapters.loading.folder_scan import (
+    FolderScan,
+    modification_time,
+    require_still_there,
+    stamp_of,
+)
 from app.adapters.loading.path_guard import GuardedPath, PathGuard
 from app.adapters.loading.text_document import document_from_bytes
 from app.errors import SourceNotFoundError, SourceRefusedError, SourceUnreadableError
@@ -22,7 +27,8 @@ class FileSource:
         status = self._guard.file_status(self._file)
         path = self._file.path
         stamp = stamp_of(status, str(path), time.time_ns())
-        return SourceListing((SourceEntry(path.name, str(path), stamp),))
+        written = modification_time(status)
+        return SourceListing((SourceEntry(path.name, str(path), stamp, written),))
 
     def read(self, entry: SourceEntry) -> LoadedDocument:
         """Read the file; raises SourceError."""

@@ -47,6 +47,7 @@ def document_from_bytes(
         tags=told.tags,
         licence=told.licence,
         language=told.language,
+        modified_at=told.modified_at,
         warnings=warnings,
         first_line=told.first_line,
     )

@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from pathlib import PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -71,7 +73,8 @@ def _document(page: FetchedPage, entry: SourceEntry) -> LoadedDocument:
         if error.detail == NO_CONTENT:
             raise
         raise SourceUnreadableError(f"{entry.uri}: {error.detail}") from error
-    return replace(loaded, stamp=_stamp(page))
+    told = loaded.modified_at or _last_modified(page)
+    return replace(loaded, stamp=_stamp(page), modified_at=told)
 
 
 def _stamp(page: FetchedPage) -> str | None:
@@ -94,6 +97,15 @@ def _validators(stamp: str) -> Validators | None:
     except (ValueError, TypeError):
         return None
     return Validators(digest, etag, last_modified) if rules == READING_RULES else None
+
+
+def _last_modified(page: FetchedPage) -> datetime | None:
+    """The server's header; None without one, or where it is no date."""
+    try:
+        moment = parsedate_to_datetime(page.last_modified or "")
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def _is_html(page: FetchedPage) -> bool:

@@ -17,6 +17,7 @@ class Block:
 
     start: int
     end: int
+    is_table: bool = False
 
 
 class BlockFinder:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from app.adapters.splitting.boundaries import TextMap, map_text
+from app.adapters.splitting.chunk_facts import FactFinder
 from app.adapters.splitting.cutting import Cutter, plan_cuts
 from app.adapters.splitting.headings import Heading
 from app.adapters.splitting.lines import Lines
@@ -14,8 +15,8 @@ from app.adapters.splitting.structure import read_structure
 from app.adapters.splitting.tokens import TokenRuler
 from app.protocols import TextChunk, TokenMeter
 
-ALGORITHM = "recursive-1"
-"""Raised whenever the same text would be cut differently, so that it is indexed again."""
+ALGORITHM = "recursive-2"
+"""Raised whenever the same text would be cut or described in another way: it is indexed again."""
 
 
 class RecursiveTextSplitter:
@@ -78,7 +79,8 @@ class RecursiveTextSplitter:
         ruler = self._ruler(content, text_map)
         plan = plan_cuts(text_map, lines, structure, ruler, self._chunk_size)
         cuts = list(Cutter(plan, ruler, self._chunk_size, self._chunk_overlap).cuts())
-        return _chunks(content, cuts, text_map, structure.headings, dict(metadata or {}))
+        finder = FactFinder(lines, structure)
+        return _chunks(content, cuts, text_map, structure.headings, finder, dict(metadata or {}))
 
     def _ruler(self, content: str, text_map: TextMap) -> TokenRuler | None:
         if self._token_meter is None or self._max_tokens is None:
@@ -93,6 +95,7 @@ def _chunks(
     cuts: list[tuple[int, int]],
     text_map: TextMap,
     headings: list[Heading],
+    finder: FactFinder,
     metadata: dict[str, Any],
 ) -> list[TextChunk]:
     starts, ends = np.array(cuts, dtype=np.int64).T
@@ -102,6 +105,7 @@ def _chunks(
     leading = [_first_letter(content, start, end) for start, end in cuts]
     above = np.searchsorted(heading_starts, leading, side="right")
     shared = MappingProxyType(metadata)
+    facts = [finder.facts(start, end) for start, end in cuts]
     return [
         TextChunk(
             content=content[start:end],
@@ -112,6 +116,8 @@ def _chunks(
             end_line=int(last_lines[index]),
             heading_path=headings[above[index] - 1].path if above[index] else (),
             metadata=shared,
+            chunk_type=facts[index].chunk_type,
+            completeness=facts[index].completeness,
         )
         for index, (start, end) in enumerate(cuts)
     ]

@@ -6,6 +6,9 @@ from app.adapters.splitting.blocks import Block, BlockFinder
 from app.adapters.splitting.headings import Heading, HeadingMark, heading_mark, settle_headings
 from app.adapters.splitting.lines import Lines
 
+CODE_SIGNS = "`~"
+"""What fences of code are made of; other blocks that begin without `::` are tables."""
+
 _FRONT_MATTER_ENDS = ("---", "...")
 
 
@@ -32,10 +35,11 @@ def read_structure(lines: Lines) -> Structure:
             after_break = True
             continue
         first, end = index, finder.block_end(index)
+        is_table = end > index and lines.text(index).strip()[0] not in CODE_SIGNS
         if end == index:
             first, end = index + 1, finder.literal_end(index)
         if end > first:
-            blocks.append(Block(lines.start(first), lines.end(end - 1)))
+            blocks.append(Block(lines.start(first), lines.end(end - 1), is_table))
         after_break = end > first
         index = end
     return Structure(settle_headings(marks), blocks)

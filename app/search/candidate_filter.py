@@ -1,0 +1,59 @@
+"""Leaves of the candidates those of the wanted chunk types; indexes know whole documents only."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+from sqlalchemy import Connection, bindparam, select
+
+from app.models import ChunkRow
+from app.search.requests import SearchRequest
+from app.search.retrieval import Candidates
+
+READ_AT_ONCE = 500
+"""Values in one IN list; databases limit the parameters of a statement."""
+
+_OF_TYPES = select(ChunkRow.id).where(
+    ChunkRow.id.in_(bindparam("chunk_ids", expanding=True)),
+    ChunkRow.chunk_type.in_(bindparam("chunk_types", expanding=True)),
+)
+
+
+def of_types(
+    connection: Connection, request: SearchRequest, candidates: Candidates, deeper: int
+) -> tuple[Candidates, bool]:
+    """The candidates that pass, and whether they are as good as if the indexes had chosen them.
+
+    They are when as many of each side pass as would have been asked for, or a side has no more.
+    """
+    ids = candidates.chunk_ids
+    passing: set[str] = set()
+    for start in range(0, len(ids), READ_AT_ONCE):
+        some = {
+            "chunk_ids": list(ids[start : start + READ_AT_ONCE]),
+            "chunk_types": list(request.chunk_types),
+        }
+        passing.update(connection.scalars(_OF_TYPES, some))
+    kept = _only(candidates, [place for place, key in enumerate(ids) if key in passing])
+    dense_found, dense = (int(one.found_dense.sum()) for one in (candidates, kept))
+    words = int((kept.lexical_scores > 0).sum())
+    enough_dense = dense >= request.dense_depth or dense_found < request.dense_depth * deeper
+    enough_words = words >= request.lexical_depth or candidates.lexical_exhausted
+    return kept, (
+        (request.mode == "lexical" or enough_dense)
+        and (request.mode == "dense" or enough_words or not candidates.lexical_answered)
+    )
+
+
+def _only(candidates: Candidates, places: Sequence[int]) -> Candidates:
+    chosen = np.array(places, np.int64)
+    cosines = candidates.ranking_cosines
+    return dataclasses.replace(
+        candidates,
+        chunk_ids=tuple(candidates.chunk_ids[place] for place in places),
+        cosines=candidates.cosines[chosen],
+        found_dense=candidates.found_dense[chosen],
+        lexical_scores=candidates.lexical_scores[chosen],
+        documents=candidates.documents[chosen],
+        ranking_cosines=None if cosines is None else cosines[chosen],
+    )

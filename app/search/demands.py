@@ -1,0 +1,35 @@
+"""What a candidate must be to become a result: held by SQL, allowed, in the right words."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from app.search.queries import rows_by_chunk, texts_of
+from app.search.scope import ResolvedFilter
+from app.search.words import QueryWords
+
+
+@dataclass(frozen=True)
+class Demands:
+    """The filter and the words of one search."""
+
+    allowed: ResolvedFilter
+    words: QueryWords
+    by_words: frozenset[str] = frozenset()
+    """Chunks that the lexical index found: they hold the phrases, so nobody need look."""
+
+    def suits(self, row: Any) -> bool:
+        """Whether the text of a row holds what the query demands, and nothing that it excludes."""
+        texts = texts_of(row)
+        if self.words.reject(*texts):
+            return False
+        if not self.words.require_words or row.id in self.by_words:
+            return True
+        return not self.words.lack_phrases(*texts)
+
+    def suiting(self, connection: Connection, chunk_ids: Sequence[str]) -> list[str]:
+        """Those of the chunks that can become results, in their order. At most some hundred."""
+        rows = rows_by_chunk(connection, chunk_ids, self.allowed)
+        return [key for key in chunk_ids if key in rows and self.suits(rows[key])]

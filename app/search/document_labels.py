@@ -1,0 +1,58 @@
+"""Category and tags as they hold for a document: its own category, and the tags of both."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, or_, select
+
+from app.models import DocumentRow, DocumentTagRow, ItemRow, TagRow
+
+
+def own_or_items_category() -> ColumnElement[str | None]:
+    """A document's own category counts, else that of its item: as with licences."""
+    return func.coalesce(DocumentRow.category, ItemRow.category)
+
+
+def all_tags(of_item: Sequence[str], own: Sequence[str]) -> tuple[str, ...]:
+    """The item's tags, then those that the document adds."""
+    return tuple(dict.fromkeys((*of_item, *own)))
+
+
+def documents_decide(connection: Connection, category: str | None, tags: Sequence[str]) -> bool:
+    """Whether any document's own category or tags make a filter mean more than whole items."""
+    if category is not None and connection.scalar(_OWN_CATEGORY) is not None:
+        return True
+    return bool(tags) and connection.scalar(_OWN_TAG, {"tags": list(set(tags))}) is not None
+
+
+# Not IS NOT NULL: SQLite would read the whole table.
+_OWN_CATEGORY = select(DocumentRow.id).where(DocumentRow.category > "").limit(1)
+_OWN_TAG = (
+    select(DocumentTagRow.document_id)
+    .where(DocumentTagRow.tag.in_(bindparam("tags", expanding=True)))
+    .limit(1)
+)
+
+
+def label_conditions(
+    category: str | None, tags: Sequence[str], tags_match: str
+) -> list[ColumnElement[bool]]:
+    """The filter as conditions on documents joined with their items."""
+    conditions: list[ColumnElement[bool]] = []
+    if category is not None:
+        # Not LIKE: on SQLite it takes upper and lower case for the same.
+        prefix, holds = category + "/", own_or_items_category()
+        conditions.append(or_(holds == category, func.substr(holds, 1, len(prefix)) == prefix))
+    if tags_match == "all":
+        conditions += [_tagged([tag]) for tag in dict.fromkeys(tags)]
+    elif tags:
+        conditions.append(_tagged(tags))
+    return conditions
+
+
+def _tagged(tags: Sequence[str]) -> ColumnElement[bool]:
+    """Whether the document or its item has one of these."""
+    wanted = set(tags)
+    own = exists().where(
+        DocumentTagRow.document_id == DocumentRow.id, DocumentTagRow.tag.in_(wanted)
+    )
+    return or_(ItemRow.id.in_(select(TagRow.item_id).where(TagRow.tag.in_(wanted))), own)

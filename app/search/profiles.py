@@ -1,0 +1,136 @@
+"""How results are ranked beside their fused score: settings, named profiles, who has the say."""
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+ProfileName = Literal["default", "code", "varied"]
+PROFILE_NAMES: tuple[ProfileName, ...] = get_args(ProfileName)
+
+Boosts = tuple[tuple[str, float], ...]
+"""Names with their factors."""
+
+BOOST = 1.3
+"""For a tag that is named without a factor; the specification's."""
+LEAST_BOOST, MOST_BOOST = 0.1, 10.0
+"""Of one name, and of all that hold for a result together."""
+MOST_BOOSTS = 50
+MOST_WEIGHT = 10.0
+LEAST_HALF_LIFE_DAYS, MOST_HALF_LIFE_DAYS = 0.01, 36_500.0
+MOST_FEEDBACK_RESULTS = 20
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """All that decides the order of results beside the fusion. As it stands here, nothing does.
+
+    The formulas are those of docs/ranking.md.
+    """
+
+    fused_weight: float = 1.0
+    """Of the fused score. Weights are 0 to MOST_WEIGHT."""
+    cosine_weight: float = 0.0
+    recency_weight: float = 0.0
+    recency_half_life_days: float = 90.0
+    importance_weight: float = 0.0
+    completeness_weight: float = 0.0
+    tag_boosts: Boosts = ()
+    category_boosts: Boosts = ()
+    """A category's holds for everything below it."""
+    language_boosts: Boosts = ()
+    diversity: float = 0.0
+    """0 to 1: how much a result loses that repeats what stands above it."""
+    feedback_weight: float = 0.0
+    """Of the mean vector of the first results, added to the query's for a second round."""
+    feedback_results: int = 5
+    expand: bool = False
+    """Ask in other wordings, too."""
+    least_share: float = 0.0
+    """Results whose score is below this share of the best one's are left out."""
+
+    @property
+    def weighs(self) -> bool:
+        """Whether anything but the fused score counts, so that rows have to be read for it."""
+        return (
+            self.fused_weight != 1.0
+            or any(
+                (
+                    self.cosine_weight,
+                    self.recency_weight,
+                    self.importance_weight,
+                    self.completeness_weight,
+                    self.diversity,
+                )
+            )
+            or self.boosts
+        )
+
+    @property
+    def boosts(self) -> bool:
+        """Whether any name is boosted."""
+        return bool(self.tag_boosts or self.category_boosts or self.language_boosts)
+
+    @property
+    def widens(self) -> bool:
+        """Whether the indexes are asked more than once."""
+        return self.expand or self.feedback_weight > 0
+
+
+@dataclass(frozen=True)
+class RankingWishes:
+    """What a request or a collection says of its ranking; None: nothing. As in Ranking."""
+
+    profile: ProfileName | None = None
+    """What to start from."""
+    fused_weight: float | None = None
+    cosine_weight: float | None = None
+    recency_weight: float | None = None
+    recency_half_life_days: float | None = None
+    importance_weight: float | None = None
+    completeness_weight: float | None = None
+    tag_boosts: Boosts | None = None
+    category_boosts: Boosts | None = None
+    language_boosts: Boosts | None = None
+    diversity: float | None = None
+    feedback_weight: float | None = None
+    feedback_results: int | None = None
+    expand: bool | None = None
+    least_share: float | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Just what is said, the profile left out."""
+        names = (field.name for field in dataclasses.fields(self) if field.name != "profile")
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+NO_WISHES = RankingWishes()
+
+PROFILES: Mapping[ProfileName, Ranking] = {
+    "default": Ranking(),
+    "code": Ranking(
+        fused_weight=0.0,
+        cosine_weight=0.6,
+        recency_weight=0.2,
+        importance_weight=0.1,
+        completeness_weight=0.1,
+    ),
+    "varied": Ranking(recency_weight=0.1, diversity=0.2),
+}
+"""`code`: how the code specification reranks. `varied`: the `recency_boost` and the
+`diversity_penalty` of its retrieval parameters, on top of the fused score."""
+
+
+def resolved(request: RankingWishes, collection: RankingWishes = NO_WISHES) -> Ranking:
+    """What holds: the request's own fields, then its profile, then the collection's, then nothing.
+
+    A request that names a profile starts from that, whatever the collection says.
+    """
+    if request.profile is not None:
+        base = PROFILES[request.profile]
+    elif collection is NO_WISHES:
+        base = PROFILES["default"]
+    else:
+        base = resolved(dataclasses.replace(collection, profile=collection.profile or "default"))
+    given = request.given()
+    return dataclasses.replace(base, **given) if given else base

@@ -1,0 +1,95 @@
+"""What rankings ask of chunks, from SQL: one row for each candidate, in few statements."""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from sqlalchemy import Connection, bindparam, func, select
+
+from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow
+from app.protocols import Vector
+from app.search.document_labels import all_tags, own_or_items_category
+from app.search.queries import tags_of
+from app.search.signals import ChunkFacts
+
+READ_AT_ONCE = 500
+"""Values in one IN list; databases limit the parameters of a statement."""
+
+_FACTS = (
+    select(
+        ChunkRow.id,
+        ChunkRow.item_id,
+        ChunkRow.completeness,
+        DocumentRow.key,
+        func.coalesce(DocumentRow.modified_at, DocumentRow.fetched_at).label("modified_at"),
+        ItemRow.importance,
+    )
+    .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+    .join(ItemRow, ItemRow.id == ChunkRow.item_id)
+    .where(ChunkRow.id.in_(bindparam("chunk_ids", expanding=True)))
+)
+_FACTS_WITH_LABELS = _FACTS.add_columns(
+    DocumentRow.tags, DocumentRow.language, own_or_items_category().label("category")
+)
+_VECTORS = (
+    select(ChunkRow.id, EmbeddingRow.vector)
+    .join(EmbeddingRow, EmbeddingRow.text_hash == ChunkRow.text_hash)
+    .where(
+        ChunkRow.id.in_(bindparam("chunk_ids", expanding=True)),
+        EmbeddingRow.fingerprint == bindparam("fingerprint"),
+    )
+)
+VECTOR_TYPE = np.dtype("<f4")
+"""How a vector's numbers are stored."""
+
+
+def vectors_of_chunks(
+    connection: Connection, chunk_ids: Sequence[str], fingerprint: str
+) -> dict[str, Vector]:
+    """By chunk id; those that SQL does not hold are left out. At most some hundred.
+
+    From SQL, which has them at hand: the vector index on disk may be busy, or not awake.
+    """
+    asked = {"chunk_ids": list(chunk_ids), "fingerprint": fingerprint}
+    return {
+        chunk_id: np.frombuffer(vector, VECTOR_TYPE).astype(np.float32)
+        for chunk_id, vector in connection.execute(_VECTORS, asked)
+    }
+
+
+def facts_of_chunks(
+    connection: Connection, chunk_ids: Sequence[str], *, with_labels: bool
+) -> dict[str, ChunkFacts]:
+    """By chunk id; those that SQL does not hold are left out.
+
+    Category, language and tags, which take as long as all the rest, are read if asked for.
+    """
+    statement = _FACTS_WITH_LABELS if with_labels else _FACTS
+    rows = [
+        row
+        for start in range(0, len(chunk_ids), READ_AT_ONCE)
+        for row in connection.execute(
+            statement, {"chunk_ids": list(chunk_ids[start : start + READ_AT_ONCE])}
+        )
+    ]
+    if not with_labels:
+        return {row[0]: ChunkFacts(row[3], row[4], row[5], row[2]) for row in rows}
+    tags = _tags(connection, {row.item_id for row in rows})
+    return {
+        row.id: ChunkFacts(
+            key=row.key,
+            modified_at=row.modified_at,
+            item_importance=row.importance,
+            completeness=row.completeness,
+            category=row.category,
+            language=row.language,
+            tags=all_tags(tags.get(row.item_id, ()), row.tags),
+        )
+        for row in rows
+    }
+
+
+def _tags(connection: Connection, item_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
+    ids, tags = list(item_ids), dict[int, tuple[str, ...]]()
+    for start in range(0, len(ids), READ_AT_ONCE):
+        tags |= tags_of(connection, ids[start : start + READ_AT_ONCE])
+    return tags

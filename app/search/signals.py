@@ -1,0 +1,114 @@
+"""What is known of a chunk beside its text, as numbers from 0 to 1, and the factors of boosts."""
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import PurePosixPath
+
+import numpy as np
+import numpy.typing as npt
+
+from app.search.profiles import LEAST_BOOST, MOST_BOOST, Boosts, Ranking
+
+UNKNOWN_COMPLETENESS = 0.5
+"""Of chunks that were made before the splitter told."""
+
+CORE, ORDINARY, PERIPHERAL = 1.0, 0.5, 0.2
+"""Importance by the name of a file: what one reads first, anything else, what one reads last."""
+
+_CORE_NAMES = re.compile(
+    r"(?:readme|claude|agents|index|overview|introduction|getting[-_]started|quick[-_]?start"
+    r"|main|app|__init__|__main__|lib|mod|package|pyproject)(?:\.\w+){0,2}",
+    re.IGNORECASE,
+)
+_PERIPHERAL_NAMES = re.compile(
+    r"(?:(?:changelog|changes|history|news|licen[sc]e|copying|authors|contributors"
+    r"|code_of_conduct)(?:\.\w+)?|test_.*|.*_test\.\w+|.*\.(?:test|spec)\.\w+|conftest\.py)",
+    re.IGNORECASE,
+)
+_PERIPHERAL = """
+test tests testing __tests__ spec specs fixtures examples example samples sample demo demos archive
+archived deprecated legacy old vendor third_party
+"""
+_PERIPHERAL_FOLDERS = frozenset(_PERIPHERAL.split())
+
+DAY = timedelta(days=1)
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ChunkFacts:
+    """What SQL says of a chunk."""
+
+    key: str
+    """Of its document: a relative path or an address."""
+    modified_at: datetime
+    """When its source was last changed; where nobody knows, when it was last read."""
+    item_importance: float | None
+    completeness: float | None
+    category: str | None = None
+    language: str | None = None
+    tags: Sequence[str] = ()
+    """These three only where names are boosted."""
+
+
+def recency(modified_at: datetime, now: datetime, half_life_days: float) -> float:
+    """1 for what was changed now (or will be), 0.5 a half-life ago, 0.25 two ago, …"""
+    days = max((now - modified_at) / DAY, 0.0)
+    return float(0.5 ** (days / half_life_days))
+
+
+def importance(key: str, item_importance: float | None) -> float:
+    """That of the file by its name; its mean with what the item says of itself, if it does."""
+    of_file = file_importance(key)
+    return of_file if item_importance is None else (of_file + item_importance) / 2
+
+
+@functools.lru_cache(4096)  # the same documents are found again and again
+def file_importance(key: str) -> float:
+    """CORE, ORDINARY or PERIPHERAL, by the file's name and the folders that it lies in."""
+    path = PurePosixPath(key.partition("?")[0].partition("#")[0])
+    if "://" in key:
+        path = PurePosixPath(*path.parts[2:])  # the page's path, without scheme and host
+    folders = {part.lower() for part in path.parts[:-1]}
+    if folders & _PERIPHERAL_FOLDERS or _PERIPHERAL_NAMES.fullmatch(path.name):
+        return PERIPHERAL
+    is_front_page = "://" in key and not path.name
+    return CORE if is_front_page or _CORE_NAMES.fullmatch(path.name) else ORDINARY
+
+
+def completeness(told: float | None) -> float:
+    """As the splitter told, or what stands for not knowing."""
+    return UNKNOWN_COMPLETENESS if told is None else told
+
+
+def boost(facts: ChunkFacts, ranking: Ranking) -> float:
+    """The product of the factors of all names that hold, from LEAST_BOOST to MOST_BOOST.
+
+    Tags and languages are compared whatever their case; a category holds for what is below it.
+    """
+    factor = _matching(ranking.tag_boosts, {tag.casefold() for tag in facts.tags})
+    factor *= _matching(ranking.language_boosts, {(facts.language or "").casefold()})
+    factor *= _matching(ranking.category_boosts, _with_those_above(facts.category))
+    return min(max(factor, LEAST_BOOST), MOST_BOOST)
+
+
+def boosted(scores: Floats, factors: Floats) -> Floats:
+    """Scores times their factors; one below 0 is divided, so that a boost never harms."""
+    return np.where(scores >= 0, scores * factors, scores / factors)
+
+
+def _matching(boosts: Boosts, names: set[str]) -> float:
+    product = 1.0
+    for name, factor in boosts:
+        if name.casefold() in names:
+            product *= factor
+    return product
+
+
+def _with_those_above(category: str | None) -> set[str]:
+    parts = (category or "").casefold().split("/")
+    return {"/".join(parts[: depth + 1]) for depth in range(len(parts))}

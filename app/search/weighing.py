@@ -1,0 +1,168 @@
+"""Puts fused candidates in the order that a ranking's weights, boosts and diversity give."""
+
+import dataclasses
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection
+
+from app.search.demands import Demands
+from app.search.diversity import DIVERSE_DEPTH, Floats, marginal_relevance
+from app.search.profiles import Ranking
+from app.search.ranking import RankedCandidates
+from app.search.requests import SignalExplanation
+from app.search.signal_queries import facts_of_chunks, vectors_of_chunks
+from app.search.signals import (
+    ChunkFacts,
+    boost,
+    boosted,
+    completeness,
+    importance,
+    recency,
+)
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """How candidates came by their order, in that order; arrays of shape (n,)."""
+
+    ranking: Ranking
+    fused: Floats
+    """The fused scores, scaled: what `fused_weight` weighs."""
+    cosines: Floats
+    recency: Floats
+    importance: Floats
+    completeness: Floats
+    """0 where they do not count."""
+    boosts: Floats
+    strengths: Floats
+    """The weighted sum after boosts."""
+    repetition: Floats
+    final: Floats
+    """What decides the order: it never rises."""
+
+    def explain(self, position: int) -> SignalExplanation:
+        """What stands behind the final score of the candidate at this position (0 is the best)."""
+        ranking = self.ranking
+        return SignalExplanation(
+            fused_part=float(ranking.fused_weight * self.fused[position]),
+            cosine_part=float(ranking.cosine_weight * self.cosines[position]),
+            recency=float(self.recency[position]) if ranking.recency_weight else None,
+            recency_part=float(ranking.recency_weight * self.recency[position]),
+            importance=float(self.importance[position]) if ranking.importance_weight else None,
+            importance_part=float(ranking.importance_weight * self.importance[position]),
+            completeness=(
+                float(self.completeness[position]) if ranking.completeness_weight else None
+            ),
+            completeness_part=float(ranking.completeness_weight * self.completeness[position]),
+            boost=float(self.boosts[position]),
+            boosted_score=float(self.strengths[position]),
+            repetition=float(self.repetition[position]) if ranking.diversity else None,
+            diversity=ranking.diversity,
+        )
+
+
+def weigh(
+    connection: Connection,
+    ranked: RankedCandidates,
+    ranking: Ranking,
+    demands: Demands,
+    fingerprint: str,
+    now: datetime,
+) -> RankedCandidates:
+    """The candidates in the order of their final scores; of equals, as they stood before.
+
+    What SQL does not hold (any more) is left out where rows have to be read. `fingerprint` is that
+    of the model whose vectors tell what repeats what; only what can become a result is repeated.
+    """
+    facts = _facts(connection, ranked, ranking)
+    if facts is not None:
+        ranked = _without(ranked, [key for key in ranked.chunk_ids if key not in facts])
+    weighed = _weighed(ranked, ranking, facts, now)
+    order = np.argsort(-weighed.strengths, kind="stable")
+    ranked = _in_order(dataclasses.replace(ranked, weighed=weighed), order)
+    if not ranking.diversity:
+        return ranked
+    keys = ranked.chunk_ids[:DIVERSE_DEPTH]
+    suiting = demands.suiting(connection, keys) if demands.words.demand_texts else keys
+    vectors = vectors_of_chunks(connection, suiting, fingerprint)
+    held = [key for key in suiting if key in vectors]
+    ranked = _without(ranked, set(keys).difference(held))
+    if not held:
+        return ranked
+    matrix = np.array([vectors[key] for key in held], np.float32)
+    return _diverse(ranked, matrix, ranking.diversity)
+
+
+def _diverse(
+    ranked: RankedCandidates, vectors: npt.NDArray[np.float32], diversity: float
+) -> RankedCandidates:
+    weighed = ranked.weighed
+    assert weighed is not None  # noqa: S101, weigh made it
+    order, repetition = marginal_relevance(weighed.strengths, vectors, diversity)
+    final = (1 - diversity) * weighed.strengths - diversity * repetition
+    weighed = dataclasses.replace(weighed, repetition=repetition, final=final)
+    return _in_order(dataclasses.replace(ranked, weighed=weighed), order)
+
+
+def _facts(
+    connection: Connection, ranked: RankedCandidates, ranking: Ranking
+) -> dict[str, ChunkFacts] | None:
+    """By chunk id; None where nothing of them counts."""
+    signals_count = (
+        ranking.recency_weight or ranking.importance_weight or ranking.completeness_weight
+    )
+    if not signals_count and not ranking.boosts:
+        return None
+    return facts_of_chunks(connection, ranked.chunk_ids, with_labels=ranking.boosts)
+
+
+def _weighed(
+    ranked: RankedCandidates,
+    ranking: Ranking,
+    facts: Mapping[str, ChunkFacts] | None,
+    now: datetime,
+) -> Weighed:
+    each = [] if facts is None else [facts[key] for key in ranked.chunk_ids]
+    nothing = np.zeros(len(ranked.chunk_ids))
+
+    def values(weight: float, value: Callable[[ChunkFacts], float]) -> Floats:
+        return np.array([value(fact) for fact in each]) if weight and each else nothing
+
+    half_life = ranking.recency_half_life_days
+    signals_ = (
+        values(ranking.recency_weight, lambda f: recency(f.modified_at, now, half_life)),
+        values(ranking.importance_weight, lambda f: importance(f.key, f.item_importance)),
+        values(ranking.completeness_weight, lambda f: completeness(f.completeness)),
+    )
+    boosts = nothing + 1.0
+    if ranking.boosts and each:
+        boosts = np.array([boost(fact, ranking) for fact in each])
+    weights = (ranking.recency_weight, ranking.importance_weight, ranking.completeness_weight)
+    fused, cosines = ranked.scaled_scores(), np.array(ranked.cosines, np.float64)
+    sums = ranking.fused_weight * fused + ranking.cosine_weight * cosines
+    for weight, signal in zip(weights, signals_, strict=True):
+        sums = sums + weight * signal
+    strengths = boosted(sums, boosts)
+    return Weighed(ranking, fused, cosines, *signals_, boosts, strengths, nothing, strengths)
+
+
+def _in_order(ranked: RankedCandidates, order: npt.NDArray[np.int64]) -> RankedCandidates:
+    """These positions of the candidates, with all that is known of how they came by them."""
+    weighed, ranked = ranked.weighed, ranked.in_order(order)
+    if weighed is None:
+        return ranked
+    names = [field.name for field in dataclasses.fields(weighed) if field.name != "ranking"]
+    moved = {name: getattr(weighed, name)[order] for name in names}
+    return dataclasses.replace(ranked, weighed=dataclasses.replace(weighed, **moved))
+
+
+def _without(ranked: RankedCandidates, chunk_ids: Collection[str]) -> RankedCandidates:
+    if not chunk_ids:
+        return ranked
+    gone = set(chunk_ids)
+    kept = [position for position, key in enumerate(ranked.chunk_ids) if key not in gone]
+    return _in_order(ranked, np.array(kept, np.int64))

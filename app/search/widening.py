@@ -1,0 +1,201 @@
+"""Asks the indexes again: in other wordings, and for more of what the first results are."""
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from app.adapters.lexical_index.analysis import Analyser
+from app.database import Database
+from app.errors import EmbeddingError
+from app.protocols import SearchScope, Vector, VectorIndex
+from app.search.demands import Demands
+from app.search.fusion import LEAST_CEILING
+from app.search.profiles import Ranking
+from app.search.ranking import rank
+from app.search.requests import SearchRequest
+from app.search.retrieval import Candidates, Retriever, Scores
+from app.search.signal_queries import vectors_of_chunks
+from app.search.wordings import other_wordings
+from app.search.words import QueryWords
+
+SPARE_FEEDBACK = 3
+"""Times as many first results are looked at as are wanted: a query may exclude some."""
+
+
+@dataclass(frozen=True)
+class _Round:
+    """What one wording found."""
+
+    vector: Vector
+    candidates: Candidates
+
+
+class Widener:
+    """Retrieves in several rounds, of which the number is bounded. Safe from many threads."""
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        retriever: Retriever,
+        vector_index: VectorIndex,
+        analyser: Analyser,
+    ) -> None:
+        self._database = database
+        self._retriever = retriever
+        self._vector_index = vector_index
+        self._analyser = analyser
+
+    def retrieve(
+        self,
+        request: SearchRequest,
+        ranking: Ranking,
+        demands: Demands,
+        deeper: int,
+    ) -> Candidates:
+        """The candidates of all rounds, with the cosine by which each is ranked.
+
+        Every cosine stays that of the question as it was asked. Where it cannot be embedded, the
+        first round is all there is. Raises what Retriever.retrieve raises.
+        """
+        words, scope = demands.words, demands.allowed.scope
+        found = self._retriever.retrieve(request, words.meaning, scope, deeper)
+        try:
+            vector = self._retriever.embed(words.meaning)
+        except EmbeddingError:
+            return found
+        if ranking.expand:
+            rounds = [_Round(vector, found), *self._other_rounds(request, scope, deeper)]
+            found = self._merged(rounds) if len(rounds) > 1 else found
+        if ranking.feedback_weight and request.mode != "lexical":
+            moved = self._moved(request, ranking, demands, vector, found)
+            found = self._asked_again(request, scope, deeper, vector, found, moved)
+        return found
+
+    # Other wordings ------------------------------------------------------------------------
+
+    def _other_rounds(
+        self, request: SearchRequest, scope: SearchScope, deeper: int
+    ) -> Sequence[_Round]:
+        rounds = []
+        for wording in other_wordings(request.query):
+            meaning = QueryWords(wording, self._analyser).meaning
+            asked = dataclasses.replace(request, query=wording)
+            candidates = self._retriever.retrieve(asked, meaning, scope, deeper)
+            rounds.append(_Round(self._retriever.embed(meaning), candidates))
+        return rounds
+
+    def _merged(self, rounds: Sequence[_Round]) -> Candidates:
+        """Each candidate counts by the wording that suits it best, by meaning and by words."""
+        first = rounds[0]
+        keys = tuple(dict.fromkeys(key for one in rounds for key in one.candidates.chunk_ids))
+        found = self._widened(first.vector, first.candidates, keys)
+        best = np.max([self._cosines(one.vector, found.chunk_ids) for one in rounds], axis=0)
+        bm25 = np.max([_bm25(one.candidates, found) for one in rounds], axis=0)
+        dense = {
+            key
+            for one in rounds
+            for key, is_dense in zip(
+                one.candidates.chunk_ids, one.candidates.found_dense.tolist(), strict=True
+            )
+            if is_dense
+        }
+        return dataclasses.replace(
+            found,
+            ranking_cosines=best,
+            lexical_scores=bm25,
+            found_dense=np.array([key in dense for key in found.chunk_ids], np.bool_),
+            exhausted=all(one.candidates.exhausted for one in rounds),
+            lexical_exhausted=all(one.candidates.lexical_exhausted for one in rounds),
+            degraded=tuple(dict.fromkeys(why for one in rounds for why in one.candidates.degraded)),
+        )
+
+    # Feedback ------------------------------------------------------------------------------
+
+    def _moved(
+        self,
+        request: SearchRequest,
+        ranking: Ranking,
+        demands: Demands,
+        vector: Vector,
+        found: Candidates,
+    ) -> Vector:
+        """The query's vector, moved towards the mean of the first results, of unit length.
+
+        Rocchio, "Relevance Feedback in Information Retrieval", 1971, without what is irrelevant.
+        """
+        ranked = rank(request, found, words_required=demands.words.require_words)
+        wanted = ranking.feedback_results
+        with self._database.snapshot() as connection:
+            best = demands.suiting(connection, ranked.chunk_ids[: SPARE_FEEDBACK * wanted])[:wanted]
+            known = vectors_of_chunks(connection, best, self._retriever.fingerprint)
+        # In the order of the ranking: a sum of floats depends on its order.
+        vectors = [known[key] for key in best if key in known]
+        if not vectors:
+            return vector
+        moved = vector + ranking.feedback_weight * np.mean(vectors, axis=0)
+        length = float(np.linalg.norm(moved))
+        return (moved / length).astype(np.float32) if length else vector
+
+    def _asked_again(
+        self,
+        request: SearchRequest,
+        scope: SearchScope,
+        deeper: int,
+        vector: Vector,
+        found: Candidates,
+        moved: Vector,
+    ) -> Candidates:
+        """The candidates with those that are nearest to the moved query, ranked by that."""
+        hits = self._vector_index.search(moved, request.dense_depth * deeper, scope)
+        keys = tuple(dict.fromkeys((*found.chunk_ids, *(hit.chunk_id for hit in hits))))
+        wider = self._widened(vector, found, keys)
+        again = {hit.chunk_id for hit in hits}
+        found_again = np.array([key in again for key in wider.chunk_ids], np.bool_)
+        return dataclasses.replace(
+            wider,
+            ranking_cosines=self._cosines(moved, wider.chunk_ids),
+            found_dense=wider.found_dense | found_again,
+        )
+
+    # Both ----------------------------------------------------------------------------------
+
+    def _cosines(self, vector: Vector, keys: Sequence[str]) -> Scores:
+        """To this vector; -1 for a chunk that has just left the index."""
+        cosines = self._vector_index.similarities(vector, keys)
+        return np.array([cosines.get(key, -1.0) for key in keys], np.float64)
+
+    def _widened(self, vector: Vector, found: Candidates, keys: Sequence[str]) -> Candidates:
+        """The candidates, and those of the keys that are not among them, with their cosines."""
+        known = set(found.chunk_ids)
+        cosines = self._vector_index.similarities(vector, [key for key in keys if key not in known])
+        if not cosines:
+            return found
+        numbers = self._vector_index.documents_of(list(cosines))
+        start = len(found.chunk_ids) + 1
+        documents = [numbers.get(key, -place) for place, key in enumerate(cosines, start)]
+        zeros = np.zeros(len(cosines))
+        ranking_cosines = found.ranking_cosines
+        if ranking_cosines is not None:
+            ranking_cosines = np.append(ranking_cosines, list(cosines.values()))
+        return dataclasses.replace(
+            found,
+            chunk_ids=(*found.chunk_ids, *cosines),
+            cosines=np.append(found.cosines, list(cosines.values())),
+            found_dense=np.append(found.found_dense, zeros.astype(np.bool_)),
+            lexical_scores=np.append(found.lexical_scores, zeros),
+            documents=np.append(found.documents, np.array(documents, np.int64)),
+            ranking_cosines=ranking_cosines,
+        )
+
+
+def _bm25(one: Candidates, found: Candidates) -> Scores:
+    """BM25 of one wording for all candidates, as if its ceiling were that of the question."""
+    scale = 1.0
+    own, wanted = one.lexical_ceiling, found.lexical_ceiling
+    if own is not None and wanted is not None and min(own, wanted) >= LEAST_CEILING:
+        scale = wanted / own
+    scores = dict(zip(one.chunk_ids, (scale * one.lexical_scores).tolist(), strict=True))
+    return np.array([scores.get(key, 0.0) for key in found.chunk_ids], np.float64)

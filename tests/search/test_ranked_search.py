@@ -1,0 +1,270 @@
+"""Searches whose order more than the fused score decides."""
+
+import itertools
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from app.container import Container
+from app.knowledge.items import ItemDraft
+from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
+from app.search.requests import SearchAnswer, SearchRequest, SearchResult
+from app.search.searcher import Searcher
+from app.settings import Settings
+from tests.fakes import FakeEmbedder
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+TEXTS = {
+    "README.md": "# Gate\n\nthe harbour gate and its keys are explained here\n",
+    "guide/keys.md": "# Keys\n\nrotate the keys of the harbour gate every week\n",
+    "guide/copy.md": "# Keys\n\nrotate the keys of the harbour gate every week, again\n",
+    "guide/pilot.md": "# Pilot\n\n" + "the pilot boards at the harbour gate. " * 20,
+    "tests/gate.md": "the harbour gate is tested with keys\n",
+    "database.md": "---\ntags: [storage]\ncategory: Eng//Data/\n---\nthe database of the quay\n",
+    "configure.md": "configure the mooring lines\n",
+}
+DAYS = {name: number * 100 for number, name in enumerate(TEXTS)}
+"""How long ago each was changed."""
+
+
+@pytest.fixture(scope="module")
+def shared(
+    tmp_path_factory: pytest.TempPathFactory, database_template: Path
+) -> Iterator[Container]:
+    """One service for all of these tests, which only read."""
+    folder = tmp_path_factory.mktemp("ranked")
+    shutil.copy(database_template, folder / "groundwork.db")
+    root = folder / "sources"
+    for name, text in TEXTS.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        moment = (NOW - timedelta(days=DAYS[name])).timestamp()
+        os.utime(path, (moment, moment))
+    container = Container.open(
+        Settings(
+            _env_file=None,
+            data_dir=folder,
+            source_roots=[root],
+            vector_index="exact",
+            chunk_size=200,
+            overlap=40,
+        ),
+        embedder=FakeEmbedder(),
+    )
+    draft = ItemDraft("Docs", str(root), "folder", "Eng/Docs", ("howto",), importance=1.0)
+    item = container.knowledge.create(draft)
+    assert container.indexer.index(item.id).success
+    yield container
+    container.close()
+
+
+@pytest.fixture(scope="module")
+def answer(shared: Container) -> Callable[..., SearchAnswer]:
+    searcher = Searcher(
+        database=shared.database,
+        retriever=shared.retriever,
+        analyser=shared.analyser,
+        content_version=lambda: 0,
+        degraded=tuple,
+        metrics=shared.metrics,
+        vector_index=shared.vector_index,
+        clock=lambda: NOW,
+    )
+
+    def search(query: str, ranking: RankingWishes = NO_WISHES, **wanted: Any) -> SearchAnswer:
+        request = {"n_results": 50, "explain": True} | wanted
+        return searcher.search(SearchRequest(query, ranking=ranking, **request))
+
+    return search
+
+
+Answer = Callable[..., SearchAnswer]
+QUERY = "keys of the harbour gate"
+
+weights = st.floats(0, 10)
+shares = st.floats(0, 1)
+boosts = st.dictionaries(
+    st.sampled_from(["howto", "storage", "deep", "Eng", "Eng/Data", "nothing"]),
+    st.floats(0.1, 10),
+    max_size=3,
+).map(lambda found: tuple(found.items()))
+rankings = st.builds(
+    RankingWishes,
+    profile=st.none() | st.sampled_from(PROFILE_NAMES),
+    fused_weight=st.none() | weights,
+    cosine_weight=st.none() | weights,
+    recency_weight=st.none() | weights,
+    recency_half_life_days=st.none() | st.floats(0.01, 36_500),
+    importance_weight=st.none() | weights,
+    completeness_weight=st.none() | weights,
+    tag_boosts=st.none() | boosts,
+    category_boosts=st.none() | boosts,
+    diversity=st.none() | shares,
+    feedback_weight=st.none() | weights,
+    feedback_results=st.none() | st.integers(1, 20),
+    expand=st.none() | st.booleans(),
+)
+modes = st.sampled_from(["hybrid", "dense", "lexical"])
+
+
+def recomputed(result: SearchResult) -> float:
+    """The final score from what `explain` shows of its parts."""
+    how = result.explain
+    assert how is not None
+    if how.signals is None:
+        return how.dense_part + how.lexical_part
+    told = how.signals
+    total = sum(
+        (
+            told.fused_part,
+            told.cosine_part,
+            told.recency_part,
+            told.importance_part,
+            told.completeness_part,
+        )
+    )
+    strength = total * told.boost if total >= 0 else total / told.boost
+    return (1 - told.diversity) * strength - told.diversity * (told.repetition or 0.0)
+
+
+@given(rankings, modes, st.sampled_from(["coverage", "convex", "rrf"]))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_the_order_is_that_of_the_final_scores_and_can_be_computed_again(
+    answer: Answer, ranking: RankingWishes, mode: str, fusion: str
+) -> None:
+    plain = {result.chunk_id: result for result in answer(QUERY, mode=mode).results}
+    results = answer(QUERY, ranking, mode=mode, fusion=fusion).results
+    assert set(plain) <= {result.chunk_id for result in results}
+    finals = [result.explain.final_score for result in results if result.explain]
+    assert all(some >= other for some, other in itertools.pairwise(finals))
+    assert [recomputed(result) for result in results] == pytest.approx(finals, abs=1e-9)
+    for result in results:
+        if result.chunk_id in plain:
+            assert result.score == plain[result.chunk_id].score
+        assert result.score == pytest.approx(max(0, result.explain.cosine))
+
+
+def test_a_ranking_of_nothing_is_nothing(answer: Answer) -> None:
+    ranking = RankingWishes(
+        profile="code", diversity=0.5, feedback_weight=1.0, expand=True, least_share=0.5
+    )
+    assert answer(QUERY, ranking, chunk_types=("table",)).results == ()
+    assert answer('"no such phrase" keys', ranking).results == ()
+
+
+def documents(answer: SearchAnswer) -> list[str]:
+    return list(dict.fromkeys(result.document for result in answer.results))
+
+
+def test_recency_goes_by_when_the_file_was_changed(answer: Answer) -> None:
+    ranking = RankingWishes(fused_weight=0.0, recency_weight=1.0, recency_half_life_days=100.0)
+    found = answer(QUERY, ranking)
+    assert documents(found) == list(TEXTS)
+    for result in found.results:
+        told = result.explain.signals if result.explain else None
+        assert told is not None
+        assert told.recency == pytest.approx(0.5 ** (DAYS[result.document] / 100), abs=1e-6)
+
+
+def test_importance_goes_by_the_names_of_files_and_what_the_item_says(answer: Answer) -> None:
+    found = documents(answer(QUERY, RankingWishes(fused_weight=0.0, importance_weight=1.0)))
+    assert (found[0], found[-1]) == ("README.md", "tests/gate.md")
+
+
+def test_whole_sections_come_before_pieces_if_wanted(answer: Answer) -> None:
+    ranking = RankingWishes(fused_weight=0.0, completeness_weight=1.0)
+    results = answer(QUERY, ranking).results
+    told = [result.explain.signals.completeness for result in results if result.explain]
+    assert told == sorted(told, reverse=True)
+    assert (told[0], results[-1].document) == (1.0, "guide/pilot.md")
+
+
+def test_a_boost_lifts_what_its_name_holds_for(answer: Answer) -> None:
+    for wished in (
+        {"tag_boosts": (("storage", 10.0),)},
+        {"category_boosts": (("Eng/Data", 10.0),)},
+    ):
+        results = answer("the quay", RankingWishes(fused_weight=0.0, cosine_weight=1.0, **wished))
+        boosted = {
+            result.document
+            for result in results.results
+            if result.explain and result.explain.signals and result.explain.signals.boost > 1
+        }
+        assert boosted == {"database.md"}
+    everything = answer("the quay", RankingWishes(tag_boosts=(("HOWTO", 2.0),)))
+    assert documents(everything) == documents(answer("the quay"))
+
+
+def test_diversity_parts_what_says_the_same(answer: Answer) -> None:
+    twins = {"guide/keys.md", "guide/copy.md"}
+    plain = documents(answer("rotate the keys every week"))
+    assert set(plain[:2]) == twins
+    varied = documents(answer("rotate the keys every week", RankingWishes(diversity=0.8)))
+    assert len(twins & set(varied[:2])) == 1
+    assert set(varied) == set(TEXTS)
+
+
+def test_feedback_ranks_by_the_moved_query_and_scores_by_the_question(answer: Answer) -> None:
+    results = answer(QUERY, RankingWishes(feedback_weight=1.0, feedback_results=1)).results
+    assert any(
+        result.explain and result.explain.ranking_cosine != pytest.approx(result.explain.cosine)
+        for result in results
+    )
+    assert results[0].explain
+    first = results[0].explain
+    assert first.ranking_cosine > first.cosine  # the query moved towards it
+
+
+def test_feedback_leaves_a_search_by_words_alone(answer: Answer) -> None:
+    plain = answer(QUERY, mode="lexical").results
+    assert answer(QUERY, RankingWishes(feedback_weight=1.0), mode="lexical").results == plain
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "lexical"])
+def test_other_wordings_find_what_the_question_does_not_name(answer: Answer, mode: str) -> None:
+    ranking = RankingWishes(expand=True)
+    found = answer("where is the db", ranking, mode=mode)
+    assert found.results[0].document == "database.md"
+    if mode == "lexical":
+        assert "database.md" not in documents(answer("where is the db", mode=mode))
+    assert not answer('where is the "db"', ranking, mode=mode).results
+
+
+def test_what_falls_off_is_left_out_and_the_best_never_is(answer: Answer) -> None:
+    everything = answer(QUERY).results
+    for share in (0.3, 0.6, 0.9, 1.0):
+        kept = answer(QUERY, RankingWishes(least_share=share)).results
+        best = everything[0].explain.final_score if everything[0].explain else 0.0
+        expected = [
+            result.chunk_id
+            for result in everything
+            if result.explain and result.explain.final_score >= share * best
+        ]
+        assert [result.chunk_id for result in kept] == expected
+        assert 1 <= len(kept) <= len(everything)
+    assert len(answer(QUERY, RankingWishes(least_share=0.01), n_results=2).results) == 2
+
+
+def test_what_is_excluded_neither_repeats_nor_steers(answer: Answer) -> None:
+    ranking = RankingWishes(diversity=0.8)
+    kept = answer("rotate the keys every week -again -pilot", ranking).results
+    assert kept[0].document == "guide/keys.md"
+    for result in kept:
+        told = result.explain.signals if result.explain else None
+        assert told is not None
+        assert told.repetition is not None
+        assert told.repetition < 0.95  # its twin is excluded
+    feedback = RankingWishes(feedback_weight=10.0, feedback_results=1)
+    pilots = answer('rotate "harbour gate" -week -pilot', feedback).results
+    assert {result.document for result in pilots} == {"README.md", "tests/gate.md"}
+    best = max(pilots, key=lambda result: result.explain.ranking_cosine if result.explain else 0)
+    assert best.explain
+    assert best.explain.ranking_cosine > 0.9  # the first of those that may answer

@@ -1,0 +1,32 @@
+"""Other wordings change known words alone, and never what is quoted or excluded."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.search.wordings import GROUPS, MOST_WORDINGS, other_wordings
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("How do I set up the DB?", ["How do I configure the database?"]),
+        ("auth config", ["authentication configuration", "login settings"]),
+        ('the "db" is -slow', []),
+        ("\u201cthe db\u201d in k8s", ["\u201cthe db\u201d in kubernetes"]),
+        ("where does the harbour lie", []),
+        ("config.py and db-config and get_db", []),
+        ("", []),
+    ],
+)
+def test_known_words_are_replaced_and_nothing_else(query, expected):
+    assert other_wordings(query) == expected
+
+
+@given(
+    st.text(max_size=200) | st.lists(st.sampled_from([w for g in GROUPS for w in g])).map(" ".join)
+)
+def test_there_are_few_wordings_and_each_is_another(query):
+    wordings = other_wordings(query)
+    assert len(wordings) <= MOST_WORDINGS
+    assert len({query, *wordings}) == len(wordings) + 1
