@@ -174,7 +174,7 @@ class DocumentRow(Base):
     """When its source says that it was last changed."""
     fetched_at: Mapped[datetime]
     indexed_at: Mapped[datetime]
-    content: Mapped[str] = mapped_column(Text)
+    content: Mapped[str] = mapped_column(Text, server_default=text("''"))
     """Last column: SQLite then reads the others without touching the text."""
 
 

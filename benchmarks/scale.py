@@ -28,7 +28,8 @@ from app.adapters.embedding.local import LocalEmbedder
 from app.database import Database
 from app.indexing.documents import document_number
 from app.models import ChunkRow, CollectionRow, DocumentRow, EmbeddingRow, ItemRow, TagRow, now
-from benchmarks.server import Client, Server, serving
+from benchmarks.load import under_load
+from benchmarks.server import Client, serving
 from benchmarks.service import spread
 
 PORT = 8766
@@ -180,25 +181,6 @@ def search(client: Client, question: str, **wishes: object) -> tuple[float, Any]
     return (time.perf_counter() - started) * 1000, answer
 
 
-def under_load(server: Server, asker: Asker) -> dict[str, float]:
-    """Several clients that ask without a pause."""
-    latencies: list[list[float]] = [[] for _ in range(CLIENTS)]
-    ends = time.perf_counter() + SECONDS_OF_LOAD
-
-    def ask(own: list[float]) -> None:
-        client = server.client()
-        while time.perf_counter() < ends:
-            own.append(search(client, asker.next())[0])
-
-    threads = [threading.Thread(target=ask, args=(own,)) for own in latencies]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    together = [value for own in latencies for value in own]
-    return {"requests_per_second": round(len(together) / SECONDS_OF_LOAD, 1), **spread(together)}
-
-
 def recall(
     client: Client, embedder: LocalEmbedder, asker: Asker, vectors: Vectors, tag: str
 ) -> dict[str, Any]:
@@ -264,7 +246,12 @@ def measure(data: Path, count: int, vectors_folder: Path | None) -> dict[str, An
                 [search(client, asker.next())[0] for _ in range(SEARCHES)]
             )
             report["stages_ms"] = stages(client, asker)
-            report["clients"] = under_load(server, asker)
+            report["clients"] = under_load(
+                server,
+                lambda client: search(client, asker.next())[0],
+                CLIENTS,
+                SECONDS_OF_LOAD,
+            )
             client = server.client()
             report["filters"] = {
                 tag: recall(client, embedder, asker, vectors, tag) for tag in ("all", *SHARES)

@@ -339,9 +339,9 @@ class Indexer:
         if isinstance(error, SourceError):
             reason = with_relative_path_explained(reason, run.item.uri)
         logger.info("Item %d was not indexed: %s", run.item.id, reason)
+        pause = error.retry_after_seconds if isinstance(error, SourceUnavailableError) else None
         with self._database.write() as session:
             source = (run.item.uri, run.item.document_type)
-            pause = error.retry_after_seconds if isinstance(error, SourceUnavailableError) else None
             queries.fail_item(session, run.item.id, reason, source, pause)
             skipped = len(run.survey.skipped)
             entry = run.tally.run(run.changes, skipped=skipped, outcome="failed", error=reason)
@@ -353,6 +353,7 @@ class Indexer:
             knowledge_id=run.item.id,
             error=reason,
             error_is_transient=error.is_transient,
+            retry_after_seconds=pause,
             skipped=tuple(run.survey.skipped),
             warnings=tuple(run.survey.warnings),
         )

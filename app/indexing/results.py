@@ -17,6 +17,8 @@ class IndexingResult:
     error: str | None = None
     error_is_transient: bool = False
     """Whether the error may pass by itself."""
+    retry_after_seconds: float | None = None
+    """How long the source asked to be left alone, if it did."""
     documents: int = 0
     chunks_added: int = 0
     chunks_removed: int = 0

@@ -54,14 +54,29 @@ class Outcome:
     problem: str | None = None
     is_transient: bool = False
     """Whether the failure may pass by itself."""
+    retry_after_seconds: float | None = None
+    """How long whoever failed us asked to be left alone, if it did."""
 
 
 class FailedWithAnswer(Exception):  # noqa: N818, no error of ours: an outcome
     """Raised by a handler whose work failed and whose operation answers so with details."""
 
-    def __init__(self, error: str, answer: dict[str, Any], *, is_transient: bool) -> None:
+    def __init__(
+        self,
+        error: str,
+        answer: dict[str, Any],
+        *,
+        is_transient: bool,
+        retry_after_seconds: float | None = None,
+    ) -> None:
         super().__init__(error)
-        self.outcome = Outcome("failed", answer, error, is_transient=is_transient)
+        self.outcome = Outcome(
+            "failed",
+            answer,
+            error,
+            is_transient=is_transient,
+            retry_after_seconds=retry_after_seconds,
+        )
 
 
 JobHandler = Callable[[Mapping[str, Any], ProgressListener], dict[str, Any]]

@@ -12,6 +12,8 @@ MOST_RETRIES = 6
 FIRST_DELAY_SECONDS = 10.0
 GROWTH = 4.0
 LONGEST_DELAY_SECONDS = 3600.0
+LONGEST_ASKED_SECONDS = 7 * 86_400.0
+"""As long a `Retry-After` is heeded."""
 JITTER = 0.25
 """Each delay is longer or shorter by up to so much: what failed together returns one by one."""
 
@@ -28,4 +30,6 @@ def retry_delay(
     if job.retries >= MOST_RETRIES:
         return None
     seconds = min(FIRST_DELAY_SECONDS * GROWTH**job.retries, LONGEST_DELAY_SECONDS)
-    return timedelta(seconds=seconds * (1 + JITTER * (2 * chance() - 1)))
+    seconds *= 1 + JITTER * (2 * chance() - 1)
+    asked = min(outcome.retry_after_seconds or 0.0, LONGEST_ASKED_SECONDS)
+    return timedelta(seconds=max(seconds, asked))

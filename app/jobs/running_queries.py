@@ -11,11 +11,11 @@ from app.jobs.queries import arguments_key, job_record, queue_again
 from app.jobs.records import WAITED_FOR, Job, Outcome
 from app.models import JobRow, UTCDateTime, now
 
-MOST_ATTEMPTS = 3
+MOST_ATTEMPTS = 6
 """Starts of a job that the process did not outlive, with nothing gained, before it is given up.
 
-Once may be a power cut and twice a bad day; the third time it is taken for the job's own doing,
-which would otherwise end the service again at every start.
+A few in a row may be a bad day; after that it is taken for the job's own doing, which would
+otherwise end the service again at every start.
 """
 
 LEASE_SECONDS = 60.0

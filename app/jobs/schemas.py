@@ -66,7 +66,7 @@ class Job(BaseModel):
     )
     attempts: int = Field(
         description="How often the job was started since it was queued or retried, or since it "
-        "gained something before the service ended. The service does not start one a fourth time "
+        "gained something before the service ended. The service does not start one a seventh time "
         "that it never outlives: such a job is `failed`."
     )
     retries: int = Field(

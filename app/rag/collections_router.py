@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from app.rag.ranking_schemas import Collection, CollectionRankingBody
+from app.rag.ranking_schemas import Collection, CollectionRankingBody, StoredRanking
 from app.rag.router import RAGDep
 from app.search.collection_rankings import CollectionRanking
 from app.web.parameters import KNOWN_PARAMETERS_ONLY
@@ -27,9 +27,9 @@ def list_collections(rag: RAGDep) -> list[Collection]:
     response_model_exclude_none=True,
     responses=problem_responses(404, 422, 507),
 )
-def get_collection_ranking(name: CollectionName, rag: RAGDep) -> CollectionRankingBody:
+def get_collection_ranking(name: CollectionName, rag: RAGDep) -> StoredRanking:
     """Tell how searches of a collection are ranked; what is not shown is as ever."""
-    return CollectionRankingBody.of(rag.collection(name).ranking)
+    return StoredRanking.of(rag.collection(name).ranking)
 
 
 @router.put(
@@ -40,7 +40,7 @@ def get_collection_ranking(name: CollectionName, rag: RAGDep) -> CollectionRanki
 )
 def set_collection_ranking(
     name: CollectionName, body: CollectionRankingBody, rag: RAGDep
-) -> CollectionRankingBody:
+) -> StoredRanking:
     """Set how searches of a collection are ranked from now on; `{}` takes everything back.
 
     It holds for searches that name the collection, and for the default collection also for those
@@ -48,10 +48,10 @@ def set_collection_ranking(
     this aside.
     """
     found = rag.rank_collection(name, body.wishes(body.profile))
-    return CollectionRankingBody.of(found.ranking)
+    return StoredRanking.of(found.ranking)
 
 
 def _collection(found: CollectionRanking) -> Collection:
     return Collection(
-        name=found.name, items=found.items, ranking=CollectionRankingBody.of(found.ranking)
+        name=found.name, items=found.items, ranking=StoredRanking.of(found.ranking)
     )

@@ -51,7 +51,12 @@ class IndexingJobs:
         )
         answer = asdict(result)
         if result.error is not None:
-            raise FailedWithAnswer(result.error, answer, is_transient=result.error_is_transient)
+            raise FailedWithAnswer(
+                result.error,
+                answer,
+                is_transient=result.error_is_transient,
+                retry_after_seconds=result.retry_after_seconds,
+            )
         return answer
 
     def _index_all(

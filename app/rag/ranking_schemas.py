@@ -127,6 +127,10 @@ class CollectionRankingBody(RankingFields):
 
     profile: RankingProfile | None = Field(None, description="What to start from.")
 
+
+class StoredRanking(CollectionRankingBody):
+    """How searches of a collection are ranked, as it is kept."""
+
     @classmethod
     def of(cls, wishes: RankingWishes) -> Self:
         """As it is kept."""
@@ -142,7 +146,7 @@ class Collection(BaseModel):
 
     name: str
     items: int = Field(description="How many items are in it.")
-    ranking: CollectionRankingBody = Field(description="What searches of it start from.")
+    ranking: StoredRanking = Field(description="What searches of it start from.")
 
 
 class SignalExplanation(BaseModel):

@@ -18,6 +18,7 @@ def result(document_uri: str) -> SearchResult:
         uri="/srv",
         score=0.5,
         chunk_index=0,
+        chunk_type="text",
         chunk_id="c",
         document="guide.md",
         document_title=None,

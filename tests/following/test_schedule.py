@@ -16,7 +16,8 @@ from app.following.schedule import (
     WEB_SPREAD_SECONDS,
     RefreshSchedule,
 )
-from app.jobs.queries import claim_job, finish_job
+from app.jobs.records import Outcome
+from app.jobs.running_queries import claim_job, finish_job
 from app.knowledge.refreshing import LOCAL_SECONDS, WEB_SECONDS
 from tests.following.conftest import AddFollowed, Clock
 from tests.light_service import LightService
@@ -40,7 +41,7 @@ def jobs_of(service: LightService) -> list[int]:
 def end_all_jobs(service: LightService) -> None:
     with service.database.write() as session:
         while job := claim_job(session):
-            finish_job(session, job.id, "succeeded", {})
+            finish_job(session, job, Outcome("succeeded", {}), None)
 
 
 def seconds_until_due(service: LightService, clock: Clock) -> list[float]:

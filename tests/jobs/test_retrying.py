@@ -95,6 +95,21 @@ def test_a_job_is_tried_again_if_its_error_may_pass_by_itself(
     assert (job.not_before is not None) == is_transient
 
 
+def test_a_job_is_not_tried_again_before_its_source_asked_for_it(
+    jobs: JobService, database: Database
+) -> None:
+    job_id = jobs.add("index", {}).id
+    run(
+        database,
+        FailedWithAnswer("Busy.", {}, is_transient=True, retry_after_seconds=5000.0),
+    )
+    not_before = jobs.get(job_id).not_before
+    assert not_before is not None
+    assert not_before - now() > timedelta(seconds=4900)
+    short = replace(PASSES, retry_after_seconds=0.5)
+    assert retry_delay(JOB, short, lambda: 0.5) == retry_delay(JOB, PASSES, lambda: 0.5)
+
+
 def test_a_job_is_not_tried_again_before_its_time_and_then_it_is(
     jobs: JobService, database: Database
 ) -> None:

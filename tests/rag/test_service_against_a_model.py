@@ -21,6 +21,7 @@ from hypothesis.stateful import (
 
 from app.container import Container
 from app.knowledge.items import ItemDraft
+from app.rag.indexing_jobs import INDEX_ALL_JOB, index_all_arguments
 from app.search.requests import Mode, SearchRequest
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
@@ -122,7 +123,10 @@ class Service(RuleBasedStateMachine):
 
     @rule()
     def index_all(self) -> None:
-        self.container.rag._index_all(None, force=False)
+        outcome = self.container.run_job(
+            INDEX_ALL_JOB, index_all_arguments(None, force=False), lambda _: None
+        )
+        assert outcome.state == "succeeded", outcome.error
         for item in self.items.values():
             if not item.archived:
                 item.shown = dict(item.files)

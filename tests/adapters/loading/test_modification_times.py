@@ -17,8 +17,8 @@ MOMENT = datetime(2024, 5, 17, 8, 30, tzinfo=UTC)
 
 
 @pytest.fixture
-def sources(tmp_path, httpserver):
-    fetcher = GuardedFetcher([f"{httpserver.host}:{httpserver.port}"], timeout_seconds=5)
+def sources(tmp_path, site):
+    fetcher = GuardedFetcher([f"{site.host}:{site.port}"], timeout_seconds=5)
     return Sources(PathGuard([tmp_path]), fetcher, file_max_bytes=10_000)
 
 
