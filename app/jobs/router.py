@@ -22,7 +22,7 @@ JobId = Annotated[
 ]
 
 
-def get_job_service(request: Request) -> JobService:
+async def get_job_service(request: Request) -> JobService:
     """The process's job service."""
     service = request.app.state.container.jobs
     assert isinstance(service, JobService)  # noqa: S101, the container is ours

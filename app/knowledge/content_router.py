@@ -17,7 +17,7 @@ LONGEST_CURSOR = 32_000
 """It holds a document's key: 4,096 bytes of path, or an address with as many characters."""
 
 
-def get_content_service(request: Request) -> ContentService:
+async def get_content_service(request: Request) -> ContentService:
     """The process's content service."""
     service = request.app.state.container.content
     assert isinstance(service, ContentService)  # noqa: S101, the container is ours

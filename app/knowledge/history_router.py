@@ -14,7 +14,7 @@ from app.web.problems import problem_responses
 router = APIRouter(prefix="/knowledge", tags=["knowledge"], dependencies=KNOWN_PARAMETERS_ONLY)
 
 
-def get_history_service(request: Request) -> HistoryService:
+async def get_history_service(request: Request) -> HistoryService:
     """The process's history service."""
     service = request.app.state.container.history
     assert isinstance(service, HistoryService)  # noqa: S101, the container is ours

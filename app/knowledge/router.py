@@ -21,7 +21,7 @@ ItemId = Annotated[
 ]
 
 
-def get_knowledge_service(request: Request) -> KnowledgeService:
+async def get_knowledge_service(request: Request) -> KnowledgeService:
     """The process's knowledge service."""
     service = request.app.state.container.knowledge
     assert isinstance(service, KnowledgeService)  # noqa: S101, the container is ours

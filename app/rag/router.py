@@ -22,7 +22,7 @@ from app.web.problems import located, problem_responses
 router = APIRouter(prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ONLY)
 
 
-def get_rag(request: Request) -> RAGService:
+async def get_rag(request: Request) -> RAGService:
     """The process's RAGService."""
     rag = request.app.state.container.rag
     assert isinstance(rag, RAGService)  # noqa: S101, the container is ours

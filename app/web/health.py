@@ -51,7 +51,7 @@ class HealthReporter(Protocol):
     def refresh_gauges(self) -> None: ...  # noqa: D102
 
 
-def get_reporter(request: Request) -> HealthReporter:
+async def get_reporter(request: Request) -> HealthReporter:
     """The process's container, as far as health goes."""
     reporter: HealthReporter = request.app.state.container
     return reporter
