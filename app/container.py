@@ -1,4 +1,4 @@
-"""The composition root: the only module that names concrete adapters."""
+"""The composition root: with derived_indexes and embedders, all that names concrete adapters."""
 
 import logging
 from collections.abc import Mapping
@@ -6,23 +6,13 @@ from pathlib import Path
 from typing import Any, Self
 
 from app.adapters.data_directory import DataDirectory
-from app.adapters.embedding.local import LocalEmbedder
-from app.adapters.embedding.openai_embedder import OpenAIEmbedder
-from app.adapters.embedding.sentence_transformers_embedder import SentenceTransformersEmbedder
-from app.adapters.index_seal import IndexSeal
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.healing import HealingLexicalIndex
-from app.adapters.lexical_index.keeper import LexicalIndexKeeper
-from app.adapters.lexical_index.tantivy_store import TantivyStore, lexical_files
 from app.adapters.loading.footprints import Footprints
 from app.adapters.loading.path_guard import PathGuard
 from app.adapters.loading.sources import Sources
 from app.adapters.splitting.recursive import RecursiveTextSplitter
-from app.adapters.vector_index.chroma_files import IndexIdentity, index_files, wipe
-from app.adapters.vector_index.chroma_store import ChromaStore
-from app.adapters.vector_index.failover import FailoverVectorIndex
-from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.database import Database
+from app.derived_indexes import DerivedIndexes
+from app.embedders import open_embedder
 from app.errors import AppError, StartupError, StorageError
 from app.following.service import FollowedItems, SourceFollower
 from app.indexing.caretaker import IndexCaretaker
@@ -30,8 +20,6 @@ from app.indexing.compaction import Compaction
 from app.indexing.comparison import IndexComparison
 from app.indexing.database_repair import DatabaseRepair
 from app.indexing.embedded_text import splitting_limit
-from app.indexing.index_sources import lexical_source, vector_row_source, vector_source
-from app.indexing.index_stamps import IndexStamps
 from app.indexing.indexer import Indexer
 from app.indexing.maintenance import IndexMaintenance
 from app.indexing.publisher import Publisher
@@ -55,12 +43,7 @@ from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 
-VECTOR, LEXICAL = "vector", "lexical"
 """What the indexes on disk are called by their stamps and metrics."""
-
-SETTLING_SECONDS = 10.0
-"""How long a stop waits for an index that is being brought up to date; else the next start does
-it."""
 
 EXPRESS_THREADS = 1
 """Threads kept free for single items that a client waits for, whatever else goes on."""
@@ -86,16 +69,15 @@ class Container:
         self.metrics = metrics
         self.most_waiting_searches = settings.most_waiting_searches
         self._data_directory = data_directory
-        self._was_clean = was_clean
         self.embedder = embedder
         self.closes_embedder = True
         self.database = Database(settings.resolved_database_url)
-        self.vector_index = self._make_vector_index()
-        self.analyser = _analyser(settings.lexical_language)
-        self.lexical_index = self._make_lexical_index()
-        self.lexical_keeper = LexicalIndexKeeper(
-            self.lexical_index, on_healed=lambda: metrics.observe_healing(LEXICAL)
+        self.indexes = DerivedIndexes(
+            settings, self.database, embedder, metrics, was_clean=was_clean
         )
+        self.vector_index = self.indexes.vector
+        self.lexical_index = self.indexes.lexical
+        self.analyser = self.indexes.analyser
         self.publisher = Publisher(
             self.database, self.vector_index, self.lexical_index, embedder.fingerprint
         )
@@ -124,7 +106,7 @@ class Container:
             retriever=self.retriever,
             analyser=self.analyser,
             content_version=lambda: self.publisher.version,
-            degraded=self._degraded_parts,
+            degraded=self.indexes.degraded_parts,
             metrics=metrics,
             vector_index=self.vector_index,
             collection_ranking=self.collection_rankings.of,
@@ -138,13 +120,6 @@ class Container:
             self.database,
             FollowedItems(self.indexer, self._wake_follower),
             settings.chroma_collection_name,
-        )
-        self.stamps = IndexStamps(
-            self.database,
-            {
-                VECTOR: IndexSeal(settings.chroma_directory, index_files),
-                LEXICAL: IndexSeal(self._lexical_directory, lexical_files),
-            },
         )
         self.caretaker = self._make_caretaker()
         self.maintenance = IndexMaintenance(
@@ -169,8 +144,8 @@ class Container:
             lexical_index=self.lexical_index,
             publisher=self.publisher,
             data_dir=settings.data_dir,
-            index_folders=(settings.chroma_directory, self._lexical_directory),
-            drop_leftovers=self._drop_unused_index,
+            index_folders=self.indexes.folders,
+            drop_leftovers=self.indexes.drop_unused,
         )
         self._job_bell = JobBell()
         self.jobs = JobService(
@@ -244,12 +219,7 @@ class Container:
         self.collection_rankings.load()
         if not any_model:
             self.maintenance.require_same_model()
-        self.vector_index.start(trusted=self._was_clean)
-        if self.maintenance.is_empty():
-            self._make_empty_lexical_index()
-        elif self._was_clean and not self.stamps.is_intact(LEXICAL):
-            self._give_up_lexical_index()
-        self.lexical_keeper.start(trusted=self._was_clean)
+        self.indexes.start(is_empty=self.maintenance.is_empty())
         self.publisher.start()
         self.caretaker.start()
         if run_jobs:
@@ -271,21 +241,15 @@ class Container:
         self.indexer.close()
         self.caretaker.close()  # before the publisher, which it waits for
         self.publisher.close()
-        self.vector_index.settle(SETTLING_SECONDS)
-        self.lexical_keeper.settle(SETTLING_SECONDS)
-        indexes_are_sound = self.vector_index.status.ready and self.lexical_index.status.ready
-        opened = {LEXICAL} if self.vector_index.rests else {LEXICAL, VECTOR}
         self.retriever.close()
-        self.vector_index.close()
-        self.lexical_index.close()
-        self.lexical_keeper.close()
+        in_use = self.indexes.close()
         if self.closes_embedder:
             self.embedder.close()
         try:
-            if indexes_are_sound:  # else the next start must not trust them either
-                self.stamps.renew(opened)
+            if in_use is not None:  # else the next start must not trust them either
+                self.indexes.seal(in_use)
             self.database.close()
-            if indexes_are_sound:
+            if in_use is not None:
                 self._data_directory.mark_clean()
         except (StartupError, StorageError) as error:
             logger.warning("The next start checks the indexes first: %s", error.detail)
@@ -308,8 +272,7 @@ class Container:
 
     def settle(self) -> None:
         """Wait until both indexes are loaded, and mended if that was necessary."""
-        self.vector_index.settle()
-        self.lexical_keeper.settle()
+        self.indexes.settle()
 
     # Health --------------------------------------------------------------------------------
 
@@ -350,38 +313,6 @@ class Container:
 
     # Parts ---------------------------------------------------------------------------------
 
-    def _make_vector_index(self) -> FailoverVectorIndex | LoadedExactIndex:
-        settings, dimension = self.settings, self.embedder.dimension
-        fingerprint = self.embedder.fingerprint
-        exact = LoadedExactIndex(dimension, vector_row_source(self.database, fingerprint))
-        if settings.vector_index == "exact":
-            return exact
-        identity = IndexIdentity(settings.chroma_collection_name, dimension, fingerprint)
-        return FailoverVectorIndex(
-            ChromaStore(settings.chroma_directory, identity),
-            exact,
-            vector_source(self.database, fingerprint),
-            on_healed=lambda: self.metrics.observe_healing(VECTOR),
-            is_intact=lambda: self.stamps.is_intact(VECTOR),
-        )
-
-    def _make_lexical_index(self) -> HealingLexicalIndex:
-        self._lexical_store = store = TantivyStore(
-            self._lexical_directory,
-            analyser=self.analyser,
-            probe_first=not self._was_clean,
-        )
-        return HealingLexicalIndex(store, lexical_source(self.database))
-
-    @property
-    def _lexical_directory(self) -> Path:
-        return self.settings.data_dir / "lexical"
-
-    def _give_up_lexical_index(self) -> None:
-        """Its files are not those that were closed last: what it holds may be of another day."""
-        logger.warning("The lexical index is not the one that was closed: it is made anew.")
-        self._lexical_store.mark_incomplete()
-
     def _make_caretaker(self) -> IndexCaretaker:
         comparison = IndexComparison(
             database=self.database,
@@ -399,22 +330,6 @@ class Container:
             ),
         )
 
-    def _drop_unused_index(self) -> None:
-        if self.settings.vector_index == "exact":  # Chroma may have been in use before
-            wipe(self.settings.chroma_directory)
-
-    def _make_empty_lexical_index(self) -> None:
-        """There is nothing to index: so that the first search need not wait for the keeper."""
-        try:
-            self.lexical_index.rebuild()
-        except AppError as error:
-            logger.warning("The lexical index is not usable: %s", error.detail)
-
-    def _degraded_parts(self) -> tuple[str, ...]:
-        """What does not do its part; a lexical index that fails is told by the search itself."""
-        reason = self.vector_index.degraded_reason
-        return (f"vector index: {reason}",) if reason else ()
-
     def _wake_worker(self) -> None:
         self._worker.wake()
 
@@ -424,35 +339,6 @@ class Container:
     def _item_freed(self) -> None:
         self._worker.wake()
         self.follower.wake()
-
-
-def _analyser(language: str) -> Analyser:
-    try:
-        return Analyser(language)
-    except ValueError as error:
-        raise StartupError(f"LEXICAL_LANGUAGE cannot be used: {error}") from error
-
-
-def open_embedder(settings: Settings) -> Embedder:
-    """The embedder that the settings name; raises StartupError when it is not to be had."""
-    if settings.embedding_provider == "openai":
-        return OpenAIEmbedder(
-            settings.embedding_model,
-            base_url=settings.openai_base_url,
-            api_key=settings.openai_api_key.get_secret_value(),
-            timeout_seconds=settings.embedding_timeout_seconds,
-        )
-    if settings.embedding_provider == "sentence-transformers":
-        return SentenceTransformersEmbedder.open(
-            settings.embedding_model, allow_download=settings.embedding_allow_download
-        )
-    return LocalEmbedder.open(
-        settings.embedding_model,
-        settings.models_dir or settings.data_dir / "models",
-        threads=settings.embedding_threads,
-        batch_tokens=settings.embedding_batch_tokens,
-        allow_download=settings.embedding_allow_download,
-    )
 
 
 def open_as_library(

@@ -2,10 +2,7 @@
 
 import logging
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
 
 from app.database import Database
 from app.errors import (
@@ -20,13 +17,13 @@ from app.errors import (
     WorkStoppedError,
 )
 from app.indexing import queries, vector_queries
-from app.indexing.claims import ItemClaims, StopSignal
+from app.indexing.claims import ItemClaims
 from app.indexing.documents import KnownDocument, PreparedDocument
 from app.indexing.prefetch import prefetched
-from app.indexing.preparing import DocumentPreparer, Survey
+from app.indexing.preparing import DocumentPreparer
 from app.indexing.publisher import Publisher
-from app.indexing.results import Changes, IndexingResult
-from app.indexing.tally import RunTally
+from app.indexing.results import IndexingResult
+from app.indexing.run_state import IndexingRunState
 from app.jobs.queries import cancel_jobs_of_item
 from app.knowledge import history_queries
 from app.knowledge.history_records import IndexingRun
@@ -34,7 +31,6 @@ from app.knowledge.items import KnowledgeItem, with_relative_path_explained
 from app.knowledge.queries import get_item
 from app.models import now
 from app.protocols import (
-    MOST_SKIPPED_SHOWN,
     Embedder,
     Progress,
     ProgressListener,
@@ -58,56 +54,6 @@ PUBLISHING_AHEAD = 2
 """Groups that may wait for the writer while the next is embedded."""
 
 TAKEN_OUT = "The item was deleted or removed from the index before the turn of this job came."
-
-
-@dataclass
-class _Run:
-    """One indexing of one item while it goes on."""
-
-    item: KnowledgeItem
-    signal: StopSignal
-    progress: ProgressListener | None
-    found: int = 0
-    changes: Changes = field(default_factory=Changes)
-    embedded: int = 0
-    survey: Survey = field(default_factory=Survey)
-    publishing: deque[tuple["Future[Changes]", list[PreparedDocument]]] = field(
-        default_factory=deque
-    )
-    """What is being stored."""
-    tally: RunTally = field(default_factory=RunTally)
-    stored: int = 0
-    """Documents whose new version is searchable."""
-    mounts: tuple[str, ...] = ()
-    ended: bool = False
-    """Whether its end is written down."""
-
-    def take_stored(self) -> None:
-        """Wait for the oldest group that is being stored, and count it."""
-        future, documents = self.publishing.popleft()
-        self.changes += future.result()
-        self.tally.note_stored(documents)
-        self.stored += len(documents)
-
-    def report(self) -> None:
-        """Tell the listener how far the run is; stops the run if somebody asked for it."""
-        self.signal.check()
-        if self.progress is not None:
-            survey = self.survey
-            self.progress(
-                Progress(
-                    documents_found=self.found,
-                    documents_done=survey.seen,
-                    documents_skipped=len(survey.skipped),
-                    chunks_embedded=self.embedded,
-                    chunks_total=self.changes.added + self.changes.unchanged,
-                    documents_loaded=survey.loaded,
-                    documents_split=survey.split,
-                    documents_stored=self.stored,
-                    chunks_split=survey.chunks,
-                    skipped=tuple(survey.skipped[:MOST_SKIPPED_SHOWN]),
-                )
-            )
 
 
 class Indexer:
@@ -155,7 +101,7 @@ class Indexer:
 
         with self._claims.claim(item_id, while_waiting=still_wanted) as signal:
             # Read only now: while it waited for its turn, the item may have changed.
-            run = _Run(self._item(item_id), signal, progress)
+            run = IndexingRunState(self._item(item_id), signal, progress)
             try:
                 result = self._index(run, force=force)
             except WorkStoppedError:
@@ -216,7 +162,7 @@ class Indexer:
 
     # One run -------------------------------------------------------------------------------
 
-    def _index(self, run: _Run, *, force: bool) -> IndexingResult:
+    def _index(self, run: IndexingRunState, *, force: bool) -> IndexingResult:
         self._require_same_model(run.item.collection)
         source = self._sources.open(run.item.uri, run.item.document_type)
         listing = source.scan()
@@ -253,7 +199,9 @@ class Indexer:
             raise run.survey.errors[0]
         return self._finish(run)
 
-    def _embed_and_publish(self, run: _Run, documents: Iterable[PreparedDocument]) -> None:
+    def _embed_and_publish(
+        self, run: IndexingRunState, documents: Iterable[PreparedDocument]
+    ) -> None:
         try:
             for group in _groups(documents):
                 run.report()
@@ -269,7 +217,7 @@ class Indexer:
             run.take_stored()
         run.report()
 
-    def _embed(self, run: _Run, group: Sequence[PreparedDocument]) -> None:
+    def _embed(self, run: IndexingRunState, group: Sequence[PreparedDocument]) -> None:
         """Store a vector for every chunk text that has none yet."""
         texts = {
             chunk.text_hash: chunk.embedded_text for document in group for chunk in document.chunks
@@ -290,7 +238,7 @@ class Indexer:
             run.embedded += len(hashes)
             run.report()
 
-    def _finish(self, run: _Run) -> IndexingResult:
+    def _finish(self, run: IndexingRunState) -> IndexingResult:
         self._withdraw(run, run.survey.gone)
         with self._database.write() as session:
             if not queries.item_exists(session, run.item.id):
@@ -318,11 +266,11 @@ class Indexer:
             warnings=tuple(run.survey.warnings),
         )
 
-    def _withdraw(self, run: _Run, documents: Sequence[KnownDocument]) -> None:
+    def _withdraw(self, run: IndexingRunState, documents: Sequence[KnownDocument]) -> None:
         if documents:
             run.tally.note_removed(documents, self._publisher.withdraw(documents).result())
 
-    def _note_stop(self, run: _Run) -> None:
+    def _note_stop(self, run: IndexingRunState) -> None:
         """Something ends a run half-way: what it has stored belongs into the history."""
         if not run.tally.has_changes:
             return
@@ -334,7 +282,7 @@ class Indexer:
         except StorageError as error:
             logger.warning("History of item %d has a gap: %s", run.item.id, error.detail)
 
-    def _fail(self, run: _Run, error: AppError) -> IndexingResult:
+    def _fail(self, run: IndexingRunState, error: AppError) -> IndexingResult:
         reason = error.detail
         if isinstance(error, SourceError):
             reason = with_relative_path_explained(reason, run.item.uri)

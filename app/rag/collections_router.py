@@ -52,6 +52,4 @@ def set_collection_ranking(
 
 
 def _collection(found: CollectionRanking) -> Collection:
-    return Collection(
-        name=found.name, items=found.items, ranking=StoredRanking.of(found.ranking)
-    )
+    return Collection(name=found.name, items=found.items, ranking=StoredRanking.of(found.ranking))

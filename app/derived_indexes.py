@@ -1,0 +1,145 @@
+"""Both indexes of one service, as one part: made from settings, started, sealed, closed."""
+
+import logging
+from pathlib import Path
+
+from app.adapters.index_seal import IndexSeal
+from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.healing import HealingLexicalIndex
+from app.adapters.lexical_index.keeper import LexicalIndexKeeper
+from app.adapters.lexical_index.tantivy_store import TantivyStore, lexical_files
+from app.adapters.vector_index.chroma_files import IndexIdentity, index_files, wipe
+from app.adapters.vector_index.chroma_store import ChromaStore
+from app.adapters.vector_index.failover import FailoverVectorIndex
+from app.adapters.vector_index.loaded_exact import LoadedExactIndex
+from app.database import Database
+from app.errors import AppError, StartupError
+from app.indexing.index_sources import lexical_source, vector_row_source, vector_source
+from app.indexing.index_stamps import IndexStamps
+from app.protocols import Embedder
+from app.settings import Settings
+from app.web.metrics import Metrics
+
+logger = logging.getLogger(__name__)
+
+VECTOR, LEXICAL = "vector", "lexical"
+"""The indexes by name, as seals and metrics know them."""
+
+SETTLING_SECONDS = 10.0
+"""How long a stop waits for an index that is being brought up to date; else the next start does
+it."""
+
+
+class DerivedIndexes:
+    """The vector index and the lexical one, caches of what the database holds."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        embedder: Embedder,
+        metrics: Metrics,
+        *,
+        was_clean: bool,
+    ) -> None:
+        """`was_clean`: the last process closed this data directory in order.
+
+        Raises StartupError for a language that there is no stemmer for.
+        """
+        self._settings = settings
+        self._database = database
+        self._embedder = embedder
+        self._metrics = metrics
+        self._was_clean = was_clean
+        self.folders = (settings.chroma_directory, settings.data_dir / "lexical")
+        self.analyser = _analyser(settings.lexical_language)
+        self._lexical_store = TantivyStore(
+            self._lexical_folder, analyser=self.analyser, probe_first=not was_clean
+        )
+        self.lexical = HealingLexicalIndex(self._lexical_store, lexical_source(database))
+        self._keeper = LexicalIndexKeeper(
+            self.lexical, on_healed=lambda: metrics.observe_healing(LEXICAL)
+        )
+        self._stamps = IndexStamps(
+            database,
+            {
+                VECTOR: IndexSeal(settings.chroma_directory, index_files),
+                LEXICAL: IndexSeal(self._lexical_folder, lexical_files),
+            },
+        )
+        self.vector = self._make_vector_index()
+
+    def start(self, *, is_empty: bool) -> None:
+        """Open both, or see to it in the background; `is_empty`: the database holds no chunks."""
+        self.vector.start(trusted=self._was_clean)
+        if is_empty:
+            self._make_empty_lexical_index()
+        elif self._was_clean and not self._stamps.is_intact(LEXICAL):
+            # Its files are not those that were closed last: what they hold may be of another day.
+            logger.warning("The lexical index is not the one that was closed: it is made anew.")
+            self._lexical_store.mark_incomplete()
+        self._keeper.start(trusted=self._was_clean)
+
+    def settle(self, timeout_seconds: float | None = None) -> None:
+        """Wait until both are loaded, and mended if that was necessary."""
+        self.vector.settle(timeout_seconds)
+        self._keeper.settle(timeout_seconds)
+
+    def close(self) -> frozenset[str] | None:
+        """Flush and close both; which of them were in use, or None if one is not sound."""
+        self.settle(SETTLING_SECONDS)
+        are_sound = self.vector.status.ready and self.lexical.status.ready
+        in_use = frozenset({LEXICAL} if self.vector.rests else {LEXICAL, VECTOR})
+        self.vector.close()
+        self.lexical.close()
+        self._keeper.close()
+        return in_use if are_sound else None
+
+    def seal(self, in_use: frozenset[str]) -> None:
+        """Note how the files were left, once closed; raises StorageError."""
+        self._stamps.renew(set(in_use))
+
+    def degraded_parts(self) -> tuple[str, ...]:
+        """What does not do its part; a lexical index that fails is told by the search itself."""
+        reason = self.vector.degraded_reason
+        return (f"vector index: {reason}",) if reason else ()
+
+    def drop_unused(self) -> None:
+        """Delete the files of an index that the settings do not name any more."""
+        if self._settings.vector_index == "exact":  # Chroma may have been in use before
+            wipe(self._settings.chroma_directory)
+
+    # Inside --------------------------------------------------------------------------------
+
+    @property
+    def _lexical_folder(self) -> Path:
+        return self.folders[1]
+
+    def _make_vector_index(self) -> FailoverVectorIndex | LoadedExactIndex:
+        settings, fingerprint = self._settings, self._embedder.fingerprint
+        dimension = self._embedder.dimension
+        exact = LoadedExactIndex(dimension, vector_row_source(self._database, fingerprint))
+        if settings.vector_index == "exact":
+            return exact
+        identity = IndexIdentity(settings.chroma_collection_name, dimension, fingerprint)
+        return FailoverVectorIndex(
+            ChromaStore(settings.chroma_directory, identity),
+            exact,
+            vector_source(self._database, fingerprint),
+            on_healed=lambda: self._metrics.observe_healing(VECTOR),
+            is_intact=lambda: self._stamps.is_intact(VECTOR),
+        )
+
+    def _make_empty_lexical_index(self) -> None:
+        """There is nothing to index: so that the first search need not wait for the keeper."""
+        try:
+            self.lexical.rebuild()
+        except AppError as error:
+            logger.warning("The lexical index is not usable: %s", error.detail)
+
+
+def _analyser(language: str) -> Analyser:
+    try:
+        return Analyser(language)
+    except ValueError as error:
+        raise StartupError(f"LEXICAL_LANGUAGE cannot be used: {error}") from error
