@@ -369,7 +369,8 @@ class LexicalIndex(Protocol):
         """The records that match best within the scope, best first.
 
         The query is text, never a query language, but for two things: words in double quotes must
-        stand side by side in a record, and a record with a word after `-` is left out.
+        stand side by side in a record's content, title or headings, and a record whose content
+        holds a word after `-` is left out.
         """
         ...
 

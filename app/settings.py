@@ -50,8 +50,9 @@ class Settings(BaseSettings):
     # What may be read
     source_roots: Annotated[list[Path], CommaSeparated] = Field(
         default_factory=list,
-        description="Folders that a uri may read from; empty means the working directory and the "
-        "user's home. Hidden files and folders below a root are never read.",
+        description="Folders that a uri may read from, with commas between them; empty means the "
+        "working directory and the user's home. Hidden files and folders below a root are never "
+        "read.",
     )
     file_max_bytes: int = Field(
         10 * MEBIBYTE, ge=1, description="Files over this size are skipped and reported."

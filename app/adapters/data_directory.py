@@ -88,7 +88,7 @@ class DataDirectory:
             holder = "another process"
         return (
             f"The data directory {self.path} is in use by {holder}. "
-            "Stop it, use --url to talk to it, or choose another DATA_DIR."
+            "Stop it, choose another DATA_DIR, or talk to it with --url (commands that can)."
         )
 
     def _unusable_message(self, error: OSError) -> str:

@@ -12,6 +12,7 @@ import anyio
 from app.command.backend import CompactionReport, VerifyReport
 from app.command.display import working
 from app.container import Container
+from app.errors import StartupError
 from app.knowledge.items import ItemFilter, normalise_category
 from app.knowledge.schemas import (
     Item,
@@ -31,8 +32,10 @@ ITEMS_A_PAGE = 200
 class ContainerBackend:
     """A LocalBackend on an open container, which belongs to the caller."""
 
-    def __init__(self, container: Container) -> None:
+    def __init__(self, container: Container, *, was_there: bool = True) -> None:
+        """`was_there`: the data directory was not made just now."""
         self._container = container
+        self._was_there = was_there
 
     def page(
         self, status: Status | None, category: str | None, text: str | None, cursor: str | None
@@ -81,15 +84,24 @@ class ContainerBackend:
 
     def verify(self, *, repair: bool) -> VerifyReport:
         """Compare SQL with itself and with both indexes; with `repair`, mend what differs."""
+        self._require_data()
         return VerifyReport.model_validate(self._container.rag.verify(repair=repair))
 
     def compact(self) -> CompactionReport:
         """Give space back, and erase for good what was deleted; raises StorageError."""
+        self._require_data()
         return CompactionReport.model_validate(self._container.rag.compact())
 
     def rebuild(self, *, embed: bool) -> None:
         """Fill the vector index anew; with `embed`, first under the current model."""
+        self._require_data()
         self._container.rag.rebuild(embed=embed)
+
+    def _require_data(self) -> None:
+        """Nothing at all would be found sound, which is not what somebody asks who mistyped."""
+        if not self._was_there:
+            folder = self._container.settings.data_dir
+            raise StartupError(f"There was no data directory {folder}: check DATA_DIR.")
 
 
 @contextmanager
@@ -103,9 +115,10 @@ def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
     settings = Settings()
     signal.signal(signal.SIGTERM, _terminate)
     with working("Opening the data directory"):
+        was_there = settings.data_dir.exists()
         container = Container.open(settings, any_model=any_model, run_jobs=False)
     try:
-        yield ContainerBackend(container)
+        yield ContainerBackend(container, was_there=was_there)
     finally:
         # Whoever presses Ctrl-C once more does not want to wait: as safe as any kill is.
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import socket
+import threading
 from contextlib import closing
 from types import FrameType
 
@@ -19,8 +20,13 @@ from app.main import create_app
 from app.rag.service import set_rag_service
 from app.settings import Settings
 
-GRACE_SECONDS = 10
+GRACE_SECONDS = 5
 """How long a stop waits for requests under way."""
+
+logger = logging.getLogger(__name__)
+
+STOP_SECONDS = 9.0
+"""How long a stop may take in all: container engines kill after 10 s."""
 
 QUIET_LOGGERS = ("uvicorn", "httpx", "httpcore", "chromadb", "alembic")
 """They tell of every start, address and statement; what they warn of is still shown."""
@@ -47,14 +53,27 @@ class _Server(uvicorn.Server):
         """
         say("Stopping …")
         self._container.stop_work()
+        deadline = threading.Timer(STOP_SECONDS, _end_at_once)
+        deadline.daemon = True
+        deadline.start()
         await super().shutdown(sockets)
         await anyio.to_thread.run_sync(self._container.close)
+        deadline.cancel()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop in order at the first signal; the second Ctrl-C is as good as a kill."""
         if self.should_exit and sig == signal.SIGINT:
             os._exit(128 + sig)
         super().handle_exit(sig, frame)
+
+
+def _end_at_once() -> None:
+    """Somebody waits for a source or a model that does not answer: nothing is lost by not waiting.
+
+    What was promised stands in SQL, and the next start goes on with it.
+    """
+    logger.warning("The stop took over %.0f s: the next start checks the indexes.", STOP_SECONDS)
+    os._exit(0)
 
 
 def serve(settings: Settings) -> None:

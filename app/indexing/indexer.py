@@ -175,7 +175,7 @@ class Indexer:
         if not listing.entries and not known:
             raise SourceUnreadableError(_nothing_to_index(listing))
         run.found = len(listing.entries)
-        run.tally.known = known.keys()
+        run.tally.known = known
         preparer = DocumentPreparer(
             item_id=run.item.id,
             source=source,

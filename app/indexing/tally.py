@@ -1,10 +1,10 @@
 """Counts and names what an indexing run changes, for the history of its item."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from app.indexing.documents import KnownDocument, PreparedDocument
+from app.indexing.documents import KnownDocument, PreparedDocument, document_details
 from app.indexing.results import Changes
 from app.knowledge.history_records import IndexingRun
 from app.models import now
@@ -33,8 +33,8 @@ class RunTally:
     """What one run has stored and taken out so far."""
 
     started_at: datetime = field(default_factory=now)
-    known: Collection[str] = ()
-    """Keys of the documents that were stored before the run."""
+    known: Mapping[str, KnownDocument] = field(default_factory=dict)
+    """The documents that were stored before the run, by key."""
     added: Names = field(default_factory=Names)
     changed: Names = field(default_factory=Names)
     removed: Names = field(default_factory=Names)
@@ -47,10 +47,13 @@ class RunTally:
         return bool(self.added.count or self.changed.count or self.removed.count)
 
     def note_stored(self, documents: Sequence[PreparedDocument]) -> None:
-        """These have a new version."""
-        keys = [document.entry.key for document in documents]
-        self.added.add(key for key in keys if key not in self.known)
-        self.changed.add(key for key in keys if key in self.known)
+        """These were stored; of those that are known, not all say anything new."""
+        for document in documents:
+            known = self.known.get(document.entry.key)
+            if known is None:
+                self.added.add([document.entry.key])
+            elif not _says_the_same(known, document):
+                self.changed.add([document.entry.key])
 
     def note_removed(self, documents: Sequence[KnownDocument], chunks: int) -> None:
         """These went, with so many chunks."""
@@ -83,3 +86,9 @@ class RunTally:
             changed=tuple(self.changed.keys),
             removed=tuple(self.removed.keys),
         )
+
+
+def _says_the_same(known: KnownDocument, document: PreparedDocument) -> bool:
+    """Whether it was stored anew all the same: somebody asked for it."""
+    same_rules = known.splitter == document.splitter
+    return same_rules and known.details == document_details(document.loaded)

@@ -128,8 +128,9 @@ class SearchBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     query: Query = Field(
-        description='Plain text. Words in "double quotes" must stand side by side; a text with a '
-        "word after a minus sign (`-draft`) is left out."
+        description='Plain text. Words in "double quotes" must stand side by side, in the text or '
+        "in its title and headings; a text that says a word after a minus sign (`-draft`) is left "
+        "out, if there is anything beside it to look for."
     )
     n_results: ResultCount = 5
     mode: SearchMode = Field(
@@ -307,7 +308,9 @@ class DocumentGroup(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    count: int = Field(description="Hits of the document, the shown one included.")
+    count: int = Field(
+        description="Hits of the document among those looked at, the shown one included."
+    )
     others: list[OtherHit] = Field(description="The next ones, best first; at most 20.")
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.database import Database
@@ -46,10 +46,12 @@ class CollectionRankings:
         return self._known.get(self._default if collection is None else collection, NO_WISHES)
 
     def all(self) -> list[CollectionRanking]:
-        """Every collection that items name, and the default one, by name."""
+        """Every collection that items name, that has a ranking, or is the default, by name."""
         with self._database.read() as session:
             counts = collection_queries.item_counts(session)
-        counts.setdefault(self._default, 0)
+        ranked = [name for name, wishes in self._known.items() if wishes != NO_WISHES]
+        for name in (self._default, *ranked):
+            counts.setdefault(name, 0)
         return [CollectionRanking(name, counts[name], self.of(name)) for name in sorted(counts)]
 
     def get(self, name: str) -> CollectionRanking:
@@ -57,18 +59,19 @@ class CollectionRankings:
         found = next((one for one in self.all() if one.name == name), None)
         if found is None:
             raise NotFoundError(
-                f"No item is in a collection {name!r}: GET /api/v1/rag/collections."
+                f"No item is in a collection {name!r}, and it has no ranking: "
+                "GET /api/v1/rag/collections."
             )
         return found
 
     def put(self, name: str, ranking: RankingWishes) -> CollectionRanking:
         """Let searches of this collection be ranked so, from now on; raises NotFoundError."""
-        self.get(name)
+        found = self.get(name)
         with self._changing:
             with self._database.write() as session:
                 collection_queries.store_ranking(session, name, settings_of(ranking))
             self._known = {**self._known, name: ranking}
-        return self.get(name)
+        return replace(found, ranking=ranking)
 
 
 def settings_of(ranking: RankingWishes) -> dict[str, Any]:

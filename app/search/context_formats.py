@@ -54,6 +54,7 @@ def _json_block(passage: Passage, _number: int) -> str:
     """An object, in which no text of a source can pass for a header or end its passage."""
     fields = {
         "citation": passage.citation,
+        "knowledge_id": passage.document.knowledge_id,
         "score": round(passage.score, 3),
         "content": passage.content,
     }

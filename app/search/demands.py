@@ -21,13 +21,12 @@ class Demands:
     """Chunks that the lexical index found: they hold the phrases, so nobody need look."""
 
     def suits(self, row: Any) -> bool:
-        """Whether the text of a row holds what the query demands, and nothing that it excludes."""
-        texts = texts_of(row)
-        if self.words.reject(*texts):
+        """Whether a row holds the phrases that the query demands, and says nothing it excludes."""
+        if self.words.reject(row.content):
             return False
         if not self.words.require_words or row.id in self.by_words:
             return True
-        return not self.words.lack_phrases(*texts)
+        return not self.words.lack_phrases(*texts_of(row))
 
     def suiting(self, connection: Connection, chunk_ids: Sequence[str]) -> list[str]:
         """Those of the chunks that can become results, in their order. At most some hundred."""

@@ -55,8 +55,8 @@ def rows_by_chunk(
 
 
 def texts_of(row: Any) -> tuple[str, ...]:
-    """What a row says, in the places where a query's words are looked for."""
-    return (row.content, row.document_title or row.title, *row.heading_path, row.key)
+    """What a row says, in the places where a phrase in quotes counts."""
+    return (row.content, row.document_title or row.title, *row.heading_path)
 
 
 def tags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, tuple[str, ...]]:

@@ -77,7 +77,7 @@ def rank(
     elif request.mode == "dense":
         eligible &= candidates.found_dense
     if request.min_score is not None:
-        eligible &= candidates.cosines >= request.min_score
+        eligible &= np.maximum(candidates.cosines, 0.0) >= request.min_score  # as `score` is shown
     cosines = candidates.ranking_cosines
     both = fusion.Candidates(
         cosines=candidates.cosines if cosines is None else cosines,

@@ -81,7 +81,9 @@ class Searcher:
         )
 
     def search(self, request: SearchRequest) -> SearchAnswer:
-        """The chunks that answer the query best, best first, and never fewer than exist.
+        """The chunks that answer the query best, best first.
+
+        Never fewer than exist, unless the ranking leaves weak ones out.
 
         Raises EmbeddingError, StorageError, UnavailableError, VectorIndexError, LexicalIndexError.
         """
@@ -127,6 +129,7 @@ class Searcher:
                 demands = dataclasses.replace(demands, by_words=candidates.found_by_words)
             results, enough = self._join(candidates, ranked, request, ranking, demands, deeper)
             joined = time.perf_counter()
+            enough = enough and _is_nearest(results, candidates, request, words)
             if enough or _complete(candidates, request, words, deeper):
                 seconds = (
                     *candidates.seconds,
@@ -166,7 +169,7 @@ class Searcher:
         return SearchAnswer(
             query=request.query,
             results=tuple(results),
-            degraded=(*self._degraded(), *degraded),
+            degraded=(*(() if request.mode == "lexical" else self._degraded()), *degraded),
             duration_ms=0.0,
             timings_ms=tuple((stage, round(value * 1000, 3)) for stage, value in seconds),
         )
@@ -254,6 +257,22 @@ def _strong_enough(
     return kept, len(kept) < len(hits)
 
 
+def _is_nearest(
+    results: Sequence[SearchResult],
+    candidates: Candidates,
+    request: SearchRequest,
+    words: QueryWords,
+) -> bool:
+    """Whether no text that holds the phrases can be nearer than the last result.
+
+    That is asked of the mode `dense`, where the holders that the lexical index names may be the
+    best by words only. Nearer than `complete_above`, every text is known.
+    """
+    if request.mode != "dense" or not words.require_words or not candidates.lexical_answered:
+        return True
+    return candidates.lexical_exhausted or results[-1].score >= candidates.complete_above
+
+
 def _complete(
     candidates: Candidates, request: SearchRequest, words: QueryWords, deeper: int
 ) -> bool:
@@ -262,5 +281,5 @@ def _complete(
     if words.require_words and not by_words and deeper >= DEEPEST_READING:
         return True
     exhausted = candidates.lexical_exhausted if by_words else candidates.exhausted
-    least = request.min_score
-    return exhausted or (least is not None and candidates.complete_above < least)
+    least = request.min_score or 0.0  # 0 cuts nothing off: cosines below 0 are shown as 0
+    return exhausted or 0 < least > candidates.complete_above

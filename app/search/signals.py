@@ -1,6 +1,7 @@
 """What is known of a chunk beside its text, as numbers from 0 to 1, and the factors of boosts."""
 
 import functools
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,9 +71,10 @@ def importance(key: str, item_importance: float | None) -> float:
 @functools.lru_cache(4096)  # the same documents are found again and again
 def file_importance(key: str) -> float:
     """CORE, ORDINARY or PERIPHERAL, by the file's name and the folders that it lies in."""
-    path = PurePosixPath(key.partition("?")[0].partition("#")[0])
+    path = PurePosixPath(key)
     if "://" in key:
-        path = PurePosixPath(*path.parts[2:])  # the page's path, without scheme and host
+        page = key.partition("?")[0].partition("#")[0]
+        path = PurePosixPath(*PurePosixPath(page).parts[2:])  # without scheme and host
     folders = {part.lower() for part in path.parts[:-1]}
     if folders & _PERIPHERAL_FOLDERS or _PERIPHERAL_NAMES.fullmatch(path.name):
         return PERIPHERAL
@@ -88,7 +90,8 @@ def completeness(told: float | None) -> float:
 def boost(facts: ChunkFacts, ranking: Ranking) -> float:
     """The product of the factors of all names that hold, from LEAST_BOOST to MOST_BOOST.
 
-    Tags and languages are compared whatever their case; a category holds for what is below it.
+    All are compared whatever their case, without space or slashes around them; a category holds
+    for what is below it. Names that come to the same count once, with the last factor.
     """
     factor = _matching(ranking.tag_boosts, {tag.casefold() for tag in facts.tags})
     factor *= _matching(ranking.language_boosts, {(facts.language or "").casefold()})
@@ -102,11 +105,8 @@ def boosted(scores: Floats, factors: Floats) -> Floats:
 
 
 def _matching(boosts: Boosts, names: set[str]) -> float:
-    product = 1.0
-    for name, factor in boosts:
-        if name.casefold() in names:
-            product *= factor
-    return product
+    factors = {name.strip(" /").casefold(): factor for name, factor in boosts}
+    return math.prod(factor for name, factor in factors.items() if name in names)
 
 
 def _with_those_above(category: str | None) -> set[str]:

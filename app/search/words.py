@@ -43,14 +43,12 @@ class QueryWords:
         """Whether a text may be ruled out by what it says."""
         return bool(self._parsed.phrases or self._parsed.excluded)
 
-    def reject(self, *texts: str) -> bool:
-        """Whether one of the texts holds something that the query excludes."""
+    def reject(self, content: str) -> bool:
+        """Whether the content holds something that the query excludes."""
         if not self._parsed.excluded:
             return False
-        analysed = [self._analyser.analyse(text) for text in texts]
-        return any(
-            _holds(tokens, phrase) for tokens in analysed for phrase in self._parsed.excluded
-        )
+        tokens = self._analyser.analyse(content)
+        return any(_holds(tokens, phrase) for phrase in self._parsed.excluded)
 
     def lack_phrases(self, *texts: str) -> bool:
         """Whether a phrase in quotes stands in none of the texts."""

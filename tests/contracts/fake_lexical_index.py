@@ -45,8 +45,8 @@ class FakeLexicalIndex:
             texts = self._texts(record)
             if (
                 not _in_scope(record, scope)
-                or any(_count(phrase, texts) for phrase in parsed.excluded)
-                or not all(_count(phrase, texts) for phrase in parsed.phrases)
+                or any(_count(phrase, texts[:1]) for phrase in parsed.excluded)
+                or not all(_count(phrase, texts[:-1]) for phrase in parsed.phrases)
             ):
                 continue
             score = sum(_count((word,), texts, loosely=True) for word in parsed.words)

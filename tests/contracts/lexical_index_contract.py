@@ -277,8 +277,18 @@ class LexicalIndexContract:
         index.upsert(
             [record("one", "body", title="Manual", heading_path=["Setup"], path="docs/intro.md")]
         )
-        for query in ("manual", "setup", "intro", '"docs intro"', "intro.md"):
-            assert found(index, query) == {"one"}
+        for query in ("manual", "setup", "intro", '"manual"', '"setup"', "intro.md"):
+            assert found(index, query) == {"one"}, query
+
+    def test_only_what_a_text_says_leaves_it_out(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("in", "fox draft", title="Final", path="a.md"),
+                record("above", "fox", title="Draft", heading_path=["Draft"], path="draft/b.md"),
+            ]
+        )
+        assert found(index, "fox -draft") == {"above"}
+        assert found(index, 'fox "draft"') == {"in", "above"}
 
     def test_a_defined_symbol_ranks_before_its_mention(self, index: LexicalIndex):
         index.upsert(

@@ -135,3 +135,14 @@ def test_a_place_that_is_not_mounted_any_more_loses_nothing(
     assert "not now; nothing was removed" in result.error
     assert "lighthouse" in found("lighthouse")[0]
     assert container.knowledge.get(item.id).status == "active"
+
+
+def test_indexing_again_by_force_changes_nothing_where_nothing_has_changed(
+    source_root, add_item, index, history
+):
+    (source_root / "a.md").write_text("A")
+    item = add_item(source_root)
+    index(item)
+    index(item, force=True)
+    newest = history(item)[0]
+    assert (newest.outcome, newest.changed, newest.documents_changed) == ("unchanged", (), 0)

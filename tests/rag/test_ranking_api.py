@@ -138,6 +138,19 @@ def test_each_collection_has_a_ranking_of_its_own(library: TestClient, source_ro
     assert found[0]["ranking"]["expand"] is True
 
 
+def test_a_ranking_can_be_seen_and_taken_back_when_the_last_item_has_gone(
+    library: TestClient, source_root: Path
+) -> None:
+    body = {"title": "x", "uri": str(source_root / "near.md"), "document_type": "markdown"}
+    item = library.post(f"{API}/knowledge", json=body | {"collection": "agents"}).json()["id"]
+    agents = f"{API}/rag/collections/agents/ranking"
+    library.put(agents, json={"expand": True})
+    library.delete(f"{API}/knowledge/{item}")
+    assert library.get(agents).json() == {"expand": True}
+    assert library.put(agents, json={}).json() == {}
+    assert library.get(agents).status_code == 404
+
+
 def test_a_collection_that_no_item_names_is_not_found(client: TestClient) -> None:
     missing = f"{API}/rag/collections/nobody/ranking"
     assert_problem(client.get(missing), 404, "not-found")

@@ -94,7 +94,12 @@ def test_the_json_format_is_a_list_that_no_text_can_break_out_of(shelf: Shelf):
     hit = scored(shelf.put("a.md", hostile)[0], 0.81239)
     answer = assemble(shelf, [hit], style="json")
     assert json.loads(answer.context) == [
-        {"citation": "a.md#L1-L3", "score": 0.812, "content": hostile.removesuffix("\n")}
+        {
+            "citation": "a.md#L1-L3",
+            "knowledge_id": hit.knowledge_id,
+            "score": 0.812,
+            "content": hostile.removesuffix("\n"),
+        }
     ]
 
 

@@ -268,3 +268,42 @@ def test_what_is_excluded_neither_repeats_nor_steers(answer: Answer) -> None:
     best = max(pilots, key=lambda result: result.explain.ranking_cosine if result.explain else 0)
     assert best.explain
     assert best.explain.ranking_cosine > 0.9  # the first of those that may answer
+
+
+def test_what_is_excluded_is_what_the_text_says_not_its_path_or_headings(answer: Answer) -> None:
+    found = documents(answer("rotate the harbour gate -guide -tests", NO_WISHES))
+    assert {"guide/keys.md", "tests/gate.md"} - set(found) == {"tests/gate.md"}
+    assert "guide/keys.md" not in documents(answer("rotate the harbour gate -keys", NO_WISHES))
+
+
+def test_exclusions_with_nothing_beside_them_are_plain_text(answer: Answer) -> None:
+    assert documents(answer("-pilot", mode="lexical")) == documents(answer("pilot", mode="lexical"))
+
+
+def test_the_nearest_texts_that_hold_a_phrase_are_all_found_in_dense_mode(answer: Answer) -> None:
+    every = answer('"harbour gate" rotate the keys', mode="dense", n_results=50).results
+    assert len(every) > 4
+    few = answer(
+        '"harbour gate" rotate the keys', mode="dense", n_results=4, dense_depth=1, lexical_depth=1
+    ).results
+    assert [one.chunk_id for one in few] == [one.chunk_id for one in every[:4]]
+
+
+def test_a_least_score_of_0_cuts_nothing_off(answer: Answer) -> None:
+    every = answer("mooring volcano", mode="dense", n_results=50).results
+    cut = answer("mooring volcano", mode="dense", n_results=50, min_score=0.0).results
+    assert any(one.explain and one.explain.cosine < 0 for one in every), "or this shows nothing"
+    assert [one.chunk_id for one in cut] == [one.chunk_id for one in every]
+
+
+def test_names_to_boost_are_tidied_as_filters_are(answer: Answer) -> None:
+    def boosts(wishes: RankingWishes) -> dict[str, float]:
+        results = answer("the database", wishes).results
+        told = {r.document: r.explain.signals for r in results if r.explain}
+        return {name: signals.boost for name, signals in told.items() if signals}
+
+    tidy = boosts(RankingWishes(category_boosts=(("Eng/Data", 3.0),)))
+    assert tidy["database.md"] == 3.0
+    assert boosts(RankingWishes(category_boosts=(("/Eng/Data/", 3.0),))) == tidy
+    twice = boosts(RankingWishes(tag_boosts=(("storage", 3.0), (" Storage ", 2.0))))
+    assert twice["database.md"] == 2.0

@@ -55,7 +55,7 @@ class QueryCompiler:
                     return None
                 allowed = Query.term_set_query(self._schema, field, storable)
                 clauses.append((Occur.Must, Query.const_score_query(allowed, 0.0)))
-        clauses += [(Occur.MustNot, self._phrase(phrase)) for phrase in parsed.excluded]
+        clauses += [(Occur.MustNot, self._in_content(phrase)) for phrase in parsed.excluded]
         return clauses[0][1] if len(clauses) == 1 else Query.boolean_query(clauses)
 
     def frequencies(self, parsed: ParsedQuery) -> list[int]:
@@ -111,13 +111,10 @@ class QueryCompiler:
         `FastAPI` stands in the index as two parts and `fastapi` as one; so that either is found
         by either, the phrase is tried in each way that the index knows.
         """
-        variants: dict[tuple[str, ...], None] = {}
-        for parts in islice(product(*map(self._writings, phrase)), MAX_VARIANTS):
-            variants.setdefault(tuple(part for word in parts for part in word))
         queries = [
             self._weighted(self._side_by_side(field, variant), field)
-            for field in (BODY, TITLE, PATH)
-            for variant in variants
+            for field in (BODY, TITLE)
+            for variant in self._variants(phrase)
         ]
         if len(phrase) == 1 and phrase[0].whole:
             queries += [
@@ -125,6 +122,25 @@ class QueryCompiler:
                 for field in (SYMBOLS, IDENTIFIERS)
             ]
         return Query.boolean_query([(Occur.Should, query) for query in queries])
+
+    def _in_content(self, phrase: Phrase) -> Query:
+        """The words side by side in the content: what leaves a record out.
+
+        Titles and paths do not: one folder's name would take away all that lies in it.
+        """
+        return Query.boolean_query(
+            [
+                (Occur.Should, self._side_by_side(BODY, variant))
+                for variant in self._variants(phrase)
+            ]
+        )
+
+    def _variants(self, phrase: Phrase) -> list[tuple[str, ...]]:
+        """The sequences of terms that the phrase may stand for."""
+        variants: dict[tuple[str, ...], None] = {}
+        for parts in islice(product(*map(self._writings, phrase)), MAX_VARIANTS):
+            variants.setdefault(tuple(part for word in parts for part in word))
+        return list(variants)
 
     def _writings(self, word: Word) -> list[tuple[str, ...]]:
         """The sequences of parts that the word may stand for, the one given first."""

@@ -240,7 +240,8 @@ class PrimaryKeeper:
                 self._on_healed()
         except VectorIndexError as error:
             self._require_open()
-            logger.warning("The %s index is made anew: %s", self._store.name, error.detail)
+            level = logging.WARNING if exact.count() else logging.DEBUG
+            logger.log(level, "The %s index is made anew: %s", self._store.name, error.detail)
             if exact.count():  # else there is nothing that it could lack
                 self.degraded_reason = error.detail
             self._close_set_aside()
