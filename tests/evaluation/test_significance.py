@@ -11,6 +11,7 @@ VALUES = st.lists(st.floats(0, 1), min_size=2, max_size=30)
 
 @settings(max_examples=20)
 @given(VALUES)
+@settings(deadline=None)  # the first one imports scipy
 def test_an_interval_lies_within_the_values(values: list[float]) -> None:
     interval = confidence_interval(values)
     assert interval is not None
@@ -39,6 +40,7 @@ def test_the_same_answers_give_the_same_figures() -> None:
 
 @settings(max_examples=20)
 @given(VALUES)
+@settings(deadline=None)  # the first one imports scipy
 def test_a_system_does_not_differ_from_itself(values: list[float]) -> None:
     assert paired_p_value(values, values) == 1.0
 
