@@ -9,9 +9,8 @@ from app.evaluation.significance import confidence_interval, paired_p_value
 VALUES = st.lists(st.floats(0, 1), min_size=2, max_size=30)
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)  # the first one imports scipy
 @given(VALUES)
-@settings(deadline=None)  # the first one imports scipy
 def test_an_interval_lies_within_the_values(values: list[float]) -> None:
     interval = confidence_interval(values)
     assert interval is not None
@@ -38,9 +37,8 @@ def test_the_same_answers_give_the_same_figures() -> None:
     assert paired_p_value(values, others) == paired_p_value(values, others)
 
 
-@settings(max_examples=20)
+@settings(max_examples=20, deadline=None)  # the first one imports scipy
 @given(VALUES)
-@settings(deadline=None)  # the first one imports scipy
 def test_a_system_does_not_differ_from_itself(values: list[float]) -> None:
     assert paired_p_value(values, values) == 1.0
 
