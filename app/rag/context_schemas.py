@@ -8,7 +8,6 @@ from pydantic import BaseModel, BeforeValidator, Field
 from app.rag.search_schemas import SearchBody
 from app.search import context as contexts
 from app.search import context_budget, passages
-from app.search.neighbours import MOST_CONTEXT_CHUNKS
 from app.web.parameters import is_number
 
 
@@ -25,7 +24,6 @@ MaxTokens = Annotated[
     Field(ge=contexts.LEAST_TOKENS, le=contexts.MOST_TOKENS, examples=[2000]),
     BeforeValidator(is_number),
 ]
-ContextChunks = Annotated[int, Field(ge=0, le=MOST_CONTEXT_CHUNKS), BeforeValidator(is_number)]
 
 
 class ContextBody(SearchBody):

@@ -7,11 +7,9 @@ import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
 from app.models import ChunkRow
+from app.search.queries import READ_AT_ONCE
 from app.search.requests import SearchRequest
 from app.search.retrieval import Candidates
-
-READ_AT_ONCE = 500
-"""Values in one IN list; databases limit the parameters of a statement."""
 
 _OF_TYPES = select(ChunkRow.id).where(
     ChunkRow.id.in_(bindparam("chunk_ids", expanding=True)),

@@ -10,6 +10,9 @@ from app.search.document_labels import all_tags, own_or_items_category
 from app.search.requests import Explanation, SearchResult
 from app.search.scope import ResolvedFilter
 
+READ_AT_ONCE = 500
+"""Values in one IN list; databases limit the parameters of a statement."""
+
 # Built once: putting a statement together costs more than SQLite takes to answer it.
 _RESULTS = (
     select(

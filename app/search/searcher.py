@@ -19,7 +19,7 @@ from app.search.demands import Demands
 from app.search.grouping import group_by_document, hits_to_group
 from app.search.neighbours import Neighbours, neighbours_of_chunks
 from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
-from app.search.queries import result_of, rows_by_chunk, tags_of
+from app.search.queries import READ_AT_ONCE, result_of, rows_by_chunk, tags_of
 from app.search.ranking import RankedCandidates, explain, rank
 from app.search.requests import DocumentGroup, SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
@@ -31,9 +31,6 @@ from app.web.metrics import Metrics
 
 SPARE_ROWS = 2
 """Rows that are read beyond the wanted results: the indexes may hold chunks that SQL lost."""
-
-JOINED_AT_ONCE = 500
-"""Candidates in one IN list; databases limit the parameters of a statement."""
 
 MOST_ATTEMPTS = 50
 """A version becomes visible a few times a second at most, and a search takes some 10 ms: what this
@@ -194,7 +191,7 @@ class Searcher:
                 ranked = weigh(connection, ranked, ranking, demands, model, self._clock())
             start = 0
             while start < len(ranked.chunk_ids) and len(hits) < wanted:
-                page = ranked.chunk_ids[start : start + min(size, JOINED_AT_ONCE)]
+                page = ranked.chunk_ids[start : start + min(size, READ_AT_ONCE)]
                 rows = rows_by_chunk(connection, page, demands.allowed)
                 hits += [
                     (rows[chunk_id], place)
@@ -263,14 +260,15 @@ def _is_nearest(
     request: SearchRequest,
     words: QueryWords,
 ) -> bool:
-    """Whether no text that holds the phrases can be nearer than the last result.
+    """Whether no text that holds the phrases can be nearer than a result.
 
     That is asked of the mode `dense`, where the holders that the lexical index names may be the
     best by words only. Nearer than `complete_above`, every text is known.
     """
     if request.mode != "dense" or not words.require_words or not candidates.lexical_answered:
         return True
-    return candidates.lexical_exhausted or results[-1].score >= candidates.complete_above
+    farthest = min(result.score for result in results)
+    return candidates.lexical_exhausted or farthest >= candidates.complete_above
 
 
 def _complete(

@@ -8,11 +8,8 @@ from sqlalchemy import Connection, bindparam, func, select
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow
 from app.protocols import Vector
 from app.search.document_labels import all_tags, own_or_items_category
-from app.search.queries import tags_of
+from app.search.queries import READ_AT_ONCE, tags_of
 from app.search.signals import ChunkFacts
-
-READ_AT_ONCE = 500
-"""Values in one IN list; databases limit the parameters of a statement."""
 
 _FACTS = (
     select(
