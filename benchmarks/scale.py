@@ -26,8 +26,21 @@ from sqlalchemy import insert
 
 from app.adapters.embedding.local import LocalEmbedder
 from app.database import Database
+from app.generation_parts import splitter_of_settings
+from app.generations.queries import add_generation, make_current
 from app.indexing.documents import document_number
-from app.models import ChunkRow, CollectionRow, DocumentRow, EmbeddingRow, ItemRow, TagRow, now
+from app.indexing.generation import splitting_rules
+from app.models import (
+    ChunkRow,
+    CollectionRow,
+    DocumentRow,
+    EmbeddingRow,
+    GenerationDocumentRow,
+    ItemRow,
+    TagRow,
+    now,
+)
+from app.settings import Settings
 from benchmarks.load import under_load
 from benchmarks.server import Client, serving
 from benchmarks.service import spread
@@ -70,17 +83,22 @@ def stored_vectors(folder: Path, count: int) -> Vectors:
     return vectors
 
 
-def fill(database: Database, texts: Sequence[str], vectors: Vectors, fingerprint: str) -> None:
+def fill(
+    database: Database, texts: Sequence[str], vectors: Vectors, embedder: LocalEmbedder
+) -> None:
     """Write everything that indexing would have written."""
     with database.write() as session:
         session.add(
             CollectionRow(
                 name="knowledge_base",
                 embedding_model="all-MiniLM-L6-v2",
-                embedding_fingerprint=fingerprint,
+                embedding_fingerprint=embedder.fingerprint,
                 dimension=vectors.shape[1],
             )
         )
+        rules = splitting_rules(splitter_of_settings(Settings(), embedder))
+        generation = add_generation(session, embedder, "local", rules).generation
+        make_current(session, generation.id)
     seen: set[str] = set()
     items = range(1, -(-len(texts) // PASSAGES_PER_ITEM) + 1)
     for first in range(0, len(items), ITEMS_AT_ONCE):
@@ -91,11 +109,22 @@ def fill(database: Database, texts: Sequence[str], vectors: Vectors, fingerprint
             session.execute(insert(ItemRow), [_item_row(item) for item in some])
             session.execute(insert(TagRow), [row for item in some for row in _tag_rows(item)])
             session.execute(insert(DocumentRow), [_document_row(item, texts) for item in some])
+            session.execute(
+                insert(GenerationDocumentRow),
+                [
+                    {"generation_id": generation.id, "document_id": item, "splitter": rules}
+                    for item in some
+                ],
+            )
             session.execute(insert(ChunkRow), rows)
             session.execute(
                 insert(EmbeddingRow),
                 [
-                    {"text_hash": key, "fingerprint": fingerprint, "vector": vectors[n].tobytes()}
+                    {
+                        "text_hash": key,
+                        "fingerprint": embedder.fingerprint,
+                        "vector": vectors[n].tobytes(),
+                    }
                     for key, n in fresh.items()
                     if key not in seen
                 ],
@@ -129,7 +158,7 @@ def _document_row(item: int, texts: Sequence[str]) -> dict[str, Any]:
     return {
         "id": item, "item_id": item, "key": key, "number": document_number(item, key),
         "document_id": key, "uri": key, "title": f"Page {item}", "tags": [],
-        "content_hash": hashlib.sha256(content.encode()).hexdigest(), "splitter": "benchmark",
+        "content_hash": hashlib.sha256(content.encode()).hexdigest(),
         "first_line": 1, "fetched_at": now(), "indexed_at": now(), "content": content,
     }  # fmt: skip
 
@@ -228,7 +257,7 @@ def measure(data: Path, count: int, vectors_folder: Path | None) -> dict[str, An
         started = time.perf_counter()
         database = Database(f"sqlite:///{data_dir / 'groundwork.db'}")
         database.migrate()
-        fill(database, texts, vectors, embedder.fingerprint)
+        fill(database, texts, vectors, embedder)
         database.close()
         report: dict[str, Any] = {
             "passages": count,

@@ -18,6 +18,7 @@ from app.jobs.watching import JobWatch
 from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
 from app.main import create_app
+from app.models import CurrentGenerationRow, GenerationRow
 from app.settings import Settings
 from app.web.health import PartHealth
 from app.web.metrics import Metrics
@@ -63,7 +64,18 @@ def light_service(settings: Settings, database_template: Path) -> LightService:
     """A service in a data directory of its own."""
     settings.data_dir.mkdir(exist_ok=True)
     shutil.copy(database_template, settings.data_dir / "groundwork.db")
-    return LightService(settings)
+    service = LightService(settings)
+    add_first_generation(service.database)
+    return service
+
+
+def add_first_generation(database: Database) -> None:
+    """Let chunks that a test writes itself be of the generation that answers."""
+    with database.write() as session:
+        rules = {"embedding_model": "fake", "fingerprint": "0" * 16, "splitter": "test"}
+        session.add(GenerationRow(id=1, dimension=64, **rules))
+        session.flush()
+        session.add(CurrentGenerationRow(generation_id=1))
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from app.knowledge.schemas import (
     Status,
 )
 from app.protocols import ProgressListener
+from app.rag.generation_schemas import Generation, GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchAnswer, SearchBody
 from app.settings import Settings
@@ -81,6 +82,15 @@ class ContainerBackend:
     def stats(self) -> CollectionStats:
         """Count what is stored and searchable."""
         return CollectionStats.model_validate(self._container.rag.get_collection_stats())
+
+    def generations(self) -> GenerationList:
+        """What was cut and embedded how."""
+        reports = self._container.rag.generations()
+        return GenerationList(generations=[Generation.of(each) for each in reports])
+
+    def drop_generation(self, generation_id: int) -> None:
+        """Drop one that is only kept; raises NotFoundError, ConflictError."""
+        self._container.rag.drop_generation(generation_id)
 
     def verify(self, *, repair: bool) -> VerifyReport:
         """Compare SQL with itself and with both indexes; with `repair`, mend what differs."""

@@ -70,8 +70,8 @@ def shared(
 def answer(shared: Container) -> Callable[..., SearchAnswer]:
     searcher = Searcher(
         database=shared.database,
-        retriever=shared.retriever,
-        analyser=shared.analyser,
+        retriever=shared.parts.retriever,
+        analyser=shared.parts.analyser,
         content_version=lambda: 0,
         degraded=tuple,
         metrics=shared.metrics,
