@@ -368,6 +368,9 @@ class Container:
         self.metrics.index_drift.set(stats.total_chunks - stats.vector_index_records)
         reasons = (self.vector_index.degraded_reason, self.lexical_index.degraded_reason)
         self.metrics.index_degraded.set(any(reasons))
+        renewal = self._renewal
+        missing = 0 if renewal is None or renewal.is_done else renewal.documents_missing()
+        self.metrics.generation_documents_missing.set(missing)
         self.metrics.jobs_waiting.set(self.jobs.count_waiting())
 
     # Parts ---------------------------------------------------------------------------------

@@ -167,6 +167,12 @@ class GenerationRenewal(Generic[Parts]):
         what = f"{done} of {total} documents" if done < total else "its indexes are filled"
         return f"generation {self.generation.id} is being made: {what}"
 
+    def documents_missing(self) -> int:
+        """Documents that are still to be cut and embedded; raises StorageError."""
+        with self._database.read() as session:
+            done = queries.count_done(session, self.generation.id)
+            return max(0, queries.count_documents(session) - done)
+
     @property
     def texts_embedded(self) -> int:
         """Texts that no generation had embedded before, since this renewal began."""
