@@ -13,20 +13,16 @@ from app.adapters.loading.sources import Sources
 from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.database import Database
-from app.derived_indexes import DerivedIndexes, delete_index_files
 from app.embedders import open_embedder
 from app.errors import AppError, StartupError, StorageError
 from app.following.service import FollowedItems, SourceFollower
 from app.generation_choice import GenerationChoice, OpenEmbedder, choose_generation
-from app.generation_parts import CLOSING_SECONDS, GenerationParts, SharedParts
-from app.generations.in_use import CurrentContext, CurrentSearcher, InUse
-from app.generations.renewal import GenerationRenewal
-from app.generations.service import GenerationService
+from app.generation_keeper import GenerationKeeper
+from app.generation_parts import GenerationParts
 from app.indexing.compaction import Compaction
 from app.indexing.generation import Generation
 from app.indexing.indexer import Indexer
 from app.indexing.maintenance import IndexMaintenance
-from app.indexing.publisher import Publisher
 from app.jobs.bell import JobBell
 from app.jobs.records import Outcome
 from app.jobs.service import JobService
@@ -80,45 +76,25 @@ class Container:
         self.collection_rankings = CollectionRankings(
             self.database, settings.chroma_collection_name
         )
-        indexes = DerivedIndexes(settings, database, choice.current, metrics, was_clean=was_clean)
-        generation = choice.current.generation
-        self.publisher = Publisher(database, indexes.vector, indexes.lexical, generation)
-        self.generations = GenerationService(
-            database,
-            wanted_id=choice.wanted.generation.id,
-            renewal=lambda: self._renewal,
-            drop_indexes=lambda number: delete_index_files(settings, number),
+        self._keeper = GenerationKeeper(
+            settings, database, choice, self.collection_rankings, metrics, was_clean=was_clean
         )
-        self._shared = SharedParts(
-            settings=settings,
-            database=database,
-            publisher=self.publisher,
-            metrics=metrics,
-            collection_rankings=self.collection_rankings,
-            drop_kept=self.generations.drop_kept,
-        )
-        parts = GenerationParts(
-            self._shared,
-            choice.current,
-            choice.embedder,
-            indexes,
-            owns_embedder=choice.embedder is not choice.wanted_embedder,
-        )
-        self._in_use = InUse(parts)
-        self.searcher = CurrentSearcher(self._in_use)
-        self.context = CurrentContext(self._in_use)
+        self.publisher = self._keeper.publisher
+        self.searcher = self._keeper.searcher
+        self.context = self._keeper.context
+        self.generations = self._keeper.service
         self.sources = Sources.from_settings(settings)
         self.indexer = Indexer(
             database=database,
             sources=self.sources,
-            splitter=parts.splitter,
-            embedder=parts.embedder,
-            generation=generation,
+            splitter=self.splitter,
+            embedder=self.embedder,
+            generation=self.generation,
             publisher=self.publisher,
             metrics=metrics,
             on_item_freed=self._item_freed,
         )
-        self._renewal = self._make_renewal() if choice.needs_renewal else None
+        self._keeper.prepare_renewal(self.indexer)
         self.content = ContentService(database)
         self.history = HistoryService(database)
         self.knowledge = KnowledgeService(
@@ -190,17 +166,11 @@ class Container:
     def start(self, *, run_jobs: bool) -> None:
         """Open the indexes, then take work."""
         self.collection_rankings.load()
-        parts = self._in_use.current
-        parts.indexes.start(is_empty=parts.maintenance.is_empty())
-        self.publisher.start()
-        parts.caretaker.start()
+        self._keeper.start(renew=run_jobs)
         if run_jobs:
             self._worker.start()
             if not self.settings.disable_auto_indexing:
                 self.follower.start()
-            if self._renewal is not None:
-                self._renewal.start()
-        self._show_model()
 
     def close(self) -> None:
         """Stop in order: no new work, finish what is under way, flush, mark as clean."""
@@ -211,20 +181,12 @@ class Container:
         self.follower.close()
         self._worker.close()
         self.indexer.close()
-        if self._renewal is not None:
-            self._renewal.close()
-        parts = self._in_use.current
-        parts.caretaker.close()  # before the publisher, which it waits for
-        self.publisher.close()
-        parts.retriever.close()
-        in_use = parts.indexes.close()
-        if parts.owns_embedder:
-            parts.embedder.close()
+        in_use = self._keeper.close()
         if self._closes_embedder:
             self._choice.wanted_embedder.close()
         try:
             if in_use is not None:  # else the next start must not trust them either
-                parts.indexes.seal(in_use)
+                self._keeper.seal(in_use)
             self.database.close()
             if in_use is not None:
                 self._data_directory.mark_clean()
@@ -238,9 +200,7 @@ class Container:
         self.follower.stop()
         self._worker.stop()
         self._job_bell.stop()
-        self.publisher.stop()
-        if self._renewal is not None:
-            self._renewal.stop()
+        self._keeper.stop()
         self.indexer.stop()
 
     def run_job(
@@ -251,7 +211,7 @@ class Container:
 
     def settle(self) -> None:
         """Wait until both indexes are loaded, and mended if that was necessary."""
-        self._in_use.current.settle()
+        self.parts.settle()
 
     def rebuild(self, *, embed: bool = False) -> None:
         """Fill both indexes anew from SQL, or make and take what the settings want instead.
@@ -264,56 +224,58 @@ class Container:
 
     def renew(self) -> bool:
         """Switch to the generation that the settings want, and wait for it; False: it answers."""
-        if self._renewal is None or self._renewal.is_done:
-            return False
-        self._renewal.run()
-        return True
+        return self._keeper.renew()
+
+    @property
+    def needs_renewal(self) -> bool:
+        """Another generation answers than the settings want."""
+        return self._keeper.needs_renewal
 
     def wait_for_renewal(self, timeout_seconds: float | None = None) -> bool:
         """Wait until the generation that the settings want answers; whether it does."""
-        return self._renewal is None or self._renewal.wait(timeout_seconds)
+        return self._keeper.wait_for_renewal(timeout_seconds)
 
     # The generation that answers -----------------------------------------------------------
 
     @property
     def parts(self) -> GenerationParts:
         """Everything that belongs to the generation that answers."""
-        return self._in_use.current
+        return self._keeper.parts
 
     @property
     def generation(self) -> Generation:
         """What answers and what is indexed into."""
-        return self._in_use.current.stored.generation
+        return self.parts.stored.generation
 
     @property
     def embedder(self) -> Embedder:
         """The model that questions and documents are embedded by."""
-        return self._in_use.current.embedder
+        return self.parts.embedder
 
     @property
     def splitter(self) -> TextSplitter:
         """What cuts documents."""
-        return self._in_use.current.splitter
+        return self.parts.splitter
 
     @property
     def vector_index(self) -> FailoverVectorIndex | LoadedExactIndex:
         """The index that is asked by meaning."""
-        return self._in_use.current.vector_index
+        return self.parts.vector_index
 
     @property
     def lexical_index(self) -> HealingLexicalIndex:
         """The index that is asked by words."""
-        return self._in_use.current.lexical_index
+        return self.parts.lexical_index
 
     @property
     def maintenance(self) -> IndexMaintenance:
         """What counts, verifies and rebuilds."""
-        return self._in_use.current.maintenance
+        return self.parts.maintenance
 
     @property
     def compaction(self) -> Compaction:
         """What gives space back."""
-        return self._in_use.current.compaction
+        return self.parts.compaction
 
     # Health --------------------------------------------------------------------------------
 
@@ -344,21 +306,8 @@ class Container:
             "database": database,
             **indexes,
             "embedding_model": model,
-            "generation": self._generation_health(),
+            "generation": self._keeper.health(),
         }
-
-    def _generation_health(self) -> PartHealth:
-        """Which generation answers, and how far the next one is."""
-        stored, renewal = self._in_use.current.stored, self._renewal
-        detail = f"{stored.generation.id}: {stored.embedding_model}, {stored.generation.rules}"
-        if renewal is None or renewal.is_done:
-            return PartHealth(status=HealthStatus.READY, detail=detail)
-        try:
-            detail += f"; {renewal.told_progress()}"
-        except AppError as error:
-            detail += f"; {error.detail}"
-        status = HealthStatus.DEGRADED if renewal.trouble else HealthStatus.READY
-        return PartHealth(status=status, detail=detail)
 
     def refresh_gauges(self) -> None:
         """Count what the metrics show as it stands now."""
@@ -368,9 +317,7 @@ class Container:
         self.metrics.index_drift.set(stats.total_chunks - stats.vector_index_records)
         reasons = (self.vector_index.degraded_reason, self.lexical_index.degraded_reason)
         self.metrics.index_degraded.set(any(reasons))
-        renewal = self._renewal
-        missing = 0 if renewal is None or renewal.is_done else renewal.documents_missing()
-        self.metrics.generation_documents_missing.set(missing)
+        self.metrics.generation_documents_missing.set(self._keeper.documents_missing())
         self.metrics.jobs_waiting.set(self.jobs.count_waiting())
 
     # Parts ---------------------------------------------------------------------------------
@@ -397,42 +344,6 @@ class Container:
         self.follower = SourceFollower(
             self.database, self.jobs, Footprints(PathGuard(self.settings.roots))
         )
-
-    def _make_renewal(self) -> GenerationRenewal[GenerationParts]:
-        return GenerationRenewal(
-            database=self.database,
-            publisher=self.publisher,
-            indexer=self.indexer,
-            stored=self._choice.wanted,
-            make_parts=self._make_next_parts,
-            switch=self._switch_to,
-            retire=self._retire,
-        )
-
-    def _make_next_parts(self) -> GenerationParts:
-        choice = self._choice
-        indexes = DerivedIndexes(
-            self.settings, self.database, choice.wanted, self.metrics, was_clean=False
-        )
-        return GenerationParts(
-            self._shared, choice.wanted, choice.wanted_embedder, indexes, owns_embedder=False
-        )
-
-    def _switch_to(self, parts: GenerationParts) -> GenerationParts:
-        """Let the new generation answer; gives the former one."""
-        former = self._in_use.exchange(parts)
-        parts.caretaker.start()
-        self._show_model()
-        return former
-
-    def _retire(self, former: GenerationParts) -> None:
-        """End what has been exchanged, once no search uses it any more."""
-        self._in_use.wait_until_unused(former, CLOSING_SECONDS)
-        former.discard()
-
-    def _show_model(self) -> None:
-        model = self.embedder
-        self.metrics.model.info({"name": model.model_name, "fingerprint": model.fingerprint})
 
     def _wake_worker(self) -> None:
         self._worker.wake()

@@ -10,7 +10,7 @@ from types import FrameType
 import anyio
 
 from app.command.backend import CompactionReport, VerifyReport
-from app.command.display import working
+from app.command.display import say, working
 from app.container import Container
 from app.errors import StartupError
 from app.knowledge.items import ItemFilter, normalise_category
@@ -127,6 +127,11 @@ def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
     with working("Opening the data directory"):
         was_there = settings.data_dir.exists()
         container = Container.open(settings, any_model=any_model, run_jobs=False)
+    if container.needs_renewal:
+        say(
+            "Note: the settings want another model or CHUNK_SIZE than what is stored was made "
+            "with. A server changes that in the background, `groundwork rebuild` at once."
+        )
     try:
         yield ContainerBackend(container, was_there=was_there)
     finally:
