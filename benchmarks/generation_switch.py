@@ -1,13 +1,15 @@
 """Another splitter on a real tree, and back: what is embedded, and whether searches notice.
 
-    python -m benchmarks.generation_switch DATA [--tree docs_peps]
+    python -m benchmarks.generation_switch DATA [--tree docs_peps] [--copy-of FOLDER]
 
 One client searches without pause from before the change until after it. `embedded` counts texts
-that went through the model; a switch may embed only what was unknown, the way back nothing.
+that went through the model; a switch may embed only what was unknown, the way back nothing. FOLDER
+is a data directory to start from (a copy of it) instead of indexing the tree first.
 """
 
 import argparse
 import json
+import shutil
 import tempfile
 import threading
 import time
@@ -91,17 +93,24 @@ def change(data_dir: Path, root: Path, size: str) -> dict[str, Any]:
         }
 
 
-def measure(data: Path, tree: str) -> dict[str, Any]:
+def index(data_dir: Path, root: Path) -> dict[str, Any]:
+    """Index the tree."""
+    with serving(data_dir, root, PORT) as server:
+        client = server.client()
+        body = {"title": root.name, "uri": str(root), "document_type": "folder"}
+        item = client.call("POST", "/api/v1/knowledge", body)["id"]
+        result = client.call("POST", f"/api/v1/rag/index/{item}")
+        return {key: result[key] for key in ("documents", "chunks_indexed", "duration_ms")}
+
+
+def measure(data: Path, tree: str, copy_of: Path | None) -> dict[str, Any]:
     """Index, change, and go back."""
     with tempfile.TemporaryDirectory(prefix="groundwork-switch-") as folder:
         root = unpack(data, Path(folder))[tree]
         data_dir = Path(folder) / "data"
-        with serving(data_dir, root, PORT) as server:
-            client = server.client()
-            body = {"title": tree, "uri": str(root), "document_type": "folder"}
-            item = client.call("POST", "/api/v1/knowledge", body)["id"]
-            result = client.call("POST", f"/api/v1/rag/index/{item}")
-            first = {key: result[key] for key in ("documents", "chunks_indexed", "duration_ms")}
+        if copy_of:
+            shutil.copytree(copy_of, data_dir)
+        first = {"copy_of": copy_of.name} if copy_of else index(data_dir, root)
         return {
             "tree": tree,
             "first": first,
@@ -115,8 +124,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--tree", default="docs_peps")
+    parser.add_argument("--copy-of", type=Path)
     options = parser.parse_args()
-    print(json.dumps(measure(options.data, options.tree), indent=2))
+    print(json.dumps(measure(options.data, options.tree, options.copy_of), indent=2))
 
 
 if __name__ == "__main__":
