@@ -33,6 +33,7 @@ from sqlalchemy.orm import Session
 
 import migrations
 from app.errors import StorageError
+from app.fault_points import FaultPoint, reached
 from app.models import Base, ItemRow
 
 LOCK_TIMEOUT_SECONDS = 30.0
@@ -127,6 +128,7 @@ class Database:
                     f"The tables do not suit this version of Groundwork: {error}. Nothing was "
                     "changed; start the version that wrote them, or a newer one."
                 ) from error
+        reached(FaultPoint.TABLES_MIGRATED)
 
     def ping(self) -> None:
         """Raise StorageError when the database does not answer, or its file is gone."""

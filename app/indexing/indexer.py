@@ -16,6 +16,7 @@ from app.errors import (
     StorageError,
     WorkStoppedError,
 )
+from app.fault_points import FaultPoint, reached
 from app.indexing import queries, vector_queries
 from app.indexing.claims import ItemClaims
 from app.indexing.documents import KnownDocument, PreparedDocument
@@ -130,6 +131,7 @@ class Indexer:
                 history_queries.forget_runs(session, item_id)
                 history_queries.add_run(session, item_id, IndexingRun("removed", now(), now()))
             cancel_jobs_of_item(session, item_id, TAKEN_OUT)
+        reached(FaultPoint.ITEM_CLEARED)
         self._publisher.settle_soon()
         return had_chunks
 
@@ -230,11 +232,13 @@ class Indexer:
             started = time.perf_counter()
             vectors = self._embedder.embed_documents([texts[text_hash] for text_hash in hashes])
             self._metrics.observe_embedding(len(hashes), time.perf_counter() - started)
+            reached(FaultPoint.TEXTS_EMBEDDED)
             # Stored at once: whatever happens next, this text is never embedded again.
             with self._database.write() as session:
                 vector_queries.add_embeddings(
                     session, fingerprint, zip(hashes, vectors, strict=True)
                 )
+            reached(FaultPoint.EMBEDDINGS_STORED)
             run.embedded += len(hashes)
             run.report()
 
@@ -252,6 +256,7 @@ class Indexer:
             entry = run.tally.run(run.changes, skipped=len(run.survey.skipped))
             history_queries.add_run(session, run.item.id, entry)
         run.ended = True
+        reached(FaultPoint.ITEM_FINISHED)
         return IndexingResult(
             success=True,
             knowledge_id=run.item.id,
@@ -296,6 +301,7 @@ class Indexer:
             if queries.item_exists(session, run.item.id):
                 history_queries.add_run(session, run.item.id, entry)
         run.ended = True
+        reached(FaultPoint.ITEM_FAILED)
         return IndexingResult(
             success=False,
             knowledge_id=run.item.id,

@@ -5,6 +5,7 @@ from typing import Any
 
 from app.database import Database
 from app.errors import ConflictError, NotFoundError, OverloadedError
+from app.fault_points import FaultPoint, reached
 from app.jobs import queries
 from app.jobs.bell import JobBell
 from app.jobs.records import BACKGROUND, WAITED_FOR, Job
@@ -49,6 +50,7 @@ class JobService:
                 WAITED_FOR if waited_for else BACKGROUND,
                 retryable=not waited_for,
             )
+        reached(FaultPoint.JOB_QUEUED)
         self._on_queued()
         self._bell.ring(job_id)
         return self.get(job_id)

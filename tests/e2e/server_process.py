@@ -66,13 +66,18 @@ def run_command(
 ) -> "subprocess.CompletedProcess[str]":
     """Run `groundwork …` to its end."""
     return subprocess.run(
-        [sys.executable, "-c", LIMITED, str(file_bytes), str(COMMAND), *arguments],
+        limited(*arguments, file_bytes=file_bytes),
         env=dict(environment),
         capture_output=True,
         text=True,
         timeout=WAIT_SECONDS,
         check=False,
     )
+
+
+def limited(*arguments: str, file_bytes: int = MOST_FILE_BYTES) -> list[str]:
+    """`groundwork …` as a command that can write no larger file."""
+    return [sys.executable, "-c", LIMITED, str(file_bytes), str(COMMAND), *arguments]
 
 
 class ServerProcess:
@@ -111,20 +116,29 @@ class ServerProcess:
         """What this run of the server has written."""
         return self.log_path.read_bytes()[self._log_start :].decode(errors="replace")
 
+    @property
+    def exit_code(self) -> int | None:
+        """How it has ended, by whomever; None while it runs."""
+        return None if self._process is None else self._process.poll()
+
     def start(self) -> Self:
         """Start it and wait until it answers."""
+        self.launch()
+        address = wait_until(self._address, "the server says where it listens")
+        self._client = httpx.Client(base_url=address, timeout=WAIT_SECONDS, trust_env=False)
+        return self
+
+    def launch(self) -> None:
+        """Start it, and wait for nothing."""
         self._log_start = self.log_path.stat().st_size if self.log_path.exists() else 0
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", LIMITED, str(MOST_FILE_BYTES), str(COMMAND), "serve"],
+                limited("serve"),
                 env=self.environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
             )
-        address = wait_until(self._address, "the server says where it listens")
-        self._client = httpx.Client(base_url=address, timeout=WAIT_SECONDS, trust_env=False)
-        return self
 
     def _address(self) -> str | None:
         assert self._process is not None
