@@ -24,20 +24,19 @@ class Visitor:
         self.tree = tree
         self.failures: list[str] = []
         """Answers that there should not have been."""
+        self._step = 0
 
     def run(self, url: str, stop: threading.Event) -> None:
-        """Go through all that a client does, again and again."""
+        """Go on with what a client does, again and again."""
         steps = (
             self._create, self._index, self._rename, self._change_and_promise,
             self._change_and_index, self._take_out, self._index_again, self._miss, self._delete,
         )  # fmt: skip
         try:
             with httpx.Client(base_url=url, timeout=60, trust_env=False) as http:
-                while True:
-                    for step in steps:
-                        if stop.is_set():
-                            return
-                        step(http)
+                while not stop.is_set():
+                    self._step += 1
+                    steps[self._step % len(steps)](http)
         except httpx.TransportError:
             return  # it was killed
         except AssertionError as failure:
