@@ -277,6 +277,8 @@ class Indexer:
 
     def _note_stop(self, run: IndexingRunState) -> None:
         """Something ends a run half-way: what it has stored belongs into the history."""
+        run.count_what_was_stored()
+        run.report_the_end()
         if not run.tally.has_changes:
             return
         entry = run.tally.run(run.changes, skipped=len(run.survey.skipped), outcome="stopped")
@@ -288,6 +290,8 @@ class Indexer:
             logger.warning("History of item %d has a gap: %s", run.item.id, error.detail)
 
     def _fail(self, run: IndexingRunState, error: AppError) -> IndexingResult:
+        run.count_what_was_stored()
+        run.report_the_end()
         reason = error.detail
         if isinstance(error, SourceError):
             reason = with_relative_path_explained(reason, run.item.uri)

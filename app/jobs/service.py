@@ -81,10 +81,14 @@ class JobService:
             return queries.count_waiting(session)
 
     def cancel(self, job_id: int) -> Job:
-        """Stop a job: at once if it is queued, between two documents if it is running."""
+        """Stop a job: at once if it is queued, between two documents if it is running.
+
+        Queued ones that would do the very same are cancelled with it.
+        """
         with self._database.write() as session:
-            queries.cancel_job(session, job_id)
-        self._bell.ring(job_id)
+            cancelled = queries.cancel_job(session, job_id)
+        for each in cancelled:
+            self._bell.ring(each)
         return self.get(job_id)
 
     def retry(self, job_id: int) -> Job:
