@@ -123,6 +123,8 @@ class Database:
                     command.downgrade(config, revision)
                 else:
                     command.upgrade(config, revision)
+                    if self.is_sqlite:  # a database that cannot be written is to fail at once
+                        connection.exec_driver_sql("PRAGMA user_version = 0")
             except CommandError as error:
                 raise StorageError(
                     f"The tables do not suit this version of Groundwork: {error}. Nothing was "

@@ -54,7 +54,7 @@ RANDOM_SITUATIONS = (
     Situation.COMPACTION,
 )  # fmt: skip
 
-STEPS_SHARE = 0.7
+STEPS_SHARE = 0.8
 """How many of the kills come at named steps."""
 
 RESUMED_SHARE = 0.25
