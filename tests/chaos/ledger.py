@@ -37,7 +37,10 @@ class Tree:
             " ".join(self.random.choices(WORDS, k=30)) + "." for _ in range(paragraphs)
         )
         text = f"# {path.parent.name} {path.stem}\n\n{body}\n"
-        path.write_text(text)
+        # As editors do: whoever reads meanwhile gets the old text or the new one, never none.
+        beside = path.with_name(f".{path.name}")
+        beside.write_text(text)
+        beside.replace(path)
         self.versions.setdefault(path, []).append(text)
         self.deleted.discard(path)
 
