@@ -1,6 +1,7 @@
 """The `groundwork` command: serves, indexes, searches and looks after a data directory."""
 
 import json
+import os
 from contextlib import AbstractContextManager
 from importlib.metadata import version as installed_version
 from typing import Annotated, Any
@@ -15,6 +16,7 @@ from app.command.remote import open_remote
 from app.command.shell import EPILOG, FAILED, PROBLEMS, Commands, flush_results
 from app.command.sources import Wishes, index_source
 from app.errors import StartupError
+from app.fault_points import arm
 from app.knowledge.schemas import DocumentType, Item, ItemPage, Status
 from app.rag.schemas import RemovalResult
 from app.rag.search_schemas import SearchBody
@@ -58,6 +60,7 @@ def _root(
     ] = False,
 ) -> None:
     """Hand it documents, folders and web sites; ask where something is said; get the lines."""
+    arm(os.environ)  # by tests that kill it
 
 
 app.command("eval")(evaluate)

@@ -15,6 +15,7 @@ from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.database import Database
 from app.errors import AppError, StartupError
+from app.fault_points import FaultPoint, reached
 from app.generations.records import StoredGeneration
 from app.indexing.index_sources import lexical_source, vector_row_source, vector_source
 from app.indexing.index_stamps import IndexStamps
@@ -96,6 +97,7 @@ class DerivedIndexes:
         self.vector.close()
         self.lexical.close()
         self._keeper.close()
+        reached(FaultPoint.INDEXES_CLOSED)
         return in_use if are_sound else None
 
     def seal(self, in_use: frozenset[str]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.database import Database
 from app.errors import StorageError
+from app.fault_points import FaultPoint, reached
 from app.indexing import repair_queries
 from app.indexing.maintenance import RebuildableLexicalIndex, RebuildableVectorIndex
 from app.indexing.publisher import Publisher
@@ -89,10 +90,14 @@ class Compaction:
         self._require_space(before)
         self._drop_kept()
         dropped = self._drop_embeddings()
+        reached(FaultPoint.EMBEDDINGS_DROPPED)
         self._database.vacuum()
+        reached(FaultPoint.DATABASE_VACUUMED)
         self._drop_leftovers()
         self._lexical_index.rebuild()
+        reached(FaultPoint.LEXICAL_REBUILT)
         self._index.rebuild()
+        reached(FaultPoint.VECTORS_REBUILT)
         self._publisher.settled().result()
         return CompactionReport(before, self._sizes(), dropped)
 

@@ -17,6 +17,7 @@ from app.errors import (
     StorageError,
     WorkStoppedError,
 )
+from app.fault_points import FaultPoint, reached
 from app.indexing import queries, vector_queries
 from app.indexing.claims import ItemClaims
 from app.indexing.documents import KnownDocument, PreparedDocument
@@ -134,6 +135,7 @@ class Indexer:
                 history_queries.forget_runs(session, item_id)
                 history_queries.add_run(session, item_id, IndexingRun("removed", now(), now()))
             cancel_jobs_of_item(session, item_id, TAKEN_OUT)
+        reached(FaultPoint.ITEM_CLEARED)
         self._publisher.settle_soon()
         return had_chunks
 
@@ -248,11 +250,13 @@ class Indexer:
             started = time.perf_counter()
             vectors = self._embedder.embed_documents([texts[text_hash] for text_hash in hashes])
             self._metrics.observe_embedding(len(hashes), time.perf_counter() - started)
+            reached(FaultPoint.TEXTS_EMBEDDED)
             # Stored at once: whatever happens next, this text is never embedded again.
             with self._database.write() as session:
                 vector_queries.add_embeddings(
                     session, fingerprint, zip(hashes, vectors, strict=True)
                 )
+            reached(FaultPoint.EMBEDDINGS_STORED)
             run.embedded += len(hashes)
             run.report()
 
@@ -270,6 +274,7 @@ class Indexer:
             entry = run.tally.run(run.changes, skipped=len(run.survey.skipped))
             history_queries.add_run(session, run.item.id, entry)
         run.ended = True
+        reached(FaultPoint.ITEM_FINISHED)
         return IndexingResult(
             success=True,
             knowledge_id=run.item.id,
@@ -290,6 +295,8 @@ class Indexer:
 
     def _note_stop(self, run: IndexingRunState) -> None:
         """Something ends a run half-way: what it has stored belongs into the history."""
+        run.count_what_was_stored()
+        run.report_the_end()
         if not run.tally.has_changes:
             return
         entry = run.tally.run(run.changes, skipped=len(run.survey.skipped), outcome="stopped")
@@ -301,6 +308,8 @@ class Indexer:
             logger.warning("History of item %d has a gap: %s", run.item.id, error.detail)
 
     def _fail(self, run: IndexingRunState, error: AppError) -> IndexingResult:
+        run.count_what_was_stored()
+        run.report_the_end()
         reason = error.detail
         if isinstance(error, SourceError):
             reason = with_relative_path_explained(reason, run.item.uri)
@@ -314,6 +323,7 @@ class Indexer:
             if queries.item_exists(session, run.item.id):
                 history_queries.add_run(session, run.item.id, entry)
         run.ended = True
+        reached(FaultPoint.ITEM_FAILED)
         return IndexingResult(
             success=False,
             knowledge_id=run.item.id,

@@ -21,6 +21,7 @@ from typing import TypeVar
 
 from app.database import Database
 from app.errors import AppError, ItemStoppedError, UnavailableError
+from app.fault_points import FaultPoint, reached
 from app.indexing import lexical_queries, queries, vector_queries
 from app.indexing.documents import KnownDocument, PreparedDocument
 from app.indexing.generation import Generation
@@ -72,6 +73,7 @@ class Publisher:
     def start(self) -> None:
         """Settle what the last process left, then take work."""
         self.settle_outbox()
+        reached(FaultPoint.OUTBOX_SETTLED)
         self._thread.start()
 
     def stop(self) -> None:
@@ -168,15 +170,19 @@ class Publisher:
             present = queries.present_chunks(session, list(chunks))
             fresh = [chunk_id for chunk_id in chunks if chunk_id not in present]
             change_id = queries.add_index_change(session, fresh)
+        reached(FaultPoint.INTENT_COMMITTED)
         try:
             records, words = self._fresh_records(item_id, documents, set(fresh))
             for some in queries.slices(records, UPSERTED_AT_ONCE):
                 self._require_open()
                 self._vectors.upsert(some)
+            reached(FaultPoint.VECTORS_UPSERTED)
             if words:
                 self._words.upsert(words)
+            reached(FaultPoint.WORDS_UPSERTED)
             self._version += 1
             changes, touched = self._swap(item_id, documents, change_id)
+            reached(FaultPoint.ROWS_SWAPPED)
         except BaseException:
             self.settle_soon()  # takes the new chunks out of the indexes again
             raise
@@ -226,6 +232,7 @@ class Publisher:
         with self._database.write() as session:
             chunk_ids = queries.delete_documents(session, [document.id for document in documents])
             change_id = queries.add_index_change(session, chunk_ids)
+        reached(FaultPoint.DOCUMENTS_WITHDRAWN)
         self._settle(change_id, chunk_ids)
         return len(chunk_ids)
 
@@ -242,8 +249,10 @@ class Publisher:
 
     def _settle(self, change_id: int, chunk_ids: Sequence[str]) -> None:
         self.equalise(chunk_ids)
+        reached(FaultPoint.INDEXES_EQUALISED)
         with self._database.write() as session:
             queries.close_index_change(session, change_id)
+        reached(FaultPoint.OUTBOX_CLOSED)
 
     def equalise(self, chunk_ids: Sequence[str]) -> None:
         """Make both indexes hold of these chunks what SQL holds. Only for the writer thread."""
@@ -254,6 +263,7 @@ class Publisher:
         gone = [chunk_id for chunk_id in chunk_ids if chunk_id not in held]
         self._vectors.upsert(records)
         self._vectors.remove(gone)
+        reached(FaultPoint.VECTORS_EQUALISED)
         if words:
             self._words.upsert(words)
         self._words.remove(gone)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from app.errors import LexicalIndexError
+from app.fault_points import FaultPoint, reached
 from app.protocols import (
     EVERYWHERE,
     LexicalHit,
@@ -318,7 +319,9 @@ class HealingLexicalIndex:
             self._fill(filling)
             with self._write_lock:
                 self._level(filling)
+                reached(FaultPoint.LEXICAL_FILLED)
                 self._store.mark_complete()
+                reached(FaultPoint.LEXICAL_MARKED)
                 self._serve_from(index)
             reason = None
         except LexicalIndexError as error:
@@ -364,6 +367,7 @@ class HealingLexicalIndex:
         filling.index.upsert(missing)
         filling.written.update(record.chunk_id for record in missing)
         filling.repaired += len(missing)
+        reached(FaultPoint.LEXICAL_BATCH_FILLED)
 
     def _level(self, filling: _Filling) -> None:
         """Remove the surplus, unless a writer wrote it. The write lock is held."""

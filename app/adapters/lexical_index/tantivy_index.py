@@ -25,6 +25,7 @@ from app.adapters.lexical_index.scoped_search import best_places
 from app.adapters.lexical_index.segment_files import SegmentFiles
 from app.adapters.lexical_index.tantivy_errors import translated_errors
 from app.errors import LexicalIndexError
+from app.fault_points import FaultPoint, reached
 from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
 
 WRITER_HEAP_BYTES = 15_000_000
@@ -205,7 +206,9 @@ class TantivyIndex:
                 raise
 
     def _commit(self, writer: tantivy.IndexWriter) -> None:
+        reached(FaultPoint.WORDS_WRITTEN)
         writer.commit()
+        reached(FaultPoint.WORDS_COMMITTED)
         self._look_again()
 
     def _look_again(self) -> None:

@@ -14,6 +14,7 @@ from app.adapters.lexical_index.fields import FieldWeights, LexicalIdentity
 from app.adapters.lexical_index.probe import probe_tantivy
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.errors import LexicalIndexError
+from app.fault_points import FaultPoint, reached
 
 COMPLETE_NAME = "groundwork-complete.json"
 PROBE_TIMEOUT_SECONDS = 60.0
@@ -77,11 +78,13 @@ class TantivyStore:
                 shutil.rmtree(folder)
         except OSError as error:
             raise LexicalIndexError(f"The lexical index could not be deleted: {error}") from error
+        reached(FaultPoint.LEXICAL_DELETED)
         generation = f"generation-{max(known, default=0) + 1}"
         index = TantivyIndex(
             self._directory / generation, analyser=self._analyser, weights=self._weights
         )
         self._generation, self._latest = generation, index
+        reached(FaultPoint.LEXICAL_RECREATED)
         return index
 
     def mark_complete(self) -> None:

@@ -11,6 +11,7 @@ from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.adapters.vector_index.missed_writes import MissedWrites
 from app.adapters.vector_index.primary import PrimaryIndex, PrimaryStore
 from app.errors import AppError, VectorIndexError
+from app.fault_points import FaultPoint, reached
 from app.protocols import VectorRecord, VectorSource
 
 logger = logging.getLogger(__name__)
@@ -263,7 +264,9 @@ class PrimaryKeeper:
         filling.catch_up()
         with self._write_lock:
             filling.catch_up()
+            reached(FaultPoint.VECTORS_FILLED)
             self._store.mark_complete()
+            reached(FaultPoint.VECTORS_MARKED)
             with self._state:
                 self._index, self._set_aside = index, None
                 self.degraded_reason = None
