@@ -73,8 +73,8 @@ class TermFinder:
             if 0 < end - first < BEGINNING_CHARACTERS:
                 places.append(first)
         search, following = self._telling.search, 0
-        while match := search(plain, following):
-            place = match.start()
+        while beginning := search(plain, following):
+            place = beginning.start()
             following = place + 1
             # Within a word, nothing begins at a small letter that follows another.
             if not (place and text[place].islower() and text[place - 1].islower()):
