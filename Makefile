@@ -46,8 +46,8 @@ fix: $(INSTALLED) ## format, and mend what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(INSTALLED) ## measure on real documents (DATA=folder with docs_peps.tar.gz …)
-	$(BIN)/python -m benchmarks $(DATA)
+bench: $(INSTALLED) ## measure on real documents, into reports/bench (DATA=folder, ARGS=--txtai PYTHON …)
+	$(BIN)/python -m benchmarks $(DATA) $(ARGS)
 
 eval: $(INSTALLED) ## search quality on a question set (DATA=folder in BEIR layout)
 	$(BIN)/groundwork eval $(DATA)

@@ -27,9 +27,9 @@ logger = logging.getLogger(__name__)
 VECTOR, LEXICAL = "vector", "lexical"
 """The indexes by name, as seals and metrics know them."""
 
-SETTLING_SECONDS = 10.0
-"""How long a stop waits for an index that is being brought up to date; else the next start does
-it."""
+SETTLING_SECONDS = 4.0
+"""How long a stop waits for an index that is being brought up to date; else the next start goes
+on with it. Well below what a stop may take in all."""
 
 
 class DerivedIndexes:

@@ -1,13 +1,12 @@
 """Search at scale over HTTP: latency, throughput, filters, recall, deletes and memory.
 
-    python -m benchmarks.scale DATA [--passages 100000] [--vectors FOLDER] [--plot FILE.svg]
+    python -m benchmarks DATA --only scale [--passages 100000 200000] [--vectors FOLDER]
 
 DATA holds scale_passages and the question sets. The passages are written into SQL in bulk, as
 5,000 items at 100,000 passages; the service then builds its indexes from there. Vectors come from
 FOLDER (`*.npy` in the order of the passages) or are embedded first, at the speed of the model.
 """
 
-import argparse
 import gzip
 import hashlib
 import json
@@ -298,40 +297,3 @@ def stages(client: Client, asker: Asker) -> dict[str, float]:
         search(client, asker.next(), explain=True)[1]["timings_ms"] for _ in range(SEARCHES // 5)
     ]
     return {name: round(float(np.median([t[name] for t in timings])), 2) for name in timings[0]}
-
-
-def plot(report: dict[str, Any], path: Path) -> None:
-    """Median and tail of each kind of search, as bars."""
-    from matplotlib.figure import Figure  # noqa: PLC0415, only here
-
-    cases = {"one client": report["one_client"], f"{CLIENTS} clients": report["clients"]}
-    cases |= {f"filter: {tag}": figures for tag, figures in report["filters"].items()}
-    figure = Figure(figsize=(8, 4), layout="constrained")
-    axes = figure.subplots()
-    places = np.arange(len(cases))
-    for offset, name in ((-0.2, "p50_ms"), (0.2, "p95_ms")):
-        values = [case[name] for case in cases.values()]
-        axes.bar_label(axes.bar(places + offset, values, 0.4, label=name[:3]), fmt="%.1f")
-    axes.set_xticks(places, list(cases), rotation=20)
-    axes.set_ylabel("ms")
-    axes.set_title(f"Hybrid search over HTTP, {report['passages']:,} passages, 10 results")
-    axes.legend()
-    figure.savefig(path)
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--passages", type=int, default=100_000)
-    parser.add_argument("--vectors", type=Path)
-    parser.add_argument("--plot", type=Path)
-    options = parser.parse_args()
-    report = measure(options.data, options.passages, options.vectors)
-    if options.plot:
-        plot(report, options.plot)
-    print(json.dumps(report, indent=2))
-
-
-if __name__ == "__main__":
-    main()
