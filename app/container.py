@@ -215,6 +215,7 @@ class Container:
 
     def start(self, *, any_model: bool, run_jobs: bool) -> None:
         """Bring tables and indexes up to date, then take work."""
+        self.database.hold()
         self.database.migrate()
         self.collection_rankings.load()
         if not any_model:

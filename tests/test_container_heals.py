@@ -10,6 +10,7 @@ from app.container import Container
 from app.knowledge.items import ItemDraft
 from app.search.requests import SearchRequest
 from app.settings import Settings
+from tests.databases import sqlite_only
 
 OpenContainer = Callable[[], Container]
 FILES = 30
@@ -78,6 +79,7 @@ def test_an_older_copy_put_back_is_noticed_at_the_start(
     check(container)
 
 
+@sqlite_only
 def test_an_older_database_beside_newer_indexes_is_noticed_at_the_start(
     older: Path, open_container: OpenContainer, settings: Settings, source_root: Path
 ):

@@ -198,7 +198,7 @@ def finish_item(
     An item that was pointed at another source (uri, document type) meanwhile stays `pending`.
     """
     rows = select(DocumentRow.key, DocumentRow.content_hash).where(DocumentRow.item_id == item_id)
-    hashes = [(key, digest) for key, digest in session.execute(rows.order_by(DocumentRow.key))]
+    hashes = sorted((key, digest) for key, digest in session.execute(rows))
     content_hash = _content_hash(hashes)
     chunks = session.scalar(select(func.count()).where(ChunkRow.item_id == item_id)) or 0
     item = session.get_one(ItemRow, item_id)

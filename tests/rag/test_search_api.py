@@ -2,7 +2,6 @@
 
 import json
 import random
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from app.main import create_app
 from app.models import DocumentRow
 from app.settings import Settings
 from benchmarks.query_fuzz import LONGEST_QUERY, MODES, ask, nasty_query
+from tests.databases import Databases
 from tests.fakes import FakeEmbedder
 from tests.web.problem_checks import assert_problem
 
@@ -29,15 +29,15 @@ CODE = "```python\ndef rotate_keys(gate):\n    return gate\n```\n"
 
 @pytest.fixture(scope="module")
 def container(
-    tmp_path_factory: pytest.TempPathFactory, database_template: Path
+    tmp_path_factory: pytest.TempPathFactory, databases: Databases
 ) -> Iterator[Container]:
     """One service for all of these tests, which only read: starting one takes 0.3 s."""
     folder = tmp_path_factory.mktemp("search-api")
-    shutil.copy(database_template, folder / "groundwork.db")
     container = Container.open(
         Settings(
             _env_file=None,
             data_dir=folder,
+            database_url=databases.for_service(folder),
             source_roots=[folder],
             vector_index="exact",
             chunk_size=200,
