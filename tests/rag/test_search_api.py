@@ -42,6 +42,7 @@ def container(
             vector_index="exact",
             chunk_size=200,
             overlap=40,
+            disable_auto_indexing=True,  # else it might read again what `library` has changed
         ),
         embedder=FakeEmbedder(),
     )
@@ -108,7 +109,6 @@ ALL = {"docs/guide.md", "odd.md", *OPEN}
         ({"min_score": 1}, set()),
         ({"query": '"pilot boards"'}, {"docs/guide.md"}),
         ({"query": "keys -German -def -oddly"}, {"docs/guide.md"}),
-        ({"knowledge_ids": []}, set()),
     ],
     ids=lambda value: str(sorted(value) if isinstance(value, set) else value),
 )
@@ -148,6 +148,16 @@ def test_each_parameter_of_the_address_does_what_the_body_does(library, query, e
         ({"lexical_depth": "9"}, "#/lexical_depth"),
         ({"lexical_depth": True}, "#/lexical_depth"),
         ({"paths": []}, "#/paths"),
+        ({"paths": [" "]}, "#/paths/0"),
+        ({"knowledge_ids": []}, "#/knowledge_ids"),
+        ({"tags": []}, "#/tags"),
+        ({"tags": ""}, "#/tags/0"),
+        ({"tags": ["a", " "]}, "#/tags/1"),
+        ({"category": " / "}, "#/category"),
+        ({"collection": ""}, "#/collection"),
+        ({"collection": " "}, "#/collection"),
+        ({"languages": ["en", " "]}, "#/languages/1"),
+        ({"chunk_types": []}, "#/chunk_types"),
         ({"paths": [""]}, "#/paths/0"),
         ({"paths": "*.md"}, "#/paths"),
         ({"paths": ["x"] * 51}, "#/paths"),
