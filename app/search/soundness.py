@@ -108,9 +108,7 @@ def _require_at_most(name: str, values: Sequence[object], most: int) -> None:
         raise _refusal(name, f"is a list of at most {most:,}")
 
 
-def _require_number(
-    name: str, value: object, least: int, most: int, *, whole: bool = True
-) -> None:
+def _require_number(name: str, value: object, least: int, most: int, *, whole: bool = True) -> None:
     kinds = (int,) if whole else (int, float)
     sound = isinstance(value, kinds) and not isinstance(value, bool)
     if not sound or math.isnan(value) or not least <= value <= most:  # type: ignore[arg-type, operator]

@@ -14,7 +14,19 @@ from app.web.pagination import LARGEST_ID, Cursor
 from tests.indexing.conftest import AddItem, Found, Index
 
 JSON = {"content-type": "application/json"}
-NAMES = ["_c.md", "a.md", "B.md", "é.md", "Z.md", "z.md", "10.md", "9.md", "a b.md", "a-b.md", "ab.md"]
+NAMES = [
+    "_c.md",
+    "a.md",
+    "B.md",
+    "é.md",
+    "Z.md",
+    "z.md",
+    "10.md",
+    "9.md",
+    "a b.md",
+    "a-b.md",
+    "ab.md",
+]
 
 
 def test_the_hash_of_an_item_does_not_depend_on_how_the_database_sorts(
@@ -24,9 +36,7 @@ def test_the_hash_of_an_item_does_not_depend_on_how_the_database_sorts(
         (source_root / name).write_text(f"The text of {name}.\n")
     item = add_item(source_root)
     assert index(item).success
-    hashes = {
-        name: hashlib.sha256(f"The text of {name}.\n".encode()).hexdigest() for name in NAMES
-    }
+    hashes = {name: hashlib.sha256(f"The text of {name}.\n".encode()).hexdigest() for name in NAMES}
     whole = "".join(f"{name}\0{hashes[name]}\n" for name in sorted(NAMES))
     stored = container.knowledge.get(item.id).content_hash
     assert stored == hashlib.sha256(whole.encode()).hexdigest()
@@ -74,6 +84,7 @@ def test_a_path_of_any_length_is_indexed_and_found_again(
     path.write_text("Far below lies the new lighthouse.\n")
     assert_indexed(index(item), 1)
     path.unlink()
+    (source_root / "near.md").write_text("Something else.\n")
     assert index(item).chunks_removed == 1
 
 

@@ -1,7 +1,6 @@
 """The stored text of an item can be read by lines, counted as citations count them."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest

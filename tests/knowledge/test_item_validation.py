@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,9 +19,7 @@ GOOD = {"title": "Guide", "uri": "/srv/docs", "document_type": "markdown"}
 
 
 @pytest.fixture(scope="module")
-def client(
-    tmp_path_factory: pytest.TempPathFactory, databases: Databases
-) -> Iterator[TestClient]:
+def client(tmp_path_factory: pytest.TempPathFactory, databases: Databases) -> Iterator[TestClient]:
     """One service for all these tests: what is refused changes nothing."""
     own = Settings(_env_file=None, data_dir=tmp_path_factory.mktemp("validation"))
     with http_client(light_service(own, databases)) as client:

@@ -269,8 +269,6 @@ def test_a_cursor_of_another_sorting_is_refused(
         ("q", ""),
         ("q", " "),
         ("collection", ""),
-        ("category", ""),
-        ("category", "/"),
         ("q", "x" * 501),
         ("cursor", "x" * 4097),
     ],

@@ -117,7 +117,7 @@ def test_what_http_refuses_a_library_refuses_too(
         {"dense_depth": 0},
         {"lexical_depth": 1001},
         {"context_chunks": 6},
-        {"indexed_after": datetime(2026, 1, 1)},  # noqa: DTZ001, that is what is wrong with it
+        {"indexed_after": datetime(2026, 1, 1)},
     ],
     ids=repr,
 )

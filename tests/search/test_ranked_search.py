@@ -4,7 +4,6 @@ import itertools
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,9 +34,7 @@ DAYS = {name: number * 100 for number, name in enumerate(TEXTS)}
 
 
 @pytest.fixture(scope="module")
-def shared(
-    tmp_path_factory: pytest.TempPathFactory, databases: Databases
-) -> Iterator[Container]:
+def shared(tmp_path_factory: pytest.TempPathFactory, databases: Databases) -> Iterator[Container]:
     """One service for all of these tests, which only read."""
     folder = tmp_path_factory.mktemp("ranked")
     root = folder / "sources"

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
