@@ -133,6 +133,7 @@ class Container:
             database = Database(settings.resolved_database_url)
             try:
                 model = embedder or open_model(settings)
+                database.hold()
                 database.migrate()
                 choice = choose_generation(
                     settings, database, model, open_model, any_model=any_model

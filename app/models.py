@@ -195,6 +195,7 @@ class DocumentRow(Base):
 
     __tablename__ = "documents"
     __table_args__ = (
+        # On PostgreSQL another one, and one by hash: see revision 0011.
         Index("uq_documents_item_id_key", "item_id", "key", unique=True),
         {"sqlite_autoincrement": True},
     )

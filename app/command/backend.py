@@ -30,6 +30,8 @@ class VerifyReport(BaseModel):
     mended_count: int
     problems: list[str]
     """The first problems, a sentence each, with what was or is to be done about them."""
+    healed: list[str]
+    """Indexes whose files had to be made good as they were opened, a sentence each."""
 
 
 class StorageSizes(BaseModel):

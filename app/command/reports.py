@@ -163,6 +163,8 @@ def _print_fields(fields: dict[str, object]) -> None:
 def print_verified(report: VerifyReport) -> None:
     """What was compared and found."""
     console = results()
+    for sentence in report.healed:
+        console.print(line(sentence), soft_wrap=True)
     for problem in report.problems:
         console.print(line(problem), soft_wrap=True)
     unlisted = report.problem_count - len(report.problems)

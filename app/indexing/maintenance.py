@@ -1,6 +1,8 @@
 """Counts, checks and rebuilds: keeps both indexes true copies of SQL."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 from app.database import Database
@@ -76,6 +78,8 @@ class VerifyReport:
     mended_count: int
     problems: tuple[str, ...]
     """The first problems, a sentence each, with what was or is to be done about them."""
+    healed: tuple[str, ...]
+    """Indexes whose files had to be made good since the start, a sentence each."""
 
     @property
     def clean(self) -> bool:
@@ -99,7 +103,9 @@ class IndexMaintenance:
         repair: DatabaseRepair,
         collection_name: str,
         index_name: str,
+        healed: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
+        """`healed`: how often each index was made good since the start, by name."""
         self._database = database
         self._index = vector_index
         self._lexical_index = lexical_index
@@ -110,6 +116,7 @@ class IndexMaintenance:
         self._repair = repair
         self._collection_name = collection_name
         self._index_name = index_name
+        self._healed = healed
 
     def is_empty(self) -> bool:
         """Whether SQL holds no chunk at all."""
@@ -167,6 +174,7 @@ class IndexMaintenance:
             problem_count=len(problems),
             mended_count=sum(mended for _, mended, _ in problems),
             problems=tuple(_told(*problem) for problem in problems[:MOST_PROBLEMS]),
+            healed=self._what_was_healed(),
         )
 
     def rebuild(self, *, embed: bool = False) -> None:
@@ -189,6 +197,14 @@ class IndexMaintenance:
                     index.rebuild()
                 problems.append((reason, repair, "made anew" if repair else ""))
         return problems
+
+    def _what_was_healed(self) -> tuple[str, ...]:
+        return tuple(
+            f"The {name} index on disk was damaged, incomplete or not the one that was closed "
+            "last; it was made good as it was opened, before anything was compared."
+            for name, times in sorted(self._healed.items())
+            if times
+        )
 
 
 def _told(sentence: str, mended: bool, remark: str) -> str:

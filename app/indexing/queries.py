@@ -232,7 +232,7 @@ def finish_item(
     An item that was pointed at another source (uri, document type) meanwhile stays `pending`.
     """
     rows = select(DocumentRow.key, DocumentRow.content_hash).where(DocumentRow.item_id == item_id)
-    hashes = [(key, digest) for key, digest in session.execute(rows.order_by(DocumentRow.key))]
+    hashes = sorted((key, digest) for key, digest in session.execute(rows))
     content_hash = _content_hash(hashes)
     of_item = select(func.count()).where(ChunkRow.item_id == item_id, IS_CURRENT)
     chunks = session.scalar(of_item) or 0

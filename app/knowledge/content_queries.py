@@ -6,6 +6,7 @@ from sqlalchemy import Connection, func, select
 
 from app.knowledge.content_records import DocumentText, StoredDocument
 from app.models import IS_CURRENT, ChunkRow, DocumentRow, ItemRow
+from app.text_order import by_character
 
 
 def item_exists(connection: Connection, item_id: int) -> bool:
@@ -42,11 +43,11 @@ def list_documents(
         )
         .join(ItemRow, ItemRow.id == DocumentRow.item_id)
         .where(DocumentRow.item_id == item_id)
-        .order_by(DocumentRow.key)
+        .order_by(by_character(DocumentRow.key))
         .limit(limit)
     )
     if after_key is not None:
-        statement = statement.where(DocumentRow.key > after_key)
+        statement = statement.where(by_character(DocumentRow.key) > after_key)
     return [
         StoredDocument(
             row_id=row.id,
@@ -68,7 +69,7 @@ def list_documents(
 def first_keys(connection: Connection, item_id: int, limit: int) -> list[str]:
     """The keys of the item's first documents."""
     statement = select(DocumentRow.key).where(DocumentRow.item_id == item_id)
-    return list(connection.scalars(statement.order_by(DocumentRow.key).limit(limit)))
+    return list(connection.scalars(statement.order_by(by_character(DocumentRow.key)).limit(limit)))
 
 
 def first_row_ids(connection: Connection, item_id: int) -> Sequence[int]:

@@ -10,11 +10,12 @@ from sqlalchemy.orm import Session
 
 from app.knowledge.items import ItemDraft, ItemFilter, KnowledgeItem
 from app.models import IS_CURRENT, ChunkRow, IndexChangeRow, ItemRow, TagRow, now
+from app.text_order import by_character
 from app.web.pagination import Cursor
 
 SORT_COLUMNS: dict[str, Any] = {
     "id": ItemRow.id,
-    "title": ItemRow.title,
+    "title": by_character(ItemRow.title),
     "created_at": ItemRow.created_at,
     "updated_at": ItemRow.updated_at,
 }
@@ -81,7 +82,7 @@ def list_items(
     if cursor is not None:
         after = Cursor.decode(cursor, sort)
         place = tuple_(column, ItemRow.id)
-        seen = tuple_(_bound_value(name, after), after.row_id)
+        seen = tuple_(_bound_value(name, after), after.row_id, types=[column.type, ItemRow.id.type])
         statement = statement.where(place < seen if descending else place > seen)
     order = (column.desc(), ItemRow.id.desc()) if descending else (column.asc(), ItemRow.id.asc())
     rows = list(session.scalars(statement.order_by(*order).limit(limit + 1)))

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from app.jobs.records import Job
 from app.jobs.schemas import Job as JobSchema
-from app.knowledge.filters import CategoryFilter, FilterText, TagFilters, split_at_commas
+from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters, split_at_commas
 from app.knowledge.items import normalise_category
 from app.knowledge.router import ItemId
 from app.knowledge.schemas import ItemStatus
@@ -37,7 +37,7 @@ Wait = Annotated[
     Query(description="False: answer 202 with a job at once, and do the work in the background."),
 ]
 KnowledgeIds = Annotated[
-    Annotated[list[search_schemas.KnowledgeId], Field(max_length=1000)],
+    Annotated[list[search_schemas.KnowledgeId], Field(min_length=1, max_length=1000)],
     BeforeValidator(split_at_commas),
 ]
 Force = Annotated[bool, Query(description="Read and split again what seems unchanged.")]
@@ -135,7 +135,7 @@ async def search_simple(
     knowledge_ids: Annotated[
         KnowledgeIds | None, Query(description="Repeated, or with commas: `1,2`.")
     ] = None,
-    collection: FilterText | None = None,
+    collection: NameFilter | None = None,
     path: Annotated[
         search_schemas.PathGlob | None, Query(description="A glob on the documents' paths.")
     ] = None,

@@ -1,6 +1,7 @@
 """RAGService: the one door to everything Groundwork does. Here `async` ends."""
 
 import atexit
+import dataclasses
 import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any, Protocol, Self, TypeVar
 import anyio
 import anyio.to_thread
 
-from app.errors import InvalidRequestError, OverloadedError
+from app.errors import OverloadedError
 from app.generations.in_use import AssemblesContext
 from app.generations.records import GenerationReport
 from app.generations.service import GenerationService
@@ -37,11 +38,10 @@ from app.search.collection_rankings import CollectionRanking, CollectionRankings
 from app.search.context import AnswersSearches, ContextAnswer, ContextRequest
 from app.search.profiles import RankingWishes
 from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
+from app.search.soundness import require_given, require_sound
 
 SEARCH_THREADS = 16
 """Searches that run side by side; further ones wait their turn, up to `most_waiting_searches`."""
-
-MOST_RESULTS = 100
 
 Result = TypeVar("Result")
 
@@ -214,34 +214,38 @@ class RAGService:
 
         `answer` takes a SearchRequest, which knows all the other filters and wishes.
         """
-        if not query.strip():
-            raise InvalidRequestError("A search needs a query.", "#/query", "body")
-        if not 1 <= n_results <= MOST_RESULTS:
-            raise InvalidRequestError(
-                f"n_results is a number from 1 to {MOST_RESULTS}.", "#/n_results", "body"
-            )
-        if category is not None and normalise_category(category) is None:
-            raise InvalidRequestError("The category names nothing.", "#/category", "body")
+        require_given("tags", tags)
         request = SearchRequest(
             query=query,
             n_results=n_results,
             mode=mode,
-            category=normalise_category(category),
-            tags=tuple(tidy_tags([tags] if isinstance(tags, str) else tags or ())),
+            category=category,
+            tags=(tags,) if isinstance(tags, str) else tuple(tags or ()),
             tags_match=tags_match,
             knowledge_ids=None if knowledge_ids is None else tuple(knowledge_ids),
             collection=collection,
             min_score=min_score,
         )
+        require_sound(request)
+        request = dataclasses.replace(
+            request,
+            category=normalise_category(category),
+            tags=tuple(tidy_tags(request.tags)),
+        )
         return list((await self.answer(request)).results)
 
     async def answer(self, request: SearchRequest) -> SearchAnswer:
-        """Search, with all that is known about how the answer came about."""
+        """Search, with all that is known about how the answer came about.
+
+        Raises InvalidRequestError for a request that HTTP would refuse.
+        """
+        require_sound(request)
         search = functools.partial(self._engine.searcher.search, request)
         return await self._search(search)
 
     async def context(self, request: ContextRequest) -> ContextAnswer:
-        """The passages that answer, put together for a prompt."""
+        """The passages that answer, put together for a prompt; raises InvalidRequestError."""
+        require_sound(request.search)
         assemble = functools.partial(self._engine.context.assemble, request)
         return await self._search(assemble)
 
