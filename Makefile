@@ -32,8 +32,12 @@ test-postgres: $(INSTALLED) ## what touches the database, on PostgreSQL (DATABAS
 test-slow: $(INSTALLED) ## what takes minutes: kills, fuzzing
 	$(BIN)/python -m pytest -m slow
 
-chaos: $(INSTALLED) ## kill -9 again and again, nothing may be lost (CHAOS_KILLS=30, CHAOS_SEED)
-	$(BIN)/python -m pytest -m slow tests/chaos/test_kills.py
+chaos: $(INSTALLED) ## kill -9 at every step and at random, nothing may be lost (CHAOS_KILLS=200, CHAOS_SEED)
+	CHAOS_KILLS=$${CHAOS_KILLS:-200} $(BIN)/python -m pytest -m slow tests/chaos/test_kills.py \
+		-o log_cli=true --log-cli-level=INFO --log-disable=httpx
+
+load: $(INSTALLED) ## ten minutes of sixteen clients: no failure, no growth, no stall (LOAD_SECONDS=600)
+	$(BIN)/python -m benchmarks.mixed_load --seconds $${LOAD_SECONDS:-600}
 
 check: $(INSTALLED) ## format, lint, types, import order, parity of docs and code
 	$(BIN)/ruff format --check .
@@ -46,8 +50,8 @@ fix: $(INSTALLED) ## format, and mend what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(INSTALLED) ## measure on real documents (DATA=folder with docs_peps.tar.gz …)
-	$(BIN)/python -m benchmarks $(DATA)
+bench: $(INSTALLED) ## measure on real documents, into reports/bench (DATA=folder, ARGS=--txtai PYTHON …)
+	$(BIN)/python -m benchmarks $(DATA) $(ARGS)
 
 eval: $(INSTALLED) ## search quality on a question set (DATA=folder in BEIR layout)
 	$(BIN)/groundwork eval $(DATA)
@@ -63,4 +67,4 @@ lock: $(INSTALLED) ## pin the newest versions that pyproject.toml allows
 		--output-file requirements.lock pyproject.toml
 	sed -i.old -e "s/+cpu$$//" -e "/^# /d" requirements.lock && rm requirements.lock.old
 
-.PHONY: help setup run test test-postgres test-slow chaos check fix bench eval snapshots lock
+.PHONY: help setup run test test-postgres test-slow chaos load check fix bench eval snapshots lock

@@ -1,5 +1,6 @@
 """The SQL database: engine, pragmas, transactions, migrations."""
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from sqlalchemy.orm import Session
 import migrations
 from app import postgres
 from app.errors import StorageError
+from app.fault_points import FaultPoint, reached
 from app.models import Base, ItemRow
 from app.storage_errors import sqlite_advice, storage_errors
 
@@ -130,7 +132,11 @@ class Database:
         return not self.is_sqlite and self._hold is None
 
     def migrate(self, revision: str = "head") -> None:
-        """Bring the tables to a revision; `base` takes everything down again."""
+        """Bring the tables to a revision; `base` takes everything down again.
+
+        Raises StorageError, also for tables that are up to date but cannot be written.
+        """
+        self._require_writable_files()
         config = Config()
         config.set_main_option("script_location", str(Path(migrations.__file__).parent))
         with storage_errors(), self._writing_engine.begin() as connection:
@@ -145,6 +151,21 @@ class Database:
                     f"The tables do not suit this version of Groundwork: {error}. Nothing was "
                     "changed; start the version that wrote them, or a newer one."
                 ) from error
+        reached(FaultPoint.TABLES_MIGRATED)
+
+    def _require_writable_files(self) -> None:
+        """Raise StorageError for a file that SQLite would open for reading only.
+
+        Before it is opened: SQLite would leave files beside it that are read-only as well.
+        """
+        database = self._engine.url.database
+        if not self.is_sqlite or not database or database.startswith("file:"):
+            return
+        for path in (database, f"{database}-wal", f"{database}-shm"):
+            if Path(path).exists() and not os.access(path, os.W_OK):
+                raise StorageError(
+                    f"{path} is read-only. Nothing was changed; make it writable and try again."
+                )
 
     def ping(self) -> None:
         """Raise StorageError when the database does not answer, or its file is gone."""

@@ -16,6 +16,7 @@ from app.jobs.watching import JobWatch
 from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
 from app.main import create_app
+from app.models import CurrentGenerationRow, GenerationRow
 from app.settings import Settings
 from app.web.health import PartHealth
 from app.web.metrics import Metrics
@@ -63,7 +64,18 @@ def light_service(settings: Settings, databases: Databases) -> LightService:
     """A service in a data directory of its own, on the database of the settings if there is one."""
     settings.data_dir.mkdir(exist_ok=True)
     url = settings.database_url or databases.for_service(settings.data_dir)
-    return LightService(settings.model_copy(update={"database_url": url}))
+    service = LightService(settings.model_copy(update={"database_url": url}))
+    add_first_generation(service.database)
+    return service
+
+
+def add_first_generation(database: Database) -> None:
+    """Let chunks that a test writes itself be of the generation that answers."""
+    with database.write() as session:
+        rules = {"embedding_model": "fake", "fingerprint": "0" * 16, "splitter": "test"}
+        session.add(GenerationRow(id=1, dimension=64, **rules))
+        session.flush()
+        session.add(CurrentGenerationRow(generation_id=1))
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from app.errors import StartupError
+from app.fault_points import FaultPoint, reached
 
 LOCK_NAME = "groundwork.lock"
 PROCESS_NAME = "groundwork.pid"
@@ -58,11 +59,13 @@ class DataDirectory:
             self._sync_directory()
         except OSError as error:
             raise StartupError(self._unusable_message(error)) from error
+        reached(FaultPoint.MARKED_OPEN)
         return True
 
     def mark_clean(self) -> None:
         """Note durably that everything was closed in order: the last act of a graceful stop."""
         self._write_durably(CLEAN_NAME, "")
+        reached(FaultPoint.MARKED_CLEAN)
 
     def _write_durably(self, name: str, text: str) -> None:
         try:

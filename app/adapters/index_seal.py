@@ -7,6 +7,8 @@ import secrets
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from app.fault_points import FaultPoint, reached
+
 logger = logging.getLogger(__name__)
 
 SEAL_NAME = "groundwork-sealed.json"
@@ -40,6 +42,7 @@ class IndexSeal:
         except OSError as error:
             logger.warning("The next start compares the index in %s: %s", self._directory, error)
             return None
+        reached(FaultPoint.SEAL_WRITTEN)
         return stamp
 
     def holds(self, stamp: str | None) -> bool:

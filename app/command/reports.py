@@ -10,6 +10,7 @@ from app.command.backend import CompactionReport, VerifyReport
 from app.command.display import line, printable, results
 from app.command.sources import WEB_ADDRESS, Indexed
 from app.knowledge.schemas import Item
+from app.rag.generation_schemas import GenerationList
 from app.rag.schemas import CollectionStats, SourceNote
 from app.rag.search_schemas import SearchAnswer, SearchResult
 
@@ -128,6 +129,20 @@ def print_item(item: Item) -> None:
     """One item, a field a line."""
     values = {**item.model_dump(mode="json"), "tags": ", ".join(item.tags)}
     _print_fields({name: value for name, value in values.items() if value not in (None, "")})
+
+
+def print_generations(found: GenerationList) -> None:
+    """A line for each: state, model, splitter, and how far it is."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("ID", "STATE", "MODEL", "SPLITTER", "DOCUMENTS", "CHUNKS"):
+        table.add_column(name, justify="right" if name in {"ID", "CHUNKS"} else "left")
+    for each in found.generations:
+        done = f"{each.documents_done:,} of {each.documents_total:,}"
+        table.add_row(
+            str(each.id), each.state, line(each.embedding_model), each.splitter, done,
+            f"{each.chunks:,}",
+        )  # fmt: skip
+    results().print(table)
 
 
 def print_stats(stats: CollectionStats) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.database import Database
 from app.errors import StorageError
+from app.fault_points import FaultPoint, reached
 from app.indexing import repair_queries
 from app.indexing.maintenance import RebuildableLexicalIndex, RebuildableVectorIndex
 from app.indexing.publisher import Publisher
@@ -66,11 +67,13 @@ class Compaction:
         data_dir: Path,
         index_folders: tuple[Path, Path],
         drop_leftovers: Callable[[], None] = lambda: None,
+        drop_kept: Callable[[], object] = lambda: None,
         free_bytes: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
     ) -> None:
         """`index_folders`: of the vector and of the lexical index.
 
-        `drop_leftovers` deletes what an index that is not in use (any more) has left.
+        `drop_leftovers` deletes what an index that is not in use (any more) has left,
+        `drop_kept` what is kept of former generations.
         """
         self._database = database
         self._index = vector_index
@@ -79,6 +82,7 @@ class Compaction:
         self._data_dir = data_dir
         self._index_folders = index_folders
         self._drop_leftovers = drop_leftovers
+        self._drop_kept = drop_kept
         self._free_bytes = free_bytes
 
     def run(self) -> CompactionReport:
@@ -86,11 +90,16 @@ class Compaction:
         self._publisher.settled().result()
         before = self._sizes()
         self._require_space(before)
+        self._drop_kept()
         dropped = self._drop_embeddings()
+        reached(FaultPoint.EMBEDDINGS_DROPPED)
         self._database.vacuum()
+        reached(FaultPoint.DATABASE_VACUUMED)
         self._drop_leftovers()
         self._lexical_index.rebuild()
+        reached(FaultPoint.LEXICAL_REBUILT)
         self._index.rebuild()
+        reached(FaultPoint.VECTORS_REBUILT)
         self._publisher.settled().result()
         return CompactionReport(before, self._sizes(), dropped)
 

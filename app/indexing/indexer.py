@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from app.database import Database
 from app.errors import (
@@ -16,9 +17,11 @@ from app.errors import (
     StorageError,
     WorkStoppedError,
 )
+from app.fault_points import FaultPoint, reached
 from app.indexing import queries, vector_queries
 from app.indexing.claims import ItemClaims
 from app.indexing.documents import KnownDocument, PreparedDocument
+from app.indexing.generation import Generation
 from app.indexing.prefetch import prefetched
 from app.indexing.preparing import DocumentPreparer
 from app.indexing.publisher import Publisher
@@ -69,6 +72,7 @@ class Indexer:
         sources: SourceOpener,
         splitter: TextSplitter,
         embedder: Embedder,
+        generation: Generation,
         publisher: Publisher,
         metrics: Metrics,
         on_item_freed: Callable[[], None] = lambda: None,
@@ -77,6 +81,7 @@ class Indexer:
         self._sources = sources
         self._splitter = splitter
         self._embedder = embedder
+        self._generation = generation
         self._publisher = publisher
         self._metrics = metrics
         self._claims = ItemClaims(on_item_freed)
@@ -130,6 +135,7 @@ class Indexer:
                 history_queries.forget_runs(session, item_id)
                 history_queries.add_run(session, item_id, IndexingRun("removed", now(), now()))
             cancel_jobs_of_item(session, item_id, TAKEN_OUT)
+        reached(FaultPoint.ITEM_CLEARED)
         self._publisher.settle_soon()
         return had_chunks
 
@@ -156,6 +162,19 @@ class Indexer:
         self._claims.stop(item_id)
         self._publisher.settle_soon()
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Wait until nothing is being indexed, and let nothing begin during the block.
+
+        Raises UnavailableError when the service stops meanwhile.
+        """
+        with self._claims.hold_all():
+            yield
+
+    def switch_to(self, splitter: TextSplitter, embedder: Embedder, generation: Generation) -> None:
+        """Cut and embed for another generation from here on; only while `paused`."""
+        self._splitter, self._embedder, self._generation = splitter, embedder, generation
+
     def index_changes_noted(self) -> None:
         """Somebody else wrote into the outbox."""
         self._publisher.settle_soon()
@@ -167,7 +186,7 @@ class Indexer:
         source = self._sources.open(run.item.uri, run.item.document_type)
         listing = source.scan()
         with self._database.read() as session:
-            known = queries.known_documents(session, run.item.id)
+            known = queries.known_documents(session, run.item.id, self._generation.id)
             listing = listing.without_lost_mounts(queries.mounts_of(session, run.item.id))
         run.mounts = listing.mounts
         if "" in listing.incomplete:
@@ -183,6 +202,7 @@ class Indexer:
             known=known,
             splitter=self._splitter,
             token_meter=self._embedder.token_meter,
+            generation=self._generation,
             force=force,
             signal=run.signal,
         )
@@ -230,11 +250,13 @@ class Indexer:
             started = time.perf_counter()
             vectors = self._embedder.embed_documents([texts[text_hash] for text_hash in hashes])
             self._metrics.observe_embedding(len(hashes), time.perf_counter() - started)
+            reached(FaultPoint.TEXTS_EMBEDDED)
             # Stored at once: whatever happens next, this text is never embedded again.
             with self._database.write() as session:
                 vector_queries.add_embeddings(
                     session, fingerprint, zip(hashes, vectors, strict=True)
                 )
+            reached(FaultPoint.EMBEDDINGS_STORED)
             run.embedded += len(hashes)
             run.report()
 
@@ -252,6 +274,7 @@ class Indexer:
             entry = run.tally.run(run.changes, skipped=len(run.survey.skipped))
             history_queries.add_run(session, run.item.id, entry)
         run.ended = True
+        reached(FaultPoint.ITEM_FINISHED)
         return IndexingResult(
             success=True,
             knowledge_id=run.item.id,
@@ -272,6 +295,8 @@ class Indexer:
 
     def _note_stop(self, run: IndexingRunState) -> None:
         """Something ends a run half-way: what it has stored belongs into the history."""
+        run.count_what_was_stored()
+        run.report_the_end()
         if not run.tally.has_changes:
             return
         entry = run.tally.run(run.changes, skipped=len(run.survey.skipped), outcome="stopped")
@@ -283,6 +308,8 @@ class Indexer:
             logger.warning("History of item %d has a gap: %s", run.item.id, error.detail)
 
     def _fail(self, run: IndexingRunState, error: AppError) -> IndexingResult:
+        run.count_what_was_stored()
+        run.report_the_end()
         reason = error.detail
         if isinstance(error, SourceError):
             reason = with_relative_path_explained(reason, run.item.uri)
@@ -296,6 +323,7 @@ class Indexer:
             if queries.item_exists(session, run.item.id):
                 history_queries.add_run(session, run.item.id, entry)
         run.ended = True
+        reached(FaultPoint.ITEM_FAILED)
         return IndexingResult(
             success=False,
             knowledge_id=run.item.id,

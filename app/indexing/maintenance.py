@@ -6,13 +6,14 @@ from types import MappingProxyType
 from typing import Protocol
 
 from app.database import Database
-from app.errors import LexicalIndexError, StartupError
-from app.indexing import maintenance_queries, queries, repair_queries
+from app.errors import LexicalIndexError
+from app.indexing import maintenance_queries, repair_queries
 from app.indexing.caretaker import IndexCaretaker
 from app.indexing.database_check import database_faults
 from app.indexing.database_repair import DatabaseRepair, Repair
+from app.indexing.generation import Generation
 from app.indexing.publisher import Publisher
-from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow
+from app.models import DocumentRow, EmbeddingRow, ItemRow
 from app.protocols import Embedder, LexicalIndex, VectorIndex
 
 MOST_PROBLEMS = 100
@@ -96,6 +97,7 @@ class IndexMaintenance:
         vector_index: RebuildableVectorIndex,
         lexical_index: RebuildableLexicalIndex,
         embedder: Embedder,
+        generation: Generation,
         publisher: Publisher,
         caretaker: IndexCaretaker,
         repair: DatabaseRepair,
@@ -108,25 +110,13 @@ class IndexMaintenance:
         self._index = vector_index
         self._lexical_index = lexical_index
         self._embedder = embedder
+        self._generation = generation
         self._publisher = publisher
         self._caretaker = caretaker
         self._repair = repair
         self._collection_name = collection_name
         self._index_name = index_name
         self._healed = healed
-
-    def require_same_model(self) -> None:
-        """Raise StartupError when what is stored was embedded by another model."""
-        with self._database.read() as session:
-            recorded = queries.collections(session)
-        for collection in recorded:
-            if collection.embedding_fingerprint != self._embedder.fingerprint:
-                raise StartupError(
-                    f"The collection {collection.name!r} holds vectors of the model "
-                    f"{collection.embedding_model!r}, which cannot be mixed with those of "
-                    f"{self._embedder.model_name!r}. Set EMBEDDING_MODEL back, or run "
-                    "`groundwork rebuild --embed` to embed everything again."
-                )
 
     def is_empty(self) -> bool:
         """Whether SQL holds no chunk at all."""
@@ -137,7 +127,7 @@ class IndexMaintenance:
         """Counts from one snapshot of SQL, and from the vector index."""
         with self._database.read() as session:
             return CollectionStats(
-                total_chunks=maintenance_queries.count(session, ChunkRow),
+                total_chunks=maintenance_queries.count_chunks(session),
                 unique_knowledge_items=maintenance_queries.count_indexed_items(session),
                 collection_name=self._collection_name,
                 embedding_model=self._embedder.model_name,
@@ -165,7 +155,7 @@ class IndexMaintenance:
         """
         self._publisher.settled().result()
         with self._database.read() as session:
-            faults = list(database_faults(session, self._embedder.fingerprint))
+            faults = list(database_faults(session, self._generation))
             unreferenced = repair_queries.count_unreferenced_embeddings(session)
         repairs = self._repair.mend(faults) if repair else [Repair(f, False, "") for f in faults]
         problems = [(r.fault.sentence, r.mended, r.remark) for r in repairs]
@@ -188,13 +178,9 @@ class IndexMaintenance:
         )
 
     def rebuild(self, *, embed: bool = False) -> None:
-        """Fill both indexes anew from SQL, without embedding anything.
-
-        With `embed`, texts that have no vector under the current model are embedded first, and
-        the collections then belong to that model.
-        """
+        """Fill both indexes anew from SQL; `embed`: first what has no vector, else nothing."""
         if embed:
-            self._embed_missing()
+            self._repair.embed_missing()
         self._lexical_index.rebuild()
         self._index.rebuild()
         self._publisher.settled().result()
@@ -219,17 +205,6 @@ class IndexMaintenance:
             for name, times in sorted(self._healed.items())
             if times
         )
-
-    # A new model ---------------------------------------------------------------------------
-
-    def _embed_missing(self) -> None:
-        fingerprint = self._embedder.fingerprint
-        self._repair.embed_missing()
-        with self._database.write() as session:
-            for collection in queries.collections(session):
-                collection.embedding_model = self._embedder.model_name
-                collection.embedding_fingerprint = fingerprint
-                collection.dimension = self._embedder.dimension
 
 
 def _told(sentence: str, mended: bool, remark: str) -> str:

@@ -21,8 +21,10 @@ from typing import TypeVar
 
 from app.database import Database
 from app.errors import AppError, ItemStoppedError, UnavailableError
+from app.fault_points import FaultPoint, reached
 from app.indexing import lexical_queries, queries, vector_queries
 from app.indexing.documents import KnownDocument, PreparedDocument
+from app.indexing.generation import Generation
 from app.indexing.index_records import lexical_record, vector_record
 from app.indexing.results import Changes
 from app.protocols import LexicalIndex, LexicalRecord, VectorIndex, VectorRecord
@@ -46,12 +48,13 @@ class Publisher:
         database: Database,
         vector_index: VectorIndex,
         lexical_index: LexicalIndex,
-        fingerprint: str,
+        generation: Generation,
     ) -> None:
+        """The indexes hold, or are to hold, the chunks of this generation."""
         self._database = database
         self._vectors = vector_index
         self._words = lexical_index
-        self._fingerprint = fingerprint
+        self._generation = generation
         self._version = 0
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._settling = threading.Event()
@@ -70,6 +73,7 @@ class Publisher:
     def start(self) -> None:
         """Settle what the last process left, then take work."""
         self.settle_outbox()
+        reached(FaultPoint.OUTBOX_SETTLED)
         self._thread.start()
 
     def stop(self) -> None:
@@ -100,6 +104,18 @@ class Publisher:
     def settled(self) -> "Future[None]":
         """Done once everything handed in before is done and the outbox is empty."""
         return self._submit(self.settle_outbox)
+
+    def switch_to(
+        self,
+        vector_index: VectorIndex,
+        lexical_index: LexicalIndex,
+        generation: Generation,
+    ) -> None:
+        """Keep the indexes of another generation from here on. Only for the writer thread.
+
+        No group of documents may be on its way.
+        """
+        self._vectors, self._words, self._generation = vector_index, lexical_index, generation
 
     def between_changes(self, work: Callable[[], Result]) -> "Future[Result]":
         """Have work done on the writer thread, between two changes: nothing is under way then.
@@ -154,15 +170,19 @@ class Publisher:
             present = queries.present_chunks(session, list(chunks))
             fresh = [chunk_id for chunk_id in chunks if chunk_id not in present]
             change_id = queries.add_index_change(session, fresh)
+        reached(FaultPoint.INTENT_COMMITTED)
         try:
             records, words = self._fresh_records(item_id, documents, set(fresh))
             for some in queries.slices(records, UPSERTED_AT_ONCE):
                 self._require_open()
                 self._vectors.upsert(some)
+            reached(FaultPoint.VECTORS_UPSERTED)
             if words:
                 self._words.upsert(words)
+            reached(FaultPoint.WORDS_UPSERTED)
             self._version += 1
             changes, touched = self._swap(item_id, documents, change_id)
+            reached(FaultPoint.ROWS_SWAPPED)
         except BaseException:
             self.settle_soon()  # takes the new chunks out of the indexes again
             raise
@@ -177,7 +197,9 @@ class Publisher:
             if not queries.item_exists(session, item_id):
                 raise _item_deleted()
             for document in documents:
-                stored, differing = queries.store_document(session, item_id, document)
+                stored, differing = queries.store_document(
+                    session, item_id, document, self._generation.id
+                )
                 changes += stored
                 touched += differing
             queries.update_index_change(session, change_id, touched)
@@ -195,7 +217,7 @@ class Publisher:
         ]
         with self._database.read() as session:
             hashes = list({chunk.text_hash for _, chunk in wanted})
-            vectors = vector_queries.read_embeddings(session, hashes, self._fingerprint)
+            vectors = vector_queries.read_embeddings(session, hashes, self._generation.fingerprint)
             item = vector_queries.item_metadata(session, item_id)
         if item is None:
             raise _item_deleted()
@@ -210,6 +232,7 @@ class Publisher:
         with self._database.write() as session:
             chunk_ids = queries.delete_documents(session, [document.id for document in documents])
             change_id = queries.add_index_change(session, chunk_ids)
+        reached(FaultPoint.DOCUMENTS_WITHDRAWN)
         self._settle(change_id, chunk_ids)
         return len(chunk_ids)
 
@@ -226,18 +249,21 @@ class Publisher:
 
     def _settle(self, change_id: int, chunk_ids: Sequence[str]) -> None:
         self.equalise(chunk_ids)
+        reached(FaultPoint.INDEXES_EQUALISED)
         with self._database.write() as session:
             queries.close_index_change(session, change_id)
+        reached(FaultPoint.OUTBOX_CLOSED)
 
     def equalise(self, chunk_ids: Sequence[str]) -> None:
         """Make both indexes hold of these chunks what SQL holds. Only for the writer thread."""
         with self._database.read() as session:
-            records = vector_queries.records_of(session, chunk_ids, self._fingerprint)
-            words = lexical_queries.lexical_records_of(session, chunk_ids)
+            records = vector_queries.records_of(session, chunk_ids, self._generation)
+            words = lexical_queries.lexical_records_of(session, chunk_ids, self._generation.id)
         held = {record.chunk_id for record in words}
         gone = [chunk_id for chunk_id in chunk_ids if chunk_id not in held]
         self._vectors.upsert(records)
         self._vectors.remove(gone)
+        reached(FaultPoint.VECTORS_EQUALISED)
         if words:
             self._words.upsert(words)
         self._words.remove(gone)

@@ -2,13 +2,17 @@
 
 from collections import deque
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 
+from app.errors import AppError
 from app.indexing.claims import StopSignal
 from app.indexing.documents import PreparedDocument
 from app.indexing.preparing import Survey
 from app.indexing.results import Changes
 from app.indexing.tally import RunTally
+from app.jobs.leases import LeaseLostError
+from app.jobs.listening import ServiceStopping
 from app.knowledge.items import KnowledgeItem
 from app.protocols import MOST_SKIPPED_SHOWN, Progress, ProgressListener
 
@@ -42,9 +46,26 @@ class IndexingRunState:
         self.tally.note_stored(documents)
         self.stored += len(documents)
 
+    def count_what_was_stored(self) -> None:
+        """The run ends early: count what was stored all the same, once nothing is under way."""
+        while self.publishing:
+            future, _ = self.publishing[0]
+            if future.exception() is None:
+                self.take_stored()
+            else:
+                self.publishing.popleft()
+
+    def report_the_end(self) -> None:
+        """Tell the listener how far a run came that ended early: it cannot stop that any more."""
+        with suppress(AppError, LeaseLostError, ServiceStopping):
+            self._tell()
+
     def report(self) -> None:
         """Tell the listener how far the run is; stops the run if somebody asked for it."""
         self.signal.check()
+        self._tell()
+
+    def _tell(self) -> None:
         if self.progress is not None:
             survey = self.survey
             self.progress(

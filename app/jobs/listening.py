@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from app.database import Database
 from app.errors import WorkStoppedError
+from app.fault_points import FaultPoint, reached
 from app.jobs import running_queries
 from app.jobs.bell import JobBell
 from app.jobs.leases import Lease, LeaseLostError
@@ -66,6 +67,7 @@ class JobListener:
             cancelled = running_queries.note_progress(
                 session, job.id, job.attempt_token, asdict(progress)
             )
+        reached(FaultPoint.JOB_PROGRESS_NOTED)
         self._bell.ring(job.id)
         if cancelled is None:
             raise LeaseLostError

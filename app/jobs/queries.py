@@ -118,9 +118,26 @@ def count_waiting(session: Session) -> int:
     return session.scalar(select(func.count()).where(JobRow.state == "queued")) or 0
 
 
-def cancel_job(session: Session, job_id: int) -> None:
-    """Cancel a queued job at once; ask a running one to stop."""
+def cancel_job(session: Session, job_id: int) -> list[int]:
+    """Cancel a queued job at once; ask a running one to stop. Gives what was cancelled.
+
+    Queued ones that would do the very same go with it: else it would all be done after all.
+    """
+    job = session.get(JobRow, job_id)
+    if job is None or job.state in ENDED_STATES:
+        return []
+    alike = select(JobRow.id, JobRow.arguments).where(
+        JobRow.state == "queued",
+        JobRow.kind == job.kind,
+        JobRow.item_id.is_not_distinct_from(job.item_id),
+        JobRow.id != job_id,
+    )
+    twins = [id_ for id_, arguments in session.execute(alike) if arguments == job.arguments]
     _cancel(session, JobRow.id == job_id, None)
+    _cancel(
+        session, JobRow.id.in_(twins), f"It was cancelled with job {job_id}, which did the same."
+    )
+    return [job_id, *twins]
 
 
 def cancel_jobs_of_item(session: Session, item_id: int, reason: str) -> None:

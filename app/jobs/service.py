@@ -5,6 +5,7 @@ from typing import Any
 
 from app.database import Database
 from app.errors import ConflictError, NotFoundError, OverloadedError
+from app.fault_points import FaultPoint, reached
 from app.jobs import queries
 from app.jobs.bell import JobBell
 from app.jobs.records import BACKGROUND, WAITED_FOR, Job
@@ -49,6 +50,7 @@ class JobService:
                 WAITED_FOR if waited_for else BACKGROUND,
                 retryable=not waited_for,
             )
+        reached(FaultPoint.JOB_QUEUED)
         self._on_queued()
         self._bell.ring(job_id)
         return self.get(job_id)
@@ -79,10 +81,14 @@ class JobService:
             return queries.count_waiting(session)
 
     def cancel(self, job_id: int) -> Job:
-        """Stop a job: at once if it is queued, between two documents if it is running."""
+        """Stop a job: at once if it is queued, between two documents if it is running.
+
+        Queued ones that would do the very same are cancelled with it.
+        """
         with self._database.write() as session:
-            queries.cancel_job(session, job_id)
-        self._bell.ring(job_id)
+            cancelled = queries.cancel_job(session, job_id)
+        for each in cancelled:
+            self._bell.ring(each)
         return self.get(job_id)
 
     def retry(self, job_id: int) -> Job:

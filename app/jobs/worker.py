@@ -10,6 +10,7 @@ from typing import Any
 
 from app.database import Database
 from app.errors import AppError, StorageError, UnavailableError, WorkStoppedError
+from app.fault_points import FaultPoint, reached
 from app.jobs import running_queries
 from app.jobs.bell import JobBell
 from app.jobs.leases import Lease, LeaseKeeper, LeaseLostError
@@ -75,6 +76,7 @@ class JobWorker:
         only_expired = self._database.may_be_shared
         with self._database.write() as session:
             requeued, given_up = running_queries.requeue_running(session, only_expired=only_expired)
+        reached(FaultPoint.JOBS_REQUEUED)
         if requeued:
             logger.info("%d interrupted jobs start over", requeued)
         if given_up:
@@ -175,6 +177,7 @@ class JobWorker:
             )
         if job is None:
             return False
+        reached(FaultPoint.JOB_CLAIMED)
         self._bell.ring(job.id)
         try:
             with self._leases.holding(job) as lease:
@@ -191,6 +194,7 @@ class JobWorker:
         try:
             with self._database.write() as session:
                 running_queries.hand_back(session, job)
+            reached(FaultPoint.JOB_HANDED_BACK)
         except StorageError as error:
             # It stays `running`: the next start takes it for one that a crash interrupted.
             logger.warning("Job %d was not handed back: %s", job.id, error.detail)
@@ -243,6 +247,7 @@ class JobWorker:
     def _write_outcome(self, job: Job, listener: JobListener, outcome: Outcome) -> None:
         progress = asdict(listener.latest) if listener.latest else None
         delay = retry_delay(job, outcome)
+        reached(FaultPoint.JOB_DONE)
         with self._database.write() as session:
             if delay is not None:
                 is_ours = running_queries.retry_later(session, job, outcome, delay)
@@ -250,6 +255,7 @@ class JobWorker:
                 is_ours = running_queries.finish_job(session, job, outcome, progress)
         if not is_ours:
             raise LeaseLostError
+        reached(FaultPoint.JOB_FINISHED)
         if delay is not None:
             logger.info("Job %d is tried again in %.0f s", job.id, delay.total_seconds())
             self.wake()  # somebody must wait for just so long

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, func, select
 
 from app.knowledge.content_records import DocumentText, StoredDocument
-from app.models import ChunkRow, DocumentRow, ItemRow
+from app.models import IS_CURRENT, ChunkRow, DocumentRow, ItemRow
 from app.text_order import by_character
 
 
@@ -24,7 +24,7 @@ def list_documents(
     connection: Connection, item_id: int, limit: int, after_key: str | None
 ) -> list[StoredDocument]:
     """Documents of an item in the order of their keys, from the one after `after_key`."""
-    of_document = ChunkRow.document_id == DocumentRow.id
+    of_document = (ChunkRow.document_id == DocumentRow.id) & IS_CURRENT
     statement = (
         select(
             DocumentRow.id,

@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.database import Database
 from app.errors import ConflictError, InvalidRequestError, NotFoundError
+from app.fault_points import FaultPoint, reached
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter, ItemPage, KnowledgeItem, type_complaint
 from app.knowledge.refreshing import next_refresh
@@ -47,6 +48,7 @@ class KnowledgeService:
         require_new_status(draft.status)
         with self._database.write() as session:
             item_id = queries.add_item(session, draft, self._default_collection)
+        reached(FaultPoint.ITEM_CREATED)
         return self.get(item_id)
 
     def get(self, item_id: int) -> KnowledgeItem:
@@ -117,6 +119,7 @@ class KnowledgeService:
         changes = dict(changes)
         with self._database.write() as session:
             _change(session, _require_item(session, item_id), changes, changes.pop("status", None))
+        reached(FaultPoint.ITEM_CHANGED)
         self._listener.index_changes_noted()
         return self.get(item_id)
 
@@ -125,6 +128,7 @@ class KnowledgeService:
         with self._database.write() as session:
             if not queries.delete_item(session, item_id):
                 raise _no_such_item(item_id)
+        reached(FaultPoint.ITEM_DELETED)
         self._listener.item_deleted(item_id)
 
 

@@ -13,6 +13,9 @@ import anyio
 import anyio.to_thread
 
 from app.errors import OverloadedError
+from app.generations.in_use import AssemblesContext
+from app.generations.records import GenerationReport
+from app.generations.service import GenerationService
 from app.indexing.compaction import Compaction, CompactionReport
 from app.indexing.indexer import Indexer
 from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyReport
@@ -32,10 +35,9 @@ from app.rag.indexing_jobs import (
     index_arguments,
 )
 from app.search.collection_rankings import CollectionRanking, CollectionRankings
-from app.search.context import ContextAnswer, ContextAssembler, ContextRequest
+from app.search.context import AnswersSearches, ContextAnswer, ContextRequest
 from app.search.profiles import RankingWishes
 from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
-from app.search.searcher import Searcher
 from app.search.soundness import require_given, require_sound
 
 SEARCH_THREADS = 16
@@ -52,9 +54,9 @@ class Engine(Protocol):
     @property
     def indexer(self) -> Indexer: ...  # noqa: D102
     @property
-    def searcher(self) -> Searcher: ...  # noqa: D102
+    def searcher(self) -> AnswersSearches: ...  # noqa: D102
     @property
-    def context(self) -> ContextAssembler: ...  # noqa: D102
+    def context(self) -> AssemblesContext: ...  # noqa: D102
     @property
     def collection_rankings(self) -> CollectionRankings: ...  # noqa: D102
     @property
@@ -70,6 +72,9 @@ class Engine(Protocol):
     def run_job(  # noqa: D102
         self, kind: str, arguments: Mapping[str, Any], watcher: ProgressListener
     ) -> Outcome: ...
+    @property
+    def generations(self) -> GenerationService: ...  # noqa: D102
+    def rebuild(self, *, embed: bool = False) -> None: ...  # noqa: D102
     def settle(self) -> None: ...  # noqa: D102
     def close(self) -> None: ...  # noqa: D102
 
@@ -273,8 +278,19 @@ class RAGService:
         return self._engine.compaction.run()
 
     def rebuild(self, *, embed: bool = False) -> None:
-        """Fill the vector index from SQL anew; with `embed`, first under the current model."""
-        self._engine.maintenance.rebuild(embed=embed)
+        """Fill the indexes from SQL anew, and first switch to the model and splitter wanted.
+
+        With `embed`, what has no vector is embedded even without such a change.
+        """
+        self._engine.rebuild(embed=embed)
+
+    def generations(self) -> list[GenerationReport]:
+        """Which generations there are, and how far the one is that is made."""
+        return self._engine.generations.all()
+
+    def drop_generation(self, generation_id: int) -> None:
+        """Drop one that is only kept; raises NotFoundError, ConflictError."""
+        self._engine.generations.drop(generation_id)
 
     def close(self) -> None:
         """Finish the work under way and release the data directory."""

@@ -61,6 +61,11 @@ class Metrics:
             "1 while an index does not do its part.",
             registry=self.registry,
         )
+        self.generation_documents_missing = Gauge(
+            "groundwork_generation_documents_missing",
+            "Documents that the generation which is being made lacks yet.",
+            registry=self.registry,
+        )
         self._drift_found = Counter(
             "groundwork_index_drift_found",
             "Records in which an index differed from SQL, by index and kind.",

@@ -33,6 +33,8 @@ def is_number(value: object) -> object:
 
 async def refuse_unknown_parameters(request: Request) -> None:
     """Answer 422 to a query parameter that the operation does not have: most likely a typo."""
+    if not request.scope["query_string"]:
+        return
     route = request.scope["route"]
     assert isinstance(route, APIRoute)  # noqa: S101, only our operations depend on this
     known = [

@@ -189,7 +189,9 @@ def awake(shelf: Shelf) -> None:
     shelf.server.index(shelf.knowledge_id)
     extra.unlink()
     shelf.server.index(shelf.knowledge_id)
+    complete = shelf.folder_of("vector") / "groundwork-complete.json"
     wait_until(
-        lambda: shelf.server.stats()["pending_index_changes"] == 0, "both indexes have everything"
+        lambda: shelf.server.stats()["pending_index_changes"] == 0 and complete.exists(),
+        "both indexes have everything",
     )
     time.sleep(6)

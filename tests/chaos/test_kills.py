@@ -1,23 +1,28 @@
-"""`kill -9` of the real server at random and at chosen moments: nothing acknowledged is lost."""
+"""`kill -9` of the real server at random moments and at every named step: nothing is lost."""
 
 import logging
 import os
 import random
+import shutil
+import signal
+import subprocess
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import httpx
-import psutil
 import pytest
 
+from app.fault_points import KILL_AT, FaultPoint
 from tests.chaos.ledger import Ledger, Tree
+from tests.chaos.plan import Kill, Plan, Situation
+from tests.chaos.visitor import Visitor
+from tests.chaos.witness import FILES_PER_FOLDER, FOLDERS, Witness
 from tests.e2e.conftest import StartServer
-from tests.e2e.server_process import ServerProcess, run_command, wait_until
+from tests.e2e.server_process import ServerProcess, limited, run_command, wait_until
 
 logger = logging.getLogger(__name__)
 
@@ -25,243 +30,201 @@ pytestmark = pytest.mark.slow
 
 KILLS = int(os.environ.get("CHAOS_KILLS", "30"))
 SEED = int(os.environ.get("CHAOS_SEED", "0")) or random.SystemRandom().randrange(1, 10**6)
-FOLDERS = 6
-FILES_PER_FOLDER = 50
-EVERY_CHUNK = 100
-"""The most results of a search: more than an item of ours has chunks."""
+EVERY_STEP_FROM = 120
+"""From so many kills on, each step has its turn."""
 
-MOMENTS = ("random", "chunks grow", "records grow", "mending", "swap")
-"""When a kill comes: at any time; just after SQL or the index took something; while the index is
-mended after the kill before; a moment after the first of these."""
+STEP_SECONDS = 20.0
+"""How long a step may take to come. Work goes on meanwhile, so it comes unless it is gone."""
+
+RANDOM_SECONDS = {
+    Situation.WORK: 2.5,
+    Situation.RESUMPTION: 1.5,
+    Situation.START: 3.0,
+    Situation.STOP: 0.5,
+    Situation.COMPACTION: 4.0,
+}
+"""Within this time after its beginning a random kill comes."""
 
 
 @dataclass
 class Chaos:
-    """One server, what it should hold, and the kills."""
+    """One server, who watches it, and the kills."""
 
-    server: ServerProcess
-    tree: Tree
+    witness: Witness
     random: random.Random
-    ledger: Ledger = field(default_factory=Ledger)
-    children: list[psutil.Process] = field(default_factory=list)
-    notes: Counter[str] = field(default_factory=Counter)
-
-    # Kills ---------------------------------------------------------------------------------
-
-    def kill(self) -> None:
-        """kill -9, the server alone: what it has started must end by itself."""
-        self.children += psutil.Process(self.server.pid).children(recursive=True)
-        self.server.kill()
-
-    def wait_for(self, moment: str) -> None:
-        """Wait for the moment of a kill; a moment that does not come is as good as any."""
-        deadline = time.monotonic() + self.random.uniform(0.0, 4.0)
-        if moment == "mending":
-            deadline = time.monotonic() + self.random.uniform(0.0, 0.5)
-        before = self.server.stats()
-        watched = "total_chunks" if moment in ("chunks grow", "swap") else "vector_index_records"
-        while time.monotonic() < deadline:
-            if moment in ("chunks grow", "records grow", "swap"):
-                now = self.server.stats()
-                if now[watched] != before[watched] or now["pending_index_changes"]:
-                    self.notes[f"{moment}: met"] += 1
-                    if moment == "swap":
-                        time.sleep(self.random.uniform(0.0, 0.3))
-                    return
-            time.sleep(0.005)
-
-    # Requests ------------------------------------------------------------------------------
-
-    def submit_index_all(self) -> None:
-        answer = self.server.http.post("/api/v1/rag/index-all", params={"wait": "false"})
-        assert answer.status_code == 202, answer.text
-        self.ledger.jobs.add(answer.json()["id"])
-
-    def disturb(self, stop: threading.Event) -> None:
-        """Create, rename and delete items until the server is killed, noting each answer."""
-        ledger, http = self.ledger, httpx.Client(base_url=self.server.url, trust_env=False)
-        number = 0
-        with http:
-            while not stop.is_set():
-                number += 1
-                try:
-                    self._disturb_once(http, ledger, number)
-                except httpx.TransportError:
-                    return
-                stop.wait(0.05)
-
-    def _disturb_once(self, http: httpx.Client, ledger: Ledger, number: int) -> None:
-        fleeting = sorted(set(ledger.titles) - self.folder_items - ledger.perhaps_deleted)
-        if len(fleeting) > 8:
-            victim = fleeting[0]
-            ledger.perhaps_deleted.add(victim)
-            assert http.delete(f"/api/v1/knowledge/{victim}").status_code == 204
-            ledger.deleted.add(victim)
-            del ledger.titles[victim]
-            ledger.perhaps_titles.pop(victim, None)
-        elif fleeting and number % 3 == 0:
-            renamed, title = fleeting[-1], f"renamed {time.monotonic_ns()}"
-            ledger.perhaps_titles[renamed] = title
-            answer = http.patch(f"/api/v1/knowledge/{renamed}", json={"title": title})
-            assert answer.status_code == 200, answer.text
-            ledger.titles[renamed] = title
-        else:
-            path = sorted(self.tree.files())[number % 40]
-            body = {"title": f"fleeting {number}", "uri": str(path), "document_type": "markdown"}
-            answer = http.post("/api/v1/knowledge", json=body)
-            assert answer.status_code == 201, answer.text
-            ledger.titles[answer.json()["id"]] = body["title"]
-
-    # Checks --------------------------------------------------------------------------------
+    gate: Path
+    """While there is this file, passings of the step count at which the server is to die."""
+    kills: Counter[str] = field(default_factory=Counter)
 
     @property
-    def folder_items(self) -> set[int]:
-        return set(range(1, FOLDERS + 1))
+    def server(self) -> ServerProcess:
+        return self.witness.server
 
-    def check_acknowledged(self) -> None:
-        """Every item and job that was answered is there, every deletion holds."""
-        ledger, http = self.ledger, self.server.http
-        for knowledge_id in sorted(ledger.perhaps_deleted - ledger.deleted):
-            if http.get(f"/api/v1/knowledge/{knowledge_id}").status_code == 404:
-                self.notes["a deletion was done and not answered"] += 1
-                ledger.deleted.add(knowledge_id)
-                ledger.titles.pop(knowledge_id, None)
-        ledger.perhaps_deleted &= ledger.deleted
-        for knowledge_id, title in sorted(ledger.titles.items()):
-            stored = self.server.item(knowledge_id)["title"]
-            assert stored in (title, ledger.perhaps_titles.get(knowledge_id)), knowledge_id
-            ledger.titles[knowledge_id] = stored
-        ledger.perhaps_titles.clear()
-        for knowledge_id in sorted(ledger.deleted):
-            assert http.get(f"/api/v1/knowledge/{knowledge_id}").status_code == 404
-        if ledger.deleted:
-            of_deleted = sorted(ledger.deleted)
-            assert self.server.search("harbor", knowledge_ids=of_deleted, n_results=100) == []
-        for job_id in sorted(ledger.jobs):
-            job = http.get(f"/api/v1/jobs/{job_id}")
-            assert job.status_code == 200, f"job {job_id} was acknowledged and is gone"
-            assert job.json()["state"] not in ("failed", "cancelled"), job.json()
+    def report(self) -> str:
+        """How many kills came where."""
+        lines = [f"{count:4} {name}" for name, count in sorted(self.kills.items())]
+        acknowledged = f"{self.witness.ledger.answers} changes of items were acknowledged"
+        return "\n".join([f"CHAOS_SEED={SEED}, {acknowledged}; kills:", *lines])
 
-    def documents_found(self, knowledge_id: int) -> dict[Path, str]:
-        """All documents of an item as searches show them; each must be one version, whole."""
-        found = self.server.search(
-            "harbor tide", knowledge_ids=[knowledge_id], n_results=EVERY_CHUNK
-        )
-        assert len(found) < EVERY_CHUNK, "more chunks than one search shows"
-        assert len({result["chunk_id"] for result in found}) == len(found)
-        by_document: dict[Path, list[dict[str, Any]]] = {}
-        for result in found:
-            by_document.setdefault(Path(result["document_uri"]), []).append(result)
-        return {path: self._version(path, chunks) for path, chunks in by_document.items()}
+    def die(self, kill: Kill) -> bool:
+        """Bring the server into the situation and kill it there; whether it was as planned."""
+        self.gate.unlink(missing_ok=True)
+        happens = {
+            Situation.WORK: self._die_at_work,
+            Situation.RESUMPTION: self._die_at_work,
+            Situation.START: self._die_at_start,
+            Situation.CLEAN_START: self._die_at_start,
+            Situation.HEALING: self._die_at_start,
+            Situation.STOP: self._die_at_stop,
+            Situation.COMPACTION: self._die_compacting,
+        }
+        as_planned = happens[kill.situation](kill)
+        self.witness.unverified += 1
+        self.kills[kill.name if as_planned else "a random moment, as a step was missed"] += 1
+        assert "Traceback" not in self.server.log, self.server.log
+        return as_planned
 
-    def _version(self, path: Path, chunks: list[dict[str, Any]]) -> str:
-        for text in reversed(self.tree.versions[path]):
-            if covers(text, chunks):
-                return text
-        raise AssertionError(f"{path} is found as a mix of versions, twice or in part")
+    def start(self, kill: Kill | None = None) -> None:
+        """Start the server, to die at the kill's step."""
+        self._arm(kill)
+        self.server.start()
 
-    def check_found(self) -> None:
-        """Whatever is found is a version that was written once, whole and once."""
-        for knowledge_id in sorted(self.folder_items):
-            self.documents_found(knowledge_id)
+    def _arm(self, kill: Kill | None) -> None:
+        self.server.environment.pop(KILL_AT, None)
+        if kill is not None and kill.point is not None:
+            self.server.environment[KILL_AT] = f"{kill.point}:{kill.passing}@{self.gate}"
 
-    def check_settled(self) -> None:
-        """Each file is found exactly once and as it is; deleted ones are not found."""
-        expected = {path: self.tree.versions[path][-1] for path in self.tree.files()}
-        found: dict[Path, str] = {}
-        for knowledge_id in sorted(self.folder_items):
-            found |= self.documents_found(knowledge_id)
-        assert found == expected
+    def _die_at_work(self, kill: Kill) -> bool:
+        if kill.situation is Situation.RESUMPTION:
+            self.gate.touch()
+            if not self._has_started(kill):
+                return True
+        else:
+            self.start(kill)
+            self.witness.check()
+        stop = threading.Event()
+        visiting = threading.Thread(target=self.witness.visitor.run, args=(self.server.url, stop))
+        visiting.start()
+        try:
+            time.sleep(self.random.uniform(0.0, 1.0))  # so that some of the work gets done
+            self.gate.touch()
+            return self._work_until(kill)
+        finally:
+            self.server.kill()
+            stop.set()
+            visiting.join()
 
-
-def covers(text: str, chunks: list[dict[str, Any]]) -> bool:
-    """Whether the chunks are all of this text, each place once."""
-    position, indexes = 0, []
-    for chunk in sorted(chunks, key=lambda chunk: chunk["start_index"]):
-        start, end = chunk["start_index"], chunk["end_index"]
-        if text[start:end] != chunk["content"] or text[position:start].strip():
+    def _has_started(self, kill: Kill) -> bool:
+        """Start a server that may die on the way."""
+        try:
+            self.start(kill)
+        except AssertionError:
+            assert self.server.exit_code == -signal.SIGKILL, self.server.log
             return False
-        position = max(position, end)
-        indexes.append(chunk["chunk_index"])
-    return not text[position:].strip() and indexes == list(range(len(chunks)))
+        return True
+
+    def _work_until(self, kill: Kill) -> bool:
+        """Change files and have them indexed until the server dies or is to be killed."""
+        seconds = STEP_SECONDS if kill.point else self._random_seconds(kill)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            try:
+                job_id = self.witness.change_and_index_all()
+                while time.monotonic() < deadline and not self.witness.has_ended(job_id):
+                    time.sleep(0.01)
+            except httpx.TransportError:
+                break
+        return kill.point is None or self._died(1.0)
+
+    def _die_at_start(self, kill: Kill) -> bool:
+        if kill.situation is Situation.CLEAN_START:
+            self.start()
+            self.witness.check()
+            assert self.server.stop() == 0
+        if kill.situation is Situation.HEALING:
+            name = "lexical" if str(kill.point).startswith("lexical") else "chroma"
+            shutil.rmtree(self.server.data_dir / name)
+        self.gate.touch()
+        self._arm(kill)
+        self.server.launch()
+        died = self._died(STEP_SECONDS if kill.point else self._random_seconds(kill))
+        self.server.kill()
+        return died or kill.point is None
+
+    def _die_at_stop(self, kill: Kill) -> bool:
+        self.start(kill)
+        self.witness.check()
+        job_id = self.witness.change_and_index_all(force="true")
+        wait_until(lambda: self.witness.state(job_id) != "queued", "the job is taken up")
+        self.gate.touch()
+        self.server.terminate()
+        if kill.point is None:
+            time.sleep(self._random_seconds(kill))
+            self.server.kill()
+            return True
+        return self.server.wait() == -signal.SIGKILL
+
+    def _die_compacting(self, kill: Kill) -> bool:
+        self.start()
+        self.witness.check()
+        assert self.server.stop() == 0
+        self.gate.touch()
+        self._arm(kill)
+        if kill.point is not None:
+            done = run_command(self.server.environment, "compact")
+            return done.returncode == -signal.SIGKILL
+        with subprocess.Popen(limited("compact"), env=self.server.environment) as command:
+            try:
+                command.wait(self._random_seconds(kill))
+            except subprocess.TimeoutExpired:
+                command.kill()
+        return True
+
+    def _random_seconds(self, kill: Kill) -> float:
+        return self.random.uniform(0.0, RANDOM_SECONDS[kill.situation])
+
+    def _died(self, seconds: float) -> bool:
+        """Whether the server kills itself within this time."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if self.server.exit_code is not None:
+                assert self.server.exit_code == -signal.SIGKILL, self.server.log
+                return True
+            time.sleep(0.005)
+        return False
 
 
 @pytest.fixture
-def chaos(own_server: StartServer, own_sources: Path) -> Iterator[Chaos]:
+def chaos(own_server: StartServer, own_sources: Path, tmp_path: Path) -> Iterator[Chaos]:
     chance = random.Random(SEED)  # noqa: S311, no secret
-    made = Chaos(own_server(), Tree(own_sources, chance), chance)
-    for number in range(FOLDERS):
-        made.tree.add_folder(f"folder-{number}", FILES_PER_FOLDER)
-    yield made
-    for child in made.children:
-        if child.is_running():
-            child.kill()
+    tree = Tree(own_sources, chance)
+    for number in range(1, FOLDERS + 1):
+        tree.add_folder(f"folder-{number}", FILES_PER_FOLDER)
+    (own_sources / "fleeting").mkdir()
+    fleeting = Tree(own_sources / "fleeting", random.Random(SEED + 1))  # noqa: S311, no secret
+    ledger = Ledger()
+    witness = Witness(own_server(), tree, Visitor(ledger, fleeting), ledger)
+    yield Chaos(witness, chance, tmp_path / "gate")
+    witness.server.close()
+    for process in witness.processes():
+        process.kill()
 
 
 def test_what_was_acknowledged_survives_every_kill(chaos: Chaos) -> None:
-    server = chaos.server.start()
-    for number in range(FOLDERS):
-        title = f"folder {number}"
-        knowledge_id = server.create(
-            chaos.tree.root / f"folder-{number}", "folder", title=title, category="Chaos"
-        )
-        chaos.ledger.titles[knowledge_id] = title
-    assert set(chaos.ledger.titles) == chaos.folder_items
-    for number in range(KILLS):
-        moment = MOMENTS[number % len(MOMENTS)]
-        logger.info("Kill %d of %d (CHAOS_SEED=%d): %s", number + 1, KILLS, SEED, moment)
-        if moment != "mending":
-            chaos.tree.change_some()
-            chaos.submit_index_all()
-        stop = threading.Event()
-        disturbing = threading.Thread(target=chaos.disturb, args=(stop,))
-        disturbing.start()
-        try:
-            chaos.wait_for(moment)
-        finally:
-            chaos.kill()
-            stop.set()
-            disturbing.join()
-        server.start()
-        assert "Traceback" not in server.log, server.log
-        if MOMENTS[(number + 1) % len(MOMENTS)] != "mending":
-            chaos.check_acknowledged()
-            chaos.check_found()
-    chaos.check_acknowledged()
-    finish_and_verify(chaos)
-
-
-def finish_and_verify(chaos: Chaos) -> None:
-    server = chaos.server
-    for job_id in sorted(chaos.ledger.jobs):
-        wait_until(
-            lambda path=f"/api/v1/jobs/{job_id}": (
-                server.http.get(path).json()["state"] not in ("queued", "running")
-            ),
-            f"job {job_id} ends",
-            300,
-        )
-    chaos.check_acknowledged()
-    last = server.http.post("/api/v1/rag/index-all", timeout=300).json()
-    chaos.check_settled()
-    again = server.http.post("/api/v1/rag/index-all", timeout=300).json()
-    assert sum(result["chunks_embedded"] for result in again["results"]) == 0
-    assert again["chunks_indexed"] == last["chunks_indexed"]
-    wait_until(
-        lambda: server.http.get("/health/ready").json()["status"] == "ready", "the index is mended"
-    )
-    stats = wait_until(
-        lambda: (now := server.stats())["pending_index_changes"] == 0 and now, "the outbox closes"
-    )
-    counts = stats["vector_index_records"], stats["lexical_index_records"], stats["total_chunks"]
-    # Not what index-all counts: an item whose file is gone keeps its chunks, and fails.
-    items = server.http.get("/api/v1/knowledge", params={"limit": 200}).json()["items"]
-    assert counts == (sum(item["chunk_count"] for item in items),) * 3
-    assert server.stop() == 0
-    verified = run_command(server.environment, "verify", "--json")
-    logger.info("%s; %s", dict(chaos.notes), verified.stdout)
-    assert verified.returncode == 0, verified.stdout + verified.stderr
-    wait_until(
-        lambda: not any(child.is_running() for child in chaos.children),
-        "children of killed servers end by themselves",
-    )
+    chaos.server.start()
+    chaos.witness.create_folders()
+    chaos.server.kill()
+    plan = Plan(KILLS, chaos.random)
+    for number, kill in enumerate(plan, start=1):
+        began = time.monotonic()
+        as_planned = chaos.die(kill)
+        seconds, missed = time.monotonic() - began, "" if as_planned else ", which it missed"
+        logger.info("Kill %d at %s%s (%.1f s)", number, kill.name, missed, seconds)
+        if not as_planned:
+            plan.missed(kill)
+    chaos.start()
+    chaos.witness.check()
+    chaos.witness.check_the_end()
+    logger.info("%s", chaos.report())
+    if KILLS >= EVERY_STEP_FROM:
+        assert set(FaultPoint) <= set(chaos.kills), "every step had its kill"

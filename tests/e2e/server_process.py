@@ -22,11 +22,15 @@ MOST_FILE_BYTES = 4 * 1024**3
 COMMAND = Path(sys.executable).with_name("groundwork")
 
 LIMITED = """
-import os, resource, sys
+import ctypes, os, resource, sys
 limit = int(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+if sys.platform == "linux" and os.geteuid() == 0:
+    for capability in (1, 2):  # DAC_OVERRIDE, DAC_READ_SEARCH: permissions hold for root, too
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)
 os.execv(sys.argv[2], sys.argv[2:])
 """
+"""Runs a command that can write no larger file, and may do no more than its files' owner."""
 
 RECORD_CONNECTIONS = """
 import sys
@@ -66,13 +70,18 @@ def run_command(
 ) -> "subprocess.CompletedProcess[str]":
     """Run `groundwork …` to its end."""
     return subprocess.run(
-        [sys.executable, "-c", LIMITED, str(file_bytes), str(COMMAND), *arguments],
+        limited(*arguments, file_bytes=file_bytes),
         env=dict(environment),
         capture_output=True,
         text=True,
         timeout=WAIT_SECONDS,
         check=False,
     )
+
+
+def limited(*arguments: str, file_bytes: int = MOST_FILE_BYTES) -> list[str]:
+    """`groundwork …` as a command that can write no larger file."""
+    return [sys.executable, "-c", LIMITED, str(file_bytes), str(COMMAND), *arguments]
 
 
 class ServerProcess:
@@ -111,20 +120,29 @@ class ServerProcess:
         """What this run of the server has written."""
         return self.log_path.read_bytes()[self._log_start :].decode(errors="replace")
 
+    @property
+    def exit_code(self) -> int | None:
+        """How it has ended, by whomever; None while it runs."""
+        return None if self._process is None else self._process.poll()
+
     def start(self) -> Self:
         """Start it and wait until it answers."""
+        self.launch()
+        address = wait_until(self._address, "the server says where it listens")
+        self._client = httpx.Client(base_url=address, timeout=WAIT_SECONDS, trust_env=False)
+        return self
+
+    def launch(self) -> None:
+        """Start it, and wait for nothing."""
         self._log_start = self.log_path.stat().st_size if self.log_path.exists() else 0
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-c", LIMITED, str(MOST_FILE_BYTES), str(COMMAND), "serve"],
+                limited("serve"),
                 env=self.environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
             )
-        address = wait_until(self._address, "the server says where it listens")
-        self._client = httpx.Client(base_url=address, timeout=WAIT_SECONDS, trust_env=False)
-        return self
 
     def _address(self) -> str | None:
         assert self._process is not None

@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import anyio
 import pytest
+from sqlalchemy import update
 
 from app.container import Container
 from app.errors import EmbeddingError
 from app.knowledge.items import ItemDraft
+from app.models import JobRow, now
 from app.search.requests import SearchRequest
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
@@ -62,6 +65,29 @@ class TestFickleModel:
         assert container.knowledge.get(item.id).error is None
         assert container.maintenance.verify().problems == ()
 
+    def test_a_job_says_what_failed_and_is_tried_again_by_itself_until_all_is_there(
+        self, container: Container, source_root: Path, embedder: FickleEmbedder, add_item
+    ):
+        for number in range(60):
+            body = "\n\n".join(f"Tug {number} pulls {n} barges home. " * 4 for n in range(6))
+            (source_root / f"{number}.md").write_text(f"# Tug {number}\n\n{body}\n")
+        item, other = add_item(source_root), add_item(source_root / "1.md", "markdown")
+        job = container.jobs.add("index", {"knowledge_id": item.id, "force": False})
+        while not job.has_ended:
+            job = anyio.run(container.job_watch.wait_for_end, job)
+            if job.has_ended:
+                break
+            assert (job.state, job.error) == ("queued", "The endpoint answered 500.")
+            assert container.knowledge.get(item.id).error == "The endpoint answered 500."
+            assert_documents_are_whole(container)
+            let_time_pass(container)
+            container.jobs.add("index", {"knowledge_id": other.id, "force": False})
+        assert (job.state, job.error) == ("succeeded", None)
+        assert job.retries > 1
+        assert container.knowledge.get(item.id).error is None
+        assert container.maintenance.stats().total_documents >= 60
+        assert max(embedder.stored.values()) == 1, "nothing is embedded twice"
+
     def test_a_failing_new_version_leaves_the_old_one_to_be_found(
         self, container: Container, source_root: Path, embedder: FickleEmbedder, index, add_item
     ):
@@ -76,6 +102,12 @@ class TestFickleModel:
             assert [result.content.split()[3] for result in answer.results] == ["old"]
         answer = container.searcher.search(SearchRequest("ferry"))
         assert [result.content.split()[3] for result in answer.results] == ["new"]
+
+
+def let_time_pass(container: Container) -> None:
+    """What waits for its next try is due now."""
+    with container.database.write() as session:
+        session.execute(update(JobRow).where(JobRow.state == "queued").values(not_before=now()))
 
 
 def assert_documents_are_whole(container: Container) -> None:

@@ -225,6 +225,30 @@ def test_an_interrupted_run_embeds_nothing_twice(
     assert container.maintenance.verify().problems == ()
 
 
+def test_the_last_progress_of_a_stopped_run_counts_what_it_has_stored(
+    container: Container, source_root: Path, add_item
+):
+    for number in range(60):
+        body = "\n\n".join(f"Berth {number} takes boats of {n} m. " * 4 for n in range(20))
+        (source_root / f"{number}.md").write_text(f"# Berth {number}\n\n{body}\n")
+    item = add_item(source_root)
+    seen: list[Progress] = []
+
+    def interrupt(progress: Progress) -> None:
+        seen.append(progress)
+        if progress.chunks_embedded > 300:
+            raise WorkStoppedError("The job was cancelled.")
+
+    with pytest.raises(WorkStoppedError):
+        container.indexer.index(item.id, progress=interrupt)
+    stored = container.maintenance.stats()
+    assert 0 < stored.total_documents < 60
+    assert seen[-1].chunks_total == stored.total_chunks
+    assert seen[-1].documents_stored == stored.total_documents
+    (run,) = container.history.list(item.id, 10, None).items
+    assert run.documents_added == stored.total_documents
+
+
 def test_files_that_cannot_be_read_are_listed_with_their_reason(
     source_root, guide, add_item, index
 ):

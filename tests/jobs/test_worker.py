@@ -176,6 +176,39 @@ def test_a_running_job_is_cancelled_at_its_next_sign_of_progress(
     assert job.progress["documents_done"] == 4
 
 
+def test_with_a_job_goes_what_is_queued_to_do_the_very_same(
+    jobs: JobService, database: Database
+) -> None:
+    arguments = {"knowledge_id": 1, "force": False}
+    running = jobs.add("index", arguments).id
+    claimed = claim(database)
+    twin = jobs.add("index", arguments).id
+    with database.write() as session:
+        assert running_queries.hand_back(session, claimed)  # both are queued now
+    claim(database)
+    others = [
+        jobs.add("index", {**arguments, "force": True}).id,
+        jobs.add("index", {**arguments, "knowledge_id": 2}).id,
+        jobs.add("index_all", {"status": None, "force": False}).id,
+    ]
+    assert jobs.cancel(running).state == "running", "it stops at its next step"
+    assert (jobs.get(twin).state, jobs.get(twin).error) == (
+        "cancelled",
+        f"It was cancelled with job {running}, which did the same.",
+    )
+    assert {jobs.get(other).state for other in others} == {"queued"}
+
+
+def test_cancelling_what_has_ended_leaves_what_was_queued_since(
+    jobs: JobService, open_worker: OpenWorker
+) -> None:
+    ended = jobs.add("index", {"knowledge_id": 1}).id
+    open_worker(succeed).drain()
+    queued = jobs.add("index", {"knowledge_id": 1}).id
+    jobs.cancel(ended)
+    assert jobs.get(queued).state == "queued"
+
+
 @pytest.mark.parametrize("outcome", ["succeeded", "failed"])
 def test_cancelling_what_has_ended_changes_nothing(
     jobs: JobService, open_worker: OpenWorker, outcome: str

@@ -186,7 +186,7 @@ class Service(RuleBasedStateMachine):
         self.container = self._opened(new)
 
     def _compare(self) -> None:
-        assert self.container.caretaker.walk(mend=True).drift == []
+        assert self.container.parts.caretaker.walk(mend=True).drift == []
 
     def _verify(self) -> None:
         assert self.container.maintenance.verify().problems == ()

@@ -65,7 +65,6 @@ class Shelf:
                 tags=[],
                 licence=licence,
                 content_hash="0" * 64,
-                splitter="test",
                 first_line=first_line,
                 fetched_at=now(),
                 indexed_at=now(),

@@ -67,8 +67,8 @@ def shared(tmp_path_factory: pytest.TempPathFactory, databases: Databases) -> It
 def answer(shared: Container) -> Callable[..., SearchAnswer]:
     searcher = Searcher(
         database=shared.database,
-        retriever=shared.retriever,
-        analyser=shared.analyser,
+        retriever=shared.parts.retriever,
+        analyser=shared.parts.analyser,
         content_version=lambda: 0,
         degraded=tuple,
         metrics=shared.metrics,

@@ -43,7 +43,7 @@ class Library:
         with self.database.write() as session:
             document = DocumentRow(
                 **{"item_id": item_id, "key": key, "number": len(self.documents) + 1}
-                | {"document_id": key, "uri": key, "tags": [], "content_hash": "", "splitter": ""}
+                | {"document_id": key, "uri": key, "tags": [], "content_hash": ""}
                 | {"first_line": 1, "fetched_at": NOON, "indexed_at": NOON, "content": key}
                 | fields
             )  # fmt: skip

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self, TypeVar
@@ -109,6 +109,7 @@ class ChromaProcessIndex:
         if opened.error is not None:
             index._abandon(opened.error)
             raise VectorIndexError(opened.error)
+        index._remember_files()
         return index
 
     @property
@@ -200,6 +201,11 @@ class ChromaProcessIndex:
             finally:
                 self._abandon(CLOSED)
 
+    def _remember_files(self) -> None:
+        """Note which files are ours: those that are there when the index has just been opened."""
+        with suppress(OSError):  # the next look will do
+            self._states = file_states(self._directory)
+
     def _foreign_change(self) -> str | None:
         """What somebody else has done to the files, as far as their states tell.
 
@@ -243,6 +249,8 @@ class ChromaProcessIndex:
             response = receive(self._connection, Response, limit)
         if response.error is not None:
             raise VectorIndexError(response.error)
+        if request.operation is Operation.CLEAR:
+            self._remember_files()
         return response
 
     @contextmanager

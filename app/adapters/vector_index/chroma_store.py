@@ -10,6 +10,7 @@ from app.adapters.vector_index.chroma_files import (
 )
 from app.adapters.vector_index.chroma_process import ChromaProcessIndex, TimeLimits
 from app.errors import VectorIndexError
+from app.fault_points import FaultPoint, reached
 
 
 class ChromaStore:
@@ -39,7 +40,9 @@ class ChromaStore:
 
     def recreate(self) -> ChromaProcessIndex:
         """Delete what is there, unopened, and make an empty index, which counts as incomplete."""
-        return self._start(anew=True)
+        index = self._start(anew=True)
+        reached(FaultPoint.VECTORS_RECREATED)
+        return index
 
     def mark_complete(self) -> None:
         """Note that the index holds what SQL holds, so that it may be trusted next time."""

@@ -49,7 +49,7 @@ class FailoverVectorIndex:
     ) -> None:
         """`exact` must be new; the `records`, with their metadata, fill the primary.
 
-        `on_healed` is called whenever the primary was damaged or differed, and serves again;
+        `on_healed` is called whenever the primary failed or differed, and serves again;
         `is_intact` says whether its files are those that were closed last.
         """
         self._store = store

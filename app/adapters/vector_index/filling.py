@@ -7,6 +7,7 @@ from app.adapters.vector_index.exact import ExactVectorIndex
 from app.adapters.vector_index.missed_writes import MissedWrites
 from app.adapters.vector_index.primary import PrimaryIndex
 from app.errors import VectorIndexError
+from app.fault_points import FaultPoint, reached
 from app.protocols import VectorRecord, VectorSource
 
 FILL_BATCH = 256
@@ -52,6 +53,7 @@ class Filling:
         """
         held, wanted = self._index.chunk_ids(), self._exact.chunk_ids()
         sound = self._sound_ids(sorted(held & wanted))
+        reached(FaultPoint.VECTORS_COMPARED)
         if len(sound) < MENDED_FROM * len(held):
             raise VectorIndexError("Most of what the vector index holds is not what it should.")
         surplus = sorted(held - wanted)
@@ -94,6 +96,7 @@ class Filling:
             batch = [r for r in records[start : start + FILL_BATCH] if r.chunk_id in self._lacking]
             self._index.upsert(batch)
             self._lacking.difference_update(record.chunk_id for record in batch)
+            reached(FaultPoint.VECTORS_BATCH_FILLED)
             self._catch_up_and_note()
 
     def _catch_up_and_note(self) -> None:

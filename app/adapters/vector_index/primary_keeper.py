@@ -11,6 +11,7 @@ from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.adapters.vector_index.missed_writes import MissedWrites
 from app.adapters.vector_index.primary import PrimaryIndex, PrimaryStore
 from app.errors import AppError, VectorIndexError
+from app.fault_points import FaultPoint, reached
 from app.protocols import VectorRecord, VectorSource
 
 logger = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ class PrimaryKeeper:
         on_healed: Callable[[], None] = lambda: None,
         is_intact: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`on_healed` is called whenever an index that was damaged or differed serves again.
+        """`on_healed` is called whenever an index that failed or differed serves again.
 
         `is_intact` says whether the files are those that were closed last; asked before they are
         opened.
@@ -123,6 +124,7 @@ class PrimaryKeeper:
             if time.monotonic() - self._serving_since > HEALED_AFTER_SECONDS:
                 self._attempts = 0
             self._index, self._set_aside = None, index
+            self._suspect = True  # it is healed once it serves again, whatever that took
             self.degraded_reason = reason
             self._enter(Phase.WANTED)
         self._mark_incomplete()
@@ -199,10 +201,10 @@ class PrimaryKeeper:
         while not self._closed:
             if self._phase is Phase.WANTED:
                 self._attempt()
-                continue
-            with self._state:
-                self._state.wait(CHECK_SECONDS)
-            index = self._index
+            else:
+                with self._state:
+                    self._state.wait(CHECK_SECONDS)
+            index = self._index  # looked at once it serves, too: what it has open is its own then
             if index is not None and index.failure is not None:
                 self.lay_aside(index, index.failure)
 
@@ -263,7 +265,9 @@ class PrimaryKeeper:
         filling.catch_up()
         with self._write_lock:
             filling.catch_up()
+            reached(FaultPoint.VECTORS_FILLED)
             self._store.mark_complete()
+            reached(FaultPoint.VECTORS_MARKED)
             with self._state:
                 self._index, self._set_aside = index, None
                 self.degraded_reason = None

@@ -1,6 +1,7 @@
 """The process that holds Chroma may die, hang or be left alone at any moment; all of it heals."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -237,6 +238,23 @@ def test_what_others_do_to_its_files_is_noticed_without_a_call(
     damage(flushed(process, tmp_path))
     assert reason in (process.failure or "")
     assert reason in (process.failure or ""), "whoever asks next is told as well"
+    process.close()
+
+
+@pytest.mark.parametrize("cleared", [False, True], ids=["opened", "cleared"])
+def test_files_that_are_replaced_before_anybody_has_looked_at_them_are_noticed(
+    tmp_path: Path, cleared: bool
+):
+    """A folder that is put back from a back-up: what the process has open is in no folder then."""
+    directory = tmp_path / "chroma"
+    process = ChromaProcessIndex.start(directory, "knowledge_base", DIMENSION, anew=True)
+    if cleared:
+        process.clear()
+    process.upsert(RECORDS)
+    shutil.copytree(directory, tmp_path / "copy")
+    shutil.rmtree(directory)
+    (tmp_path / "copy").rename(directory)
+    assert "changed" in (process.failure or "")
     process.close()
 
 
