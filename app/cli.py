@@ -2,18 +2,18 @@
 
 import json
 import os
-from contextlib import AbstractContextManager
 from importlib.metadata import version as installed_version
 from typing import Annotated, Any
 
 import typer
 
 from app.command import display, reports
-from app.command.backend import Backend, Backends, LocalBackend
+from app.command.backend import Backend
+from app.command.care import compact, generations, rebuild, verify
+from app.command.choosing import backends_of
 from app.command.evaluation import evaluate
-from app.command.options import ItemId, Json, Url, refuse_url, split_tags
-from app.command.remote import open_remote
-from app.command.shell import EPILOG, FAILED, PROBLEMS, Commands, flush_results
+from app.command.options import ItemId, Json, Url, split_tags
+from app.command.shell import EPILOG, FAILED, Commands, flush_results
 from app.command.sources import Wishes, index_source
 from app.errors import StartupError
 from app.fault_points import arm
@@ -32,18 +32,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,  # its tracebacks show the values of variables
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _backends(ctx: typer.Context) -> Backends:
-    if isinstance(ctx.obj, Backends):
-        return ctx.obj
-    return Backends(local=_open_local, remote=open_remote)
-
-
-def _open_local(*, any_model: bool = False) -> AbstractContextManager[LocalBackend]:
-    from app.command.local import open_local
-
-    return open_local(any_model=any_model)
 
 
 def _show_version(wanted: bool) -> None:
@@ -106,7 +94,7 @@ def index(
     wishes = Wishes(title, category, split_tags(tag), licence, document_type)
     try:
         with (
-            _backends(ctx).choose(url) as backend,
+            backends_of(ctx).choose(url) as backend,
             display.indexing_progress(source) as progress,
         ):
             indexed = index_source(backend, source, wishes, force=force, progress=progress)
@@ -149,7 +137,7 @@ def search(
         "min_score": min_score,
     }
     body = SearchBody.model_validate({k: v for k, v in wanted.items() if v is not None})
-    with _backends(ctx).choose(url) as backend:
+    with backends_of(ctx).choose(url) as backend:
         answer = backend.search(body)
     for reason in answer.degraded:
         display.say(f"Note: {reason}")
@@ -170,7 +158,7 @@ def list_items(
     as_json: Json = False,
 ) -> None:
     """List the items."""
-    with _backends(ctx).choose(url) as backend:
+    with backends_of(ctx).choose(url) as backend:
         items = _all_items(backend, status, category)
     if as_json:
         display.print_json(ItemPage(items=items, next_cursor=None, total=len(items)))
@@ -183,7 +171,7 @@ def list_items(
 @app.command()
 def show(ctx: typer.Context, knowledge_id: ItemId, url: Url = None, as_json: Json = False) -> None:
     """Show everything that is known of an item."""
-    with _backends(ctx).choose(url) as backend:
+    with backends_of(ctx).choose(url) as backend:
         item = backend.item(knowledge_id)
     if as_json:
         display.print_json(item)
@@ -196,7 +184,7 @@ def remove(
     ctx: typer.Context, knowledge_id: ItemId, url: Url = None, as_json: Json = False
 ) -> None:
     """Delete an item and everything indexed from it; its source is not touched."""
-    with _backends(ctx).choose(url) as backend:
+    with backends_of(ctx).choose(url) as backend:
         backend.remove(knowledge_id)
     if as_json:
         display.print_json(RemovalResult(knowledge_id=knowledge_id, removed=True))
@@ -207,7 +195,7 @@ def remove(
 @app.command()
 def stats(ctx: typer.Context, url: Url = None, as_json: Json = False) -> None:
     """Count what is stored and searchable."""
-    with _backends(ctx).choose(url) as backend:
+    with backends_of(ctx).choose(url) as backend:
         counts = backend.stats()
     if as_json:
         display.print_json(counts)
@@ -215,90 +203,8 @@ def stats(ctx: typer.Context, url: Url = None, as_json: Json = False) -> None:
         reports.print_stats(counts)
 
 
-@app.command()
-def generations(
-    ctx: typer.Context,
-    drop: Annotated[
-        int | None, typer.Option(min=1, metavar="ID", help="Drop this one, which is only kept.")
-    ] = None,
-    url: Url = None,
-    as_json: Json = False,
-) -> None:
-    """Show what was cut and embedded how, and how far a change of that is.
-
-    A server that is started with another model, CHUNK_SIZE or OVERLAP makes everything anew in
-    the background and then switches; `groundwork rebuild` does it without a server.
-    """
-    with _backends(ctx).choose(url) as backend:
-        if drop is not None:
-            backend.drop_generation(drop)
-        found = backend.generations()
-    if as_json:
-        display.print_json(found)
-    else:
-        reports.print_generations(found)
-    for each in found.generations:
-        if each.trouble:
-            display.say(f"Generation {each.id} does not get on: {each.trouble}")
-
-
-@app.command()
-def verify(
-    ctx: typer.Context,
-    repair: Annotated[bool, typer.Option("--repair", help="Mend what is found.")] = False,
-    url: Url = None,
-    as_json: Json = False,
-) -> None:
-    """Compare what SQL holds with itself and with both indexes.
-
-    A running server does that by itself now and then, and mends the indexes.
-    """
-    refuse_url(url, "verify")
-    with _backends(ctx).local() as backend, display.working("Comparing"):
-        report = backend.verify(repair=repair)
-    if as_json:
-        display.print_json(report)
-    else:
-        reports.print_verified(report)
-    if not report.clean:
-        if not repair:
-            display.say("`groundwork verify --repair` mends what it can.")
-        raise typer.Exit(PROBLEMS)
-
-
-@app.command()
-def rebuild(
-    ctx: typer.Context,
-    embed: Annotated[
-        bool, typer.Option("--embed", help="Also embed anew what has no vector, or a lost model's.")
-    ] = False,
-    url: Url = None,
-    as_json: Json = False,
-) -> None:
-    """Fill the indexes anew from SQL, with the model and splitter that the settings name."""
-    refuse_url(url, "rebuild")
-    with _backends(ctx).local(any_model=embed) as backend:
-        with display.working("Embedding and rebuilding" if embed else "Rebuilding"):
-            backend.rebuild(embed=embed)
-        counts = backend.stats()
-    if as_json:
-        display.print_json(counts)
-    else:
-        display.say(
-            f"The vector index holds {reports.counted(counts.vector_index_records, 'chunk')} again."
-        )
-
-
-@app.command()
-def compact(ctx: typer.Context, url: Url = None, as_json: Json = False) -> None:
-    """Give space back, and erase for good what was deleted."""
-    refuse_url(url, "compact")
-    with _backends(ctx).local() as backend, display.working("Compacting"):
-        report = backend.compact()
-    if as_json:
-        display.print_json(report)
-    else:
-        reports.print_compacted(report)
+for _care in (generations, verify, rebuild, compact):
+    app.command()(_care)
 
 
 @app.command()

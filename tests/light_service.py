@@ -20,7 +20,7 @@ from app.models import CurrentGenerationRow, GenerationRow
 from app.settings import Settings
 from app.web.health import PartHealth
 from app.web.metrics import Metrics
-from tests.databases import Databases
+from tests.databases import TEST_POSTGRES_URL, Databases
 
 
 class LightService:
@@ -29,7 +29,11 @@ class LightService:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.metrics = Metrics()
-        self.database = Database(settings.resolved_database_url, lock_timeout_seconds=1)
+        self.database = Database(
+            settings.resolved_database_url,
+            # Writers stand in line on PostgreSQL, and the line moves slowly on a busy machine.
+            lock_timeout_seconds=20 if TEST_POSTGRES_URL else 1,
+        )
         self.database.hold()
         self.knowledge = KnowledgeService(self.database, self, settings.chroma_collection_name)
         self.bell = JobBell()

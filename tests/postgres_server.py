@@ -36,8 +36,10 @@ HASTY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 """Options of a server of which nothing has to survive."""
 
 TESTS = (
-    "tests/test_database.py", "tests/test_migration_0008.py", "tests/test_container.py",
-    "tests/test_container_heals.py", "tests/postgres", "tests/jobs", "tests/knowledge",
+    "tests/test_database.py", "tests/test_migration_0008.py", "tests/test_migration_0010.py",
+    "tests/test_container.py",
+    "tests/test_container_heals.py", "tests/postgres", "tests/generations", "tests/jobs",
+    "tests/knowledge",
     "tests/indexing", "tests/search", "tests/following", "tests/rag", "tests/web",
     "tests/e2e/test_openapi_conformance.py",
 )  # fmt: skip

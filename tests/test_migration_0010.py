@@ -9,6 +9,7 @@ from sqlalchemy import create_engine, text
 import migrations
 from app.database import Database
 from app.generations import queries
+from tests.databases import Databases
 
 ITEM = (
     "INSERT INTO knowledge_items (id, title, uri, document_type, collection, status, created_at,"
@@ -31,19 +32,22 @@ CHUNK = (
 )
 
 
-def undo(path: Path, revision: str) -> None:
+def undo(url: str, revision: str) -> None:
     """Take the tables of a database down to a revision."""
     config = Config()
     config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    engine = create_engine(f"sqlite:///{path}")
+    engine = create_engine(url)
     with engine.begin() as connection:
         config.attributes["connection"] = connection
         command.downgrade(config, revision)
     engine.dispose()
 
 
-def test_what_is_stored_becomes_the_first_generation_and_comes_back(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path / 'old.db'}")
+def test_what_is_stored_becomes_the_first_generation_and_comes_back(
+    tmp_path: Path, databases: Databases
+) -> None:
+    url = databases.empty(tmp_path, "old.db")
+    database = Database(url)
     database.migrate("0009")
     splitters = {1: "usual", 2: "usual", 3: "older"}
     with database.write() as session:
@@ -69,7 +73,7 @@ def test_what_is_stored_becomes_the_first_generation_and_comes_back(tmp_path: Pa
         assert queries.missing_documents(session, 1, 10) == []
         kept = text("UPDATE chunks SET generation_id = 7 WHERE document_id = 3")
         session.execute(kept)
-    undo(tmp_path / "old.db", "0009")
+    undo(url, "0009")
     with database.read() as session:
         rows = session.execute(text("SELECT id, splitter FROM documents ORDER BY id"))
         assert dict(rows.all()) == splitters  # type: ignore[arg-type]
@@ -77,8 +81,8 @@ def test_what_is_stored_becomes_the_first_generation_and_comes_back(tmp_path: Pa
     database.close()
 
 
-def test_an_empty_database_has_no_generation(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path / 'new.db'}")
+def test_an_empty_database_has_no_generation(tmp_path: Path, databases: Databases) -> None:
+    database = Database(databases.empty(tmp_path, "new.db"))
     database.migrate()
     with database.read() as session:
         assert queries.current(session) is None

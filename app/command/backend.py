@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict
 
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate, Status
 from app.protocols import ProgressListener
+from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
-from app.rag.search_schemas import SearchAnswer, SearchBody
+from app.rag.search_schemas import SearchBody
 
 
 class VerifyReport(BaseModel):

@@ -22,9 +22,10 @@ from app.knowledge.schemas import (
     Status,
 )
 from app.protocols import ProgressListener
+from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import Generation, GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
-from app.rag.search_schemas import SearchAnswer, SearchBody
+from app.rag.search_schemas import SearchBody
 from app.settings import Settings
 
 ITEMS_A_PAGE = 200

@@ -13,9 +13,10 @@ from app.indexing import results
 from app.jobs.schemas import Job
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate, Status
 from app.protocols import Progress, ProgressListener, SourceNote
+from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
-from app.rag.search_schemas import SearchAnswer, SearchBody
+from app.rag.search_schemas import SearchBody
 
 POLL_SECONDS = 0.3
 CONNECT_TIMEOUT_SECONDS = 5.0

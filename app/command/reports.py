@@ -10,9 +10,9 @@ from app.command.backend import CompactionReport, VerifyReport
 from app.command.display import line, printable, results
 from app.command.sources import WEB_ADDRESS, Indexed
 from app.knowledge.schemas import Item
+from app.rag.answer_schemas import SearchAnswer, SearchResult
 from app.rag.generation_schemas import GenerationList
 from app.rag.schemas import CollectionStats, SourceNote
-from app.rag.search_schemas import SearchAnswer, SearchResult
 
 SHOWN_NOTES = 10
 SNIPPET_LINES = 4

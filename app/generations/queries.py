@@ -17,6 +17,7 @@ from app.models import (
     GenerationDocumentRow,
     GenerationRow,
 )
+from app.numbering import count_on_from
 from app.protocols import Embedder
 
 FIRST_ID = 1
@@ -56,6 +57,7 @@ def add_generation(
     row.embedding_provider, row.embedding_model = provider, embedder.model_name
     row.dimension = embedder.dimension
     session.flush()
+    count_on_from(session, GenerationRow.__tablename__, row.id)
     current_id = session.scalar(select(CurrentGenerationRow.generation_id))
     return _stored(row, is_current=row.id == current_id)
 

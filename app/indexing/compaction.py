@@ -20,6 +20,8 @@ MEBIBYTE = 1 << 20
 SLACK_BYTES = 64 * MEBIBYTE
 """Free space that is left to everything else on the disk."""
 
+PASSING_FILES = ("-wal", "-shm")
+
 DATABASE_COPIES = 2
 """SQLite writes the database once into a temporary file, and once into its log."""
 
@@ -127,9 +129,14 @@ class Compaction:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of all files below a folder; what vanishes meanwhile counts nothing."""
+    """Bytes of all files below a folder; what vanishes meanwhile counts nothing.
+
+    Nor do the logs of SQLite, which Chroma has while it is open: they go when it is closed.
+    """
     size = 0
     for path in folder.rglob("*"):
+        if path.name.endswith(PASSING_FILES):
+            continue
         try:
             size += path.lstat().st_size if path.is_file() else 0
         except OSError:

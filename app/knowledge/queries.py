@@ -5,11 +5,12 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, or_, select, text, tuple_
+from sqlalchemy import ColumnElement, delete, func, insert, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from app.knowledge.items import ItemDraft, ItemFilter, KnowledgeItem
 from app.models import IS_CURRENT, ChunkRow, IndexChangeRow, ItemRow, TagRow, now
+from app.numbering import count_on_from
 from app.text_order import by_character
 from app.web.pagination import Cursor
 
@@ -19,9 +20,6 @@ SORT_COLUMNS: dict[str, Any] = {
     "created_at": ItemRow.created_at,
     "updated_at": ItemRow.updated_at,
 }
-COUNT_ON = text(
-    "SELECT setval('knowledge_items_id_seq', GREATEST(last_value, :id)) FROM knowledge_items_id_seq"
-)
 CHANGE_BATCH = 1000
 """Chunk ids in one row of the outbox."""
 
@@ -171,9 +169,8 @@ def add_item(
     )
     session.add(row)
     session.flush()
-    if item_id is not None and session.get_bind().dialect.name == "postgresql":
-        # SQLite counts on from the largest id by itself; PostgreSQL would give this one again.
-        session.execute(COUNT_ON, {"id": item_id})
+    if item_id is not None:
+        count_on_from(session, ItemRow.__tablename__, item_id)
     _set_tags(session, row.id, draft.tags)
     return row.id
 

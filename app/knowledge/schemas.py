@@ -1,22 +1,22 @@
 """Knowledge items as JSON: what is accepted and what is answered."""
 
-import re
 from datetime import datetime
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    model_validator,
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from app.knowledge.item_fields import (
+    Category,
+    Collection,
+    Importance,
+    Licence,
+    RefreshInterval,
+    Tags,
+    Title,
+    Uri,
 )
-
-from app.knowledge.items import ItemDraft, normalise_category, tidy_tags, type_complaint
-from app.knowledge.refreshing import LOCAL_SECONDS, MOST_SECONDS, WEB_SECONDS
-from app.web.parameters import is_number
+from app.knowledge.items import ItemDraft, type_complaint
 
 
 class DocumentType(StrEnum):
@@ -68,7 +68,6 @@ class ItemSort(StrEnum):
     UPDATED_AT_DESCENDING = "-updated_at"
 
 
-MOST_TAGS = 100
 READ_ONLY = frozenset(
     {
         "id",
@@ -82,142 +81,6 @@ READ_ONLY = frozenset(
     }
 )
 """Answered, and ignored when handed back: a client may GET an item, change it and PUT it."""
-
-CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
-"""Control characters, and halves of characters: JSON can write these, SQL cannot store them."""
-
-URI_PATTERN = (
-    r"^(([fF][iI][lL][eE]|[hH][tT][tT][pP][sS]?)://[^\u0000-\u001f\u007f]*"
-    r"|[^\u0000-\u0020\u007f-\u00a0:][^\u0000-\u001f\u007f:]*"
-    r"(:/?([^\u0000-\u001f\u007f/][^\u0000-\u001f\u007f]*)?)?)$"
-)
-"""The rules for addresses, for clients that check before they send: another `x://` is refused."""
-
-URI_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(//)?")
-
-
-def _one_line(value: str) -> str:
-    if CONTROL_CHARACTERS.search(value):
-        raise ValueError("must not contain control characters or halves of characters")
-    return value
-
-
-def _not_blank(value: str) -> str:
-    value = value.strip()
-    if not value:
-        raise ValueError("must not be empty")
-    return value
-
-
-def _supported_uri(value: str) -> str:
-    scheme = URI_SCHEME.match(value)
-    if scheme and scheme[2] and scheme[1].lower() not in ("file", "http", "https"):
-        raise ValueError("must be a path, a file:// address or an http(s):// address")
-    return value
-
-
-def _split_tags(value: Any) -> Any:
-    return value.split(",") if isinstance(value, str) else value
-
-
-ONE_LINE_PATTERN = r"^[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f-\u00a0][^\u0000-\u001f\u007f]*$"
-"""The rule of `_one_line` and `_not_blank`, for clients that check before they send."""
-
-NO_CONTROL_PATTERN = r"^[^\u0000-\u001f\u007f]*$"
-"""The rule of `_one_line`, for clients that check before they send."""
-
-Title = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=500,
-        examples=["FastAPI documentation"],
-        json_schema_extra={"pattern": ONE_LINE_PATTERN},
-    ),
-    AfterValidator(_one_line),
-    AfterValidator(_not_blank),
-]
-Uri = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=4096,
-        description="A path, a `file://` address or an `http(s)://` address. A path is one of the "
-        "machine that the service runs on, below one of its SOURCE_ROOTS; a relative one starts at "
-        "the working directory of the service, so an absolute one is the safer choice.",
-        examples=["/srv/docs"],
-        json_schema_extra={"pattern": URI_PATTERN},
-    ),
-    AfterValidator(_one_line),
-    AfterValidator(_not_blank),
-    AfterValidator(_supported_uri),
-]
-Category = Annotated[
-    Annotated[
-        str,
-        Field(max_length=500, json_schema_extra={"pattern": NO_CONTROL_PATTERN}),
-        AfterValidator(_one_line),
-    ]
-    | None,
-    AfterValidator(normalise_category),
-    Field(
-        description="`/` makes a hierarchy: a search for `Engineering` finds "
-        "`Engineering/Security` too.",
-        examples=["Engineering/Security"],
-    ),
-]
-Tag = Annotated[
-    str,
-    Field(max_length=200, json_schema_extra={"pattern": NO_CONTROL_PATTERN}),
-    AfterValidator(_one_line),
-]
-TagsAsText = Annotated[str, Field(max_length=200, pattern=NO_CONTROL_PATTERN)]
-Tags = Annotated[
-    list[Tag],
-    Field(max_length=MOST_TAGS),  # as they are sent, before they are tidied
-    BeforeValidator(
-        _split_tags,
-        json_schema_input_type=Annotated[list[Tag], Field(max_length=MOST_TAGS)] | TagsAsText,
-    ),
-    AfterValidator(tidy_tags),
-    Field(
-        description="A list, or one string with commas; answered as a list.",
-        examples=[["docker", "production"]],
-    ),
-]
-Licence = Annotated[
-    str | None,
-    Field(
-        max_length=200,
-        pattern=r"^[A-Za-z0-9.+\-:() ]+$",
-        description="SPDX licence identifier or expression.",
-        examples=["Apache-2.0"],
-    ),
-]
-RefreshInterval = Annotated[
-    Annotated[int, Field(ge=0, le=MOST_SECONDS), BeforeValidator(is_number)] | None,
-    Field(
-        description="Seconds after which the source of an indexed item is looked at again by "
-        "itself; 0: never, nor is it watched. null: what suits it, "
-        f"{LOCAL_SECONDS} for files and folders, {WEB_SECONDS:,} (a day) for web pages. After "
-        "failures it takes longer.",
-        examples=[600],
-    ),
-]
-Collection = Annotated[
-    str,
-    Field(min_length=1, max_length=500, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
-]
-
-
-Importance = Annotated[
-    Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)] | None,
-    Field(
-        description="How important its texts are, for searches whose ranking asks; null: nothing "
-        "is said of it, and the names of the files decide.",
-        examples=[0.8],
-    ),
-]
 
 
 class ItemFields(BaseModel):

@@ -12,7 +12,7 @@ from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters, split_
 from app.knowledge.items import normalise_category
 from app.knowledge.router import ItemId
 from app.knowledge.schemas import ItemStatus
-from app.rag import schemas, search_schemas
+from app.rag import answer_schemas, schemas, search_schemas
 from app.rag.ranking_schemas import RankingProfile, wishes_of
 from app.rag.search_json import search_response
 from app.rag.service import RAGService
@@ -107,7 +107,7 @@ async def remove_from_index(knowledge_id: ItemId, rag: RAGDep) -> schemas.Remova
 @router.post(
     "/search",
     operation_id="search",
-    response_model=search_schemas.SearchAnswer,
+    response_model=answer_schemas.SearchAnswer,
     responses=problem_responses(400, 413, 422, 503, 507),
 )
 async def search(body: search_schemas.SearchBody, rag: RAGDep) -> Response:
@@ -119,7 +119,7 @@ async def search(body: search_schemas.SearchBody, rag: RAGDep) -> Response:
 @router.get(
     "/search",
     operation_id="search_simple",
-    response_model=search_schemas.SearchAnswer,
+    response_model=answer_schemas.SearchAnswer,
     responses=problem_responses(422, 503, 507),
 )
 async def search_simple(

@@ -1,4 +1,4 @@
-"""Searching as JSON."""
+"""What a search is asked, as JSON."""
 
 import re
 from enum import StrEnum
@@ -17,12 +17,7 @@ from pydantic import (
 from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
 from app.knowledge.items import normalise_category
 from app.knowledge.schemas import DocumentType
-from app.rag.ranking_schemas import (
-    RankingFields,
-    RankingProfile,
-    SignalExplanation,
-    wishes_of,
-)
+from app.rag.ranking_schemas import RankingFields, RankingProfile, wishes_of
 from app.search import requests
 from app.search.neighbours import MOST_CONTEXT_CHUNKS
 from app.search.requests import SearchRequest
@@ -228,153 +223,4 @@ class SearchBody(BaseModel):
             group_by=self.group_by.value if self.group_by else None,
             highlight=self.highlight,
             explain=self.explain,
-        )
-
-
-class HighlightKind(StrEnum):
-    """What is highlighted."""
-
-    WORD = "word"
-    SENTENCE = "sentence"
-
-
-class Highlight(BaseModel):
-    """A stretch of `content` that says what was asked for: `content[start:end] == text`."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    kind: HighlightKind = Field(description="A matched word, or the sentence that says most.")
-    start: int
-    end: int
-    text: str
-
-
-class Explanation(BaseModel):
-    """How a result came to its place; enough to compute the order again."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    rank: int = Field(description="Among the candidates; 1 is the best.")
-    final_score: float = Field(
-        description="What decides the order: the fused score, unless `signals` says more."
-    )
-    fused_score: float = Field(description="dense_part + lexical_part.")
-    dense_part: float
-    lexical_part: float
-    cosine: float
-    ranking_cosine: float = Field(
-        description="The cosine that was fused; another than `cosine` with `expand` or feedback."
-    )
-    document_cosine: float = Field(
-        description="The highest cosine among the candidates of the same document."
-    )
-    dense_rank: int | None = Field(description="Null: no candidate of that side.")
-    bm25: float = Field(description="0: no candidate of the lexical side.")
-    lexical_rank: int | None
-    bm25_ceiling: float | None = Field(
-        description="What BM25 would give a text that says all of the query; the fusion method "
-        "`coverage` divides by it."
-    )
-    signals: SignalExplanation | None = Field(
-        description="Null: nothing but the fused score counts."
-    )
-
-
-class NeighbourText(BaseModel):
-    """The text right before or after a result in its document."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    content: str
-    start_index: int
-    end_index: int
-    start_line: int
-    end_line: int
-
-
-class OtherHit(BaseModel):
-    """A further hit in the document of a result."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    chunk_id: str
-    score: float
-    start_line: int
-    end_line: int
-    citation: str
-
-
-class DocumentGroup(BaseModel):
-    """The hits of one document."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    count: int = Field(
-        description="Hits of the document among those looked at, the shown one included."
-    )
-    others: list[OtherHit] = Field(description="The next ones, best first; at most 20.")
-
-
-class SearchResult(BaseModel):
-    """A chunk that answers, and where it stands."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    content: str = Field(description="The source's own words.")
-    knowledge_id: int
-    title: str
-    uri: str
-    score: float = Field(description="Cosine similarity of query and chunk, 0 to 1.")
-    chunk_index: int
-    chunk_id: str
-    document: str = Field(
-        description="Key of the document within its item, as `/knowledge/{id}/content` takes it."
-    )
-    document_title: str | None
-    document_uri: str
-    start_index: int
-    end_index: int
-    start_line: int
-    end_line: int
-    heading_path: list[str]
-    category: str | None = Field(description="The document's own, else that of its item.")
-    tags: list[str] = Field(description="Those of the item, then those that the document adds.")
-    licence: str | None
-    language: str | None
-    chunk_type: ChunkType = Field(description="What at least half of it is.")
-    symbol: str | None = Field(description="The first name that code in the chunk defines.")
-    highlights: list[Highlight]
-    citation: str = Field(examples=["guide/auth.md#L120-L135"])
-    before: NeighbourText | None = Field(None, description="With context_chunks.")
-    after: NeighbourText | None = Field(None, description="With context_chunks.")
-    group: DocumentGroup | None = Field(None, description="With group_by=document.")
-    explain: Explanation | None = Field(None, description="With explain.")
-
-
-class SearchAnswer(BaseModel):
-    """The results, best first."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    query: str
-    results: list[SearchResult]
-    total_results: int = Field(description="Results in this answer.")
-    degraded: list[str] = Field(
-        description="What could not take part, in words; empty when all is well."
-    )
-    duration_ms: float
-    timings_ms: dict[str, float] | None = Field(
-        None, description="With explain: milliseconds of each stage."
-    )
-
-    @classmethod
-    def of(cls, answer: requests.SearchAnswer, request: SearchRequest) -> "SearchAnswer":
-        """As the service gives it."""
-        return cls(
-            query=answer.query,
-            results=[SearchResult.model_validate(result) for result in answer.results],
-            total_results=len(answer.results),
-            degraded=list(answer.degraded),
-            duration_ms=answer.duration_ms,
-            timings_ms=dict(answer.timings_ms) if request.explain else None,
         )

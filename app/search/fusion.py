@@ -27,7 +27,7 @@ LEAST_CEILING = 1e-9
 
 
 @dataclass(frozen=True)
-class Candidates:
+class BothSides:
     """What the two sides found for one query, a chunk at each place; arrays of shape (n,)."""
 
     cosines: npt.NDArray[np.floating]
@@ -77,7 +77,7 @@ class Candidates:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class FusedParts:
     """How one candidate came by its score: `dense_part + lexical_part == score`."""
 
     score: float
@@ -96,7 +96,7 @@ class Fusion:
 
     dense_parts: Floats
     lexical_parts: Floats
-    candidates: Candidates
+    candidates: BothSides
     order: Ranks
     """Places of the candidates, best first. Of equal scores, the higher cosine comes first, then
     the higher BM25, then what stood first among the candidates."""
@@ -106,9 +106,9 @@ class Fusion:
         """The fused scores, comparable within one query only."""
         return self.dense_parts + self.lexical_parts
 
-    def explain(self, place: int) -> Explanation:
+    def explain(self, place: int) -> FusedParts:
         """What stands behind the score of the candidate at this place."""
-        return Explanation(
+        return FusedParts(
             score=float(self.dense_parts[place] + self.lexical_parts[place]),
             dense_part=float(self.dense_parts[place]),
             lexical_part=float(self.lexical_parts[place]),
@@ -118,12 +118,10 @@ class Fusion:
         )
 
 
-Fuse = Callable[[Candidates], Fusion]
+Fuse = Callable[[BothSides], Fusion]
 
 
-def rrf(
-    candidates: Candidates, *, k: float = RRF_K, dense_share: float = RRF_DENSE_SHARE
-) -> Fusion:
+def rrf(candidates: BothSides, *, k: float = RRF_K, dense_share: float = RRF_DENSE_SHARE) -> Fusion:
     """Reciprocal rank fusion: `share / (k + dense rank) + (1 - share) / (k + lexical rank)`.
 
     A side that did not find a candidate gives it nothing. Cormack, Clarke and Büttcher,
@@ -136,7 +134,7 @@ def rrf(
     )
 
 
-def convex(candidates: Candidates, *, dense_share: float = CONVEX_DENSE_SHARE) -> Fusion:
+def convex(candidates: BothSides, *, dense_share: float = CONVEX_DENSE_SHARE) -> Fusion:
     """Convex combination: `share * cosine + (1 - share) * BM25 / highest BM25 of the query`.
 
     Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", 2023.
@@ -150,7 +148,7 @@ def convex(candidates: Candidates, *, dense_share: float = CONVEX_DENSE_SHARE) -
 
 
 def coverage(
-    candidates: Candidates,
+    candidates: BothSides,
     *,
     weight: float = COVERAGE_WEIGHT,
     document_share: float = COVERAGE_DOCUMENT_SHARE,
@@ -184,7 +182,7 @@ def coverage(
 # Inside ----------------------------------------------------------------------------------------
 
 
-def _fusion(candidates: Candidates, dense_parts: Floats, lexical_parts: Floats) -> Fusion:
+def _fusion(candidates: BothSides, dense_parts: Floats, lexical_parts: Floats) -> Fusion:
     order = np.lexsort((-candidates.bm25, -candidates.cosines, -(dense_parts + lexical_parts)))
     return Fusion(dense_parts, lexical_parts, candidates, order)
 

@@ -77,7 +77,7 @@ def rank(
     if request.min_score is not None:
         eligible &= np.maximum(candidates.cosines, 0.0) >= request.min_score  # as `score` is shown
     cosines = candidates.ranking_cosines
-    both = fusion.Candidates(
+    both = fusion.BothSides(
         cosines=candidates.cosines if cosines is None else cosines,
         bm25=candidates.lexical_scores,
         found_dense=candidates.found_dense,
@@ -95,7 +95,7 @@ def rank(
     )
 
 
-def _fuse(request: SearchRequest, both: fusion.Candidates) -> fusion.Fusion:
+def _fuse(request: SearchRequest, both: fusion.BothSides) -> fusion.Fusion:
     if request.mode == "hybrid":
         return METHODS[request.fusion](both)
     return fusion.convex(both, dense_share=1.0 if request.mode == "dense" else 0.0)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from app.command.display import line, printable
 from app.command.reports import SNIPPET_COLUMNS, SNIPPET_LINES, place, snippet
-from app.rag.search_schemas import SearchResult
+from app.rag.answer_schemas import SearchResult
 
 
 def result(document_uri: str) -> SearchResult:

@@ -91,6 +91,14 @@ def test_sizes_before_and_after_are_told(shelf: Container):
     assert report.after.database < report.before.database
 
 
+def test_indexes_that_are_as_small_as_can_be_are_not_said_to_grow(shelf: Container):
+    first = shelf.compaction.run()
+    again = shelf.compaction.run()
+    assert again.before.vector_index <= first.before.vector_index
+    assert again.after.vector_index == again.before.vector_index
+    assert again.after.total <= again.before.total
+
+
 def test_too_little_space_is_told_before_anything_is_changed(shelf: Container):
     compaction = shelf.compaction
     full = Compaction(

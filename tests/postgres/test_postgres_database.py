@@ -154,8 +154,9 @@ def test_a_database_that_cannot_hold_every_text_is_refused_with_what_to_do(
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     name = f"{make_url(url).database}_latin"
     with engine.connect() as connection:
+        provider = "LOCALE_PROVIDER libc" if engine.dialect.server_version_info >= (15,) else ""
         connection.exec_driver_sql(
-            f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C'"
+            f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'SQL_ASCII' LOCALE 'C' {provider}"
         )
         database = open_database(
             make_url(url).set(database=name).render_as_string(hide_password=False)

@@ -5,7 +5,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.rag import search_schemas
+from app.rag import answer_schemas, search_schemas
 from app.rag.search_json import search_response
 from app.search import requests
 from app.search.grouping import OtherHit
@@ -59,6 +59,6 @@ ANSWERS = built(
 def test_both_ways_write_the_same(answer: requests.SearchAnswer, explain: bool):
     request = SearchRequest("a question", explain=explain)
     quick = search_response(answer, request)
-    modelled = search_schemas.SearchAnswer.of(answer, request).model_dump_json()
+    modelled = answer_schemas.SearchAnswer.of(answer, request).model_dump_json()
     assert quick.media_type == "application/json"
     assert json.loads(quick.body) == json.loads(modelled)

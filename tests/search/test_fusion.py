@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.search.fusion import Candidates, Fuse, Fusion, convex, coverage, rrf
+from app.search.fusion import BothSides, Fuse, Fusion, convex, coverage, rrf
 
 METHODS: list[Fuse] = [rrf, convex, coverage]
 every_method = pytest.mark.parametrize("fuse", METHODS, ids=lambda method: method.__name__)
@@ -18,7 +18,7 @@ CEILINGS = st.one_of(st.none(), st.floats(0, 2**100))
 
 
 @st.composite
-def candidates(draw: st.DrawFn, least: int = 0) -> Candidates:
+def candidates(draw: st.DrawFn, least: int = 0) -> BothSides:
     rows = draw(st.lists(st.tuples(COSINES, BM25, st.booleans()), min_size=least, max_size=12))
     numbers = st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))
     return make(rows, draw(CEILINGS), draw(st.none() | numbers))
@@ -28,9 +28,9 @@ def make(
     rows: list[tuple[float, float, bool]],
     ceiling: float | None = 10.0,
     documents: list[int] | None = None,
-) -> Candidates:
+) -> BothSides:
     """Candidates of rows of cosine, BM25, and whether the dense side found it."""
-    return Candidates(
+    return BothSides(
         np.array([row[0] for row in rows], np.float32),
         np.array([row[1] for row in rows], np.float32),
         np.array([row[2] for row in rows], np.bool_),
@@ -39,7 +39,7 @@ def make(
     )
 
 
-def keys(found: Candidates, fusion: Fusion) -> list[tuple[float, float, float]]:
+def keys(found: BothSides, fusion: Fusion) -> list[tuple[float, float, float]]:
     """What the order is settled by, in that order."""
     return [
         (float(fusion.scores[place]), float(found.cosines[place]), float(found.bm25[place]))
@@ -50,7 +50,7 @@ def keys(found: Candidates, fusion: Fusion) -> list[tuple[float, float, float]]:
 @every_method
 @given(found=candidates())
 def test_every_candidate_stands_in_the_order_once_and_best_first(
-    fuse: Fuse, found: Candidates
+    fuse: Fuse, found: BothSides
 ) -> None:
     fusion = fuse(found)
     assert sorted(fusion.order) == list(range(len(found.cosines)))
@@ -60,7 +60,7 @@ def test_every_candidate_stands_in_the_order_once_and_best_first(
 @every_method
 @given(found=candidates())
 def test_finite_input_gives_finite_scores_that_their_parts_add_up_to(
-    fuse: Fuse, found: Candidates
+    fuse: Fuse, found: BothSides
 ) -> None:
     fusion = fuse(found)
     assert np.isfinite(fusion.scores).all()
@@ -72,10 +72,10 @@ def test_finite_input_gives_finite_scores_that_their_parts_add_up_to(
 @every_method
 @given(found=candidates(), data=st.data())
 def test_the_order_in_which_candidates_are_given_changes_no_score(
-    fuse: Fuse, found: Candidates, data: st.DataObject
+    fuse: Fuse, found: BothSides, data: st.DataObject
 ) -> None:
     places = data.draw(st.permutations(range(len(found.cosines))))
-    shuffled = Candidates(
+    shuffled = BothSides(
         found.cosines[places],
         found.bm25[places],
         found.found_dense[places],
@@ -98,7 +98,7 @@ def test_candidates_that_differ_in_nothing_keep_the_order_in_which_they_came(
 @every_method
 @given(found=candidates(least=1), data=st.data())
 def test_a_higher_cosine_never_brings_a_candidate_nearer_to_those_behind_it(
-    fuse: Fuse, found: Candidates, data: st.DataObject
+    fuse: Fuse, found: BothSides, data: st.DataObject
 ) -> None:
     place = data.draw(st.integers(0, len(found.cosines) - 1))
     cosines = found.cosines.copy()
@@ -109,7 +109,7 @@ def test_a_higher_cosine_never_brings_a_candidate_nearer_to_those_behind_it(
 @every_method
 @given(found=candidates(least=1), data=st.data())
 def test_a_higher_bm25_never_costs_a_candidate_its_place(
-    fuse: Fuse, found: Candidates, data: st.DataObject
+    fuse: Fuse, found: BothSides, data: st.DataObject
 ) -> None:
     place = data.draw(st.integers(0, len(found.cosines) - 1))
     bm25 = found.bm25.copy()
@@ -220,7 +220,7 @@ def test_found_nothing_fuses_to_nothing() -> None:
 
 def test_arrays_of_different_length_are_refused() -> None:
     with pytest.raises(ValueError, match="one length"):
-        Candidates(np.zeros(2), np.zeros(3), np.zeros(2, np.bool_))
+        BothSides(np.zeros(2), np.zeros(3), np.zeros(2, np.bool_))
     with pytest.raises(ValueError, match="one length"):
         make([(0.5, 1.0, True)], 8.0, [1, 2])
 

@@ -8,8 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -17,6 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 import numpy as np
 
+from app.adapters.embedding.openai_answers import refusal_of, retry_after_seconds, vectors_of
 from app.adapters.embedding.token_meter import well_formed
 from app.errors import EmbeddingError, EmbeddingRefusedError, StartupError
 from app.protocols import Vector, Vectors
@@ -156,7 +155,7 @@ class OpenAIEmbedder:
             try:
                 with self._request_under_way():
                     answer = self._post(body)
-                return _vectors(answer, len(texts), self._host)
+                return vectors_of(answer, len(texts), self._host)
             except _RetriableError as failure:
                 if attempt == ATTEMPTS:
                     raise EmbeddingError(
@@ -208,9 +207,9 @@ class OpenAIEmbedder:
         except (httpx.HTTPError, httpx.StreamError) as error:
             raise _RetriableError(str(error) or type(error).__name__) from error
         if response.status_code in RETRIED_STATUSES:
-            raise _RetriableError(f"HTTP {response.status_code}", _retry_after_seconds(response))
+            raise _RetriableError(f"HTTP {response.status_code}", retry_after_seconds(response))
         if response.status_code != 200:
-            refusal = _refusal(self._host, response.status_code, bytes(answer))
+            refusal = refusal_of(self._host, response.status_code, bytes(answer))
             if self._api_key:  # some endpoints quote it
                 refusal = refusal.replace(self._api_key, "[key]")
             raise EmbeddingRefusedError(refusal)
@@ -255,50 +254,3 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
         characters += len(text)
     if batch:
         yield batch
-
-
-def _vectors(answer: bytes, count: int, host: str) -> Vectors:
-    try:
-        entries = json.loads(answer)["data"]
-        by_index = {int(entry["index"]): entry["embedding"] for entry in entries}
-        vectors = np.array([by_index[index] for index in range(count)], np.float64)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise EmbeddingError(
-            f"The embedding endpoint {host} gave an answer that is not a list of {count} vectors. "
-            "Check OPENAI_BASE_URL (Ollama: http://host:11434/v1) and EMBEDDING_MODEL."
-        ) from error
-    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    if len(entries) != count or vectors.ndim != 2 or vectors.shape[1] == 0:
-        raise EmbeddingError(f"The embedding endpoint {host} did not give {count} vectors.")
-    if not np.isfinite(lengths).all() or not lengths.all():
-        raise EmbeddingError(f"The embedding endpoint {host} gave a vector that is not a number.")
-    unit_vectors: Vectors = (vectors / lengths).astype(np.float32)
-    return unit_vectors
-
-
-def _retry_after_seconds(response: httpx.Response) -> float | None:
-    value = response.headers.get("Retry-After", "").strip()
-    if value.isascii() and value.isdigit():
-        return float(value)
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
-
-
-def _refusal(host: str, status: int, answer: bytes) -> str:
-    try:
-        reason = str(json.loads(answer)["error"]["message"])[:300]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        reason = "no reason given"
-    advice = {
-        401: "Check OPENAI_API_KEY.",
-        403: "Check OPENAI_API_KEY and what it may do.",
-        404: "Check OPENAI_BASE_URL and EMBEDDING_MODEL.",
-    }.get(status, "Check OPENAI_BASE_URL and EMBEDDING_MODEL.")
-    if 300 <= status < 400:
-        reason = "a redirect, which is not followed"
-    return f"The embedding endpoint {host} refused: HTTP {status}, {reason}. {advice}"

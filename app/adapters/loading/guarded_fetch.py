@@ -2,12 +2,9 @@
 
 import hashlib
 import ssl
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from email.message import Message
-from email.utils import parsedate_to_datetime
 from functools import cached_property
 from typing import Protocol
 
@@ -18,12 +15,12 @@ from app.adapters.loading.guarded_network import (
     AllowedHosts,
     Deadline,
     GuardedBackend,
+    GuardedTransport,
     Resolver,
     resolve_with_system,
 )
+from app.adapters.loading.page_answers import charset_of, decompressed, status_error
 from app.errors import (
-    SourceError,
-    SourceGoneError,
     SourceRefusedError,
     SourceUnavailableError,
     SourceUnreadableError,
@@ -37,7 +34,6 @@ REQUEST_HEADERS = {
     "Connection": "close",
 }
 TEXT_TYPES = {"application/xhtml+xml", "application/markdown", "application/x-markdown"}
-RETRY_LATER = {408, 425, 429}
 
 
 @dataclass(frozen=True)
@@ -153,7 +149,7 @@ class GuardedFetcher:
         None: the conditions were sent, and the page has not changed.
         """
         backend = GuardedBackend(self._allowed, self._resolver, deadline)
-        transport = _Transport(backend, self._tls)
+        transport = GuardedTransport(backend, self._tls)
         try:
             with (
                 httpx.Client(
@@ -175,7 +171,7 @@ class GuardedFetcher:
             raise SourceUnreadableError(f"{address} cannot be fetched: {error}") from error
 
     def _page(self, address: httpx.URL, response: httpx.Response) -> FetchedPage:
-        failure = _status_error(address, response)
+        failure = status_error(address, response)
         if failure:
             raise failure
         header = Message()
@@ -188,7 +184,7 @@ class GuardedFetcher:
             url=str(address),
             status=response.status_code,
             content_type=content_type,
-            charset=_charset(header),
+            charset=charset_of(header),
             body=self._body(address, response),
             etag=response.headers.get("ETag"),
             last_modified=response.headers.get("Last-Modified"),
@@ -197,7 +193,7 @@ class GuardedFetcher:
     def _body(self, address: httpx.URL, response: httpx.Response) -> bytes:
         body = bytearray()
         encoding = response.headers.get("Content-Encoding", "").strip().lower()
-        for part in _decompressed(response.iter_raw(), encoding, self._max_bytes):
+        for part in decompressed(response.iter_raw(), encoding, self._max_bytes):
             body += part
             if len(body) > self._max_bytes:
                 raise SourceUnreadableError(
@@ -211,43 +207,6 @@ class GuardedFetcher:
         # An intranet's own authority is trusted by the machine, not by the bundled list.
         context.load_default_certs()
         return context
-
-
-class _Transport(httpx.BaseTransport):
-    """Carries one request over httpcore with the guarded backend, which httpx has no word for."""
-
-    def __init__(self, backend: GuardedBackend, tls: ssl.SSLContext) -> None:
-        self._pool = httpcore.ConnectionPool(
-            ssl_context=tls, network_backend=backend, max_connections=1
-        )
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        url = httpcore.URL(
-            scheme=request.url.raw_scheme,
-            host=request.url.raw_host,
-            port=request.url.port,
-            target=request.url.raw_path,
-        )
-        answer = self._pool.handle_request(
-            httpcore.Request(request.method, url, headers=request.headers.raw)
-        )
-        return httpx.Response(answer.status, headers=answer.headers, stream=_Body(answer))
-
-    def close(self) -> None:
-        self._pool.close()
-
-
-class _Body(httpx.SyncByteStream):
-    """The bytes of a response as they arrive."""
-
-    def __init__(self, answer: httpcore.Response) -> None:
-        self._answer = answer
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self._answer.iter_stream()
-
-    def close(self) -> None:
-        self._answer.close()
 
 
 def check_address(url: str) -> httpx.URL:
@@ -271,60 +230,3 @@ def _redirect_target(address: httpx.URL, response: httpx.Response) -> httpx.URL:
         return check_address(str(address.join(location)))
     except (httpx.InvalidURL, UnicodeError) as error:
         raise SourceUnreadableError(f"{address} redirects to no address: {error}") from error
-
-
-def _status_error(address: httpx.URL, response: httpx.Response) -> SourceError | None:
-    status = response.status_code
-    if 200 <= status < 300:
-        return None
-    if status in {404, 410}:
-        return SourceGoneError(f"Page not found: {address} (HTTP {status})")
-    if status in RETRY_LATER or status >= 500:
-        pause = retry_after_seconds(response.headers.get("Retry-After"), datetime.now(UTC))
-        when = f" in {pause:,.0f} seconds, as it asks" if pause else " later"
-        return SourceUnavailableError(
-            f"{address} answered HTTP {status}; try again{when}.", retry_after_seconds=pause
-        )
-    if status in {401, 403}:
-        return SourceUnreadableError(f"{address} is not open to everyone (HTTP {status}).")
-    return SourceUnreadableError(f"{address} answered HTTP {status}, not with a page.")
-
-
-def retry_after_seconds(written: str | None, moment: datetime) -> float | None:
-    """What a Retry-After header asks for (RFC 9110, 10.2.3): seconds, or until a date.
-
-    None when there is none, or none that can be read; a date that has passed is 0 seconds.
-    """
-    text = (written or "").strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])  # thirty years are as good as for ever
-    try:
-        until = parsedate_to_datetime(text)
-    except (ValueError, IndexError, OverflowError):
-        return None
-    until = until if until.tzinfo else until.replace(tzinfo=UTC)
-    return max(0.0, (until - moment).total_seconds())
-
-
-def _charset(header: Message) -> str | None:
-    charset = header.get_param("charset")
-    return charset.strip() if isinstance(charset, str) and charset.strip() else None
-
-
-def _decompressed(parts: Iterator[bytes], encoding: str, max_bytes: int) -> Iterator[bytes]:
-    """Undo gzip in steps of at most `max_bytes + 1` bytes, so that a bomb cannot fill memory."""
-    if encoding in {"", "identity"}:
-        yield from parts
-        return
-    if encoding not in {"gzip", "x-gzip"}:
-        raise SourceUnreadableError(f"The page is compressed with {encoding}, which was not asked.")
-    gzip_only = 16 + zlib.MAX_WBITS
-    decompressor = zlib.decompressobj(gzip_only)
-    try:
-        for part in parts:
-            yield decompressor.decompress(part, max_bytes + 1)
-            if decompressor.eof:
-                return
-    except zlib.error as error:
-        raise SourceUnreadableError(f"The page's gzip data is broken: {error}") from error
-    raise SourceUnavailableError("The page's gzip data ended too early.")

@@ -6,7 +6,8 @@ from email.utils import format_datetime
 import pytest
 from werkzeug import Request, Response
 
-from app.adapters.loading.guarded_fetch import GuardedFetcher, retry_after_seconds
+from app.adapters.loading.guarded_fetch import GuardedFetcher
+from app.adapters.loading.page_answers import retry_after_seconds
 from app.adapters.loading.path_guard import PathGuard
 from app.adapters.loading.sources import Sources
 from app.errors import SourceGoneError, SourceUnavailableError

@@ -1,0 +1,77 @@
+"""What the answers of web servers say: whether there is a page, and how its bytes are meant."""
+
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from email.message import Message
+from email.utils import parsedate_to_datetime
+
+import httpx
+
+from app.errors import (
+    SourceError,
+    SourceGoneError,
+    SourceUnavailableError,
+    SourceUnreadableError,
+)
+
+RETRY_LATER = {408, 425, 429}
+
+
+def status_error(address: httpx.URL, response: httpx.Response) -> SourceError | None:
+    """Why there is no page to be had with this answer, or None."""
+    status = response.status_code
+    if 200 <= status < 300:
+        return None
+    if status in {404, 410}:
+        return SourceGoneError(f"Page not found: {address} (HTTP {status})")
+    if status in RETRY_LATER or status >= 500:
+        pause = retry_after_seconds(response.headers.get("Retry-After"), datetime.now(UTC))
+        when = f" in {pause:,.0f} seconds, as it asks" if pause else " later"
+        return SourceUnavailableError(
+            f"{address} answered HTTP {status}; try again{when}.", retry_after_seconds=pause
+        )
+    if status in {401, 403}:
+        return SourceUnreadableError(f"{address} is not open to everyone (HTTP {status}).")
+    return SourceUnreadableError(f"{address} answered HTTP {status}, not with a page.")
+
+
+def retry_after_seconds(written: str | None, moment: datetime) -> float | None:
+    """What a Retry-After header asks for (RFC 9110, 10.2.3): seconds, or until a date.
+
+    None when there is none, or none that can be read; a date that has passed is 0 seconds.
+    """
+    text = (written or "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:9])  # thirty years are as good as for ever
+    try:
+        until = parsedate_to_datetime(text)
+    except (ValueError, IndexError, OverflowError):
+        return None
+    until = until if until.tzinfo else until.replace(tzinfo=UTC)
+    return max(0.0, (until - moment).total_seconds())
+
+
+def charset_of(header: Message) -> str | None:
+    """The character set that a Content-Type header declares."""
+    charset = header.get_param("charset")
+    return charset.strip() if isinstance(charset, str) and charset.strip() else None
+
+
+def decompressed(parts: Iterator[bytes], encoding: str, max_bytes: int) -> Iterator[bytes]:
+    """Undo gzip in steps of at most `max_bytes + 1` bytes, so that a bomb cannot fill memory."""
+    if encoding in {"", "identity"}:
+        yield from parts
+        return
+    if encoding not in {"gzip", "x-gzip"}:
+        raise SourceUnreadableError(f"The page is compressed with {encoding}, which was not asked.")
+    gzip_only = 16 + zlib.MAX_WBITS
+    decompressor = zlib.decompressobj(gzip_only)
+    try:
+        for part in parts:
+            yield decompressor.decompress(part, max_bytes + 1)
+            if decompressor.eof:
+                return
+    except zlib.error as error:
+        raise SourceUnreadableError(f"The page's gzip data is broken: {error}") from error
+    raise SourceUnavailableError("The page's gzip data ended too early.")

@@ -1,0 +1,54 @@
+"""All seams, a page for each: what the service needs, whoever provides it."""
+
+from app.protocols.embedding import Embedder
+from app.protocols.lexical_index import LexicalHit, LexicalIndex, LexicalRecord, LexicalSource
+from app.protocols.loading import (
+    ConditionalSource,
+    LoadedDocument,
+    Source,
+    SourceEntry,
+    SourceListing,
+    SourceNote,
+    SourceOpener,
+)
+from app.protocols.progress import MOST_SKIPPED_SHOWN, Progress, ProgressListener
+from app.protocols.scope import EVERYWHERE, SearchScope
+from app.protocols.splitting import TextChunk, TextSplitter, TokenMeter
+from app.protocols.vector_index import (
+    VectorHit,
+    VectorIndex,
+    VectorPart,
+    VectorRecord,
+    VectorSource,
+)
+from app.protocols.vectors import Vector, Vectors
+
+__all__ = [
+    "EVERYWHERE",
+    "MOST_SKIPPED_SHOWN",
+    "ConditionalSource",
+    "Embedder",
+    "LexicalHit",
+    "LexicalIndex",
+    "LexicalRecord",
+    "LexicalSource",
+    "LoadedDocument",
+    "Progress",
+    "ProgressListener",
+    "SearchScope",
+    "Source",
+    "SourceEntry",
+    "SourceListing",
+    "SourceNote",
+    "SourceOpener",
+    "TextChunk",
+    "TextSplitter",
+    "TokenMeter",
+    "Vector",
+    "VectorHit",
+    "VectorIndex",
+    "VectorPart",
+    "VectorRecord",
+    "VectorSource",
+    "Vectors",
+]

@@ -1,0 +1,89 @@
+"""What finds chunks by their words."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from app.protocols.scope import EVERYWHERE, SearchScope
+
+
+@dataclass(frozen=True)
+class LexicalRecord:
+    """A chunk as a lexical index holds it."""
+
+    chunk_id: str
+    item_id: int
+    document_number: int
+    content: str
+    title: str = ""
+    """Title of the document, or of its item."""
+    heading_path: tuple[str, ...] = ()
+    path: str = ""
+    """The document's key: a relative path or an address."""
+
+
+class LexicalHit(NamedTuple):
+    """A chunk that a lexical index found."""
+
+    chunk_id: str
+    score: float
+    """BM25 over the fields, above 0; comparable within one answer only."""
+
+
+class LexicalIndex(Protocol):
+    """Full-text search by words. A cache of SQL: losing it loses nothing.
+
+    Safe for many readers beside one writer. Failures raise LexicalIndexError.
+    """
+
+    def upsert(self, records: Sequence[LexicalRecord]) -> None:
+        """Add or replace records by chunk id; searches that begin afterwards see them."""
+        ...
+
+    def remove(self, chunk_ids: Sequence[str]) -> None:
+        """Remove records; unknown ids are no error. May become visible and durable later."""
+        ...
+
+    def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
+        """The records that match best within the scope, best first.
+
+        The query is text, never a query language, but for two things: words in double quotes must
+        stand side by side in a record's content, title or headings, and a record whose content
+        holds a word after `-` is left out.
+        """
+        ...
+
+    def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
+        """The document number of each of these records; unknown ids are left out."""
+        ...
+
+    def ceiling(self, query: str) -> float:
+        """The BM25 that would be full for this query: that of a text which says all of it.
+
+        0 when the query has no word that is searched for.
+        """
+        ...
+
+    def chunk_ids(self) -> set[str]:
+        """The ids of all records."""
+        ...
+
+    def count(self) -> int:
+        """How many records there are."""
+        ...
+
+    def clear(self) -> None:
+        """Remove everything, and start again with an empty index."""
+        ...
+
+    def close(self) -> None:
+        """Flush and release files."""
+        ...
+
+
+class LexicalSource(Protocol):
+    """Streams what the lexical index should hold, straight from SQL."""
+
+    def __call__(self) -> Iterator[Sequence[LexicalRecord]]:
+        """Yield all records, in batches."""
+        ...

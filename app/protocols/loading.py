@@ -1,0 +1,104 @@
+"""What a source of documents is: it lists them, and reads them as text."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol, runtime_checkable
+
+
+@dataclass(frozen=True)
+class LoadedDocument:
+    """One document as text, with what its source says about it."""
+
+    content: str
+    document_id: str
+    """Unique within its source: from frontmatter, else the relative path or the address."""
+    content_hash: str
+    """SHA-256 of the content in UTF-8, in hex."""
+    source_uri: str
+    title: str | None = None
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    licence: str | None = None
+    """SPDX identifier or expression."""
+    language: str | None = None
+    modified_at: datetime | None = None
+    """When it was last changed, as it says itself or its server does; with a time zone."""
+    warnings: tuple[str, ...] = ()
+    first_line: int = 1
+    """1-based line of the source at which `content` starts."""
+    stamp: str | None = None
+    """As SourceEntry's, of a source that tells it only with the text."""
+
+
+@dataclass(frozen=True)
+class SourceEntry:
+    """A document that a source offers, before it is read."""
+
+    key: str
+    """Unique within the source and stable between listings: relative path or address."""
+    uri: str
+    """Where a person finds it: an absolute path or an address."""
+    stamp: str | None = None
+    """Changes whenever the bytes may have changed (size and times); None: unknown, always read."""
+    modified_at: datetime | None = None
+    """When the file was last written; with a time zone."""
+
+
+@dataclass(frozen=True)
+class SourceNote:
+    """A place in a source and what is to be said of it: why it was skipped, or what is odd."""
+
+    uri: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class SourceListing:
+    """What a source offers now."""
+
+    entries: tuple[SourceEntry, ...]
+    skipped: tuple[SourceNote, ...] = ()
+    incomplete: tuple[str, ...] = ()
+    """Prefixes of keys that could not be listed now: what is known below them is not gone."""
+    mounts: tuple[str, ...] = ()
+    """Prefixes of keys at which another file system is mounted; "" for the source itself."""
+    empty: tuple[str, ...] = ()
+    """Prefixes of keys below which there is nothing at all."""
+
+    def without_lost_mounts(self, mounts_before: Collection[str]) -> "SourceListing":
+        """The listing, with what is no longer mounted as incomplete, and still to be mounted.
+
+        A mount point is left empty when its file system goes, which says nothing of the files.
+        """
+        lost = sorted({*self.empty} & ({*mounts_before} - {*self.mounts}))
+        return replace(self, incomplete=(*self.incomplete, *lost), mounts=(*self.mounts, *lost))
+
+
+class Source(Protocol):
+    """What an item's `uri` points to. Errors are the SourceError family."""
+
+    def scan(self) -> SourceListing:
+        """List the documents without reading them."""
+        ...
+
+    def read(self, entry: SourceEntry) -> LoadedDocument:
+        """Read one listed document."""
+        ...
+
+
+@runtime_checkable
+class ConditionalSource(Source, Protocol):
+    """A source that can say, when it is asked for a document, that it has not changed."""
+
+    def read_if_changed(self, entry: SourceEntry, stamp: str) -> LoadedDocument | None:
+        """Read a document; None when it is as it was when it had this stamp."""
+        ...
+
+
+class SourceOpener(Protocol):
+    """Finds the right kind of source for a `uri`."""
+
+    def open(self, uri: str, document_type: str) -> Source:
+        """Open a source; raises SourceError when the guards refuse it."""
+        ...

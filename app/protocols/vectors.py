@@ -1,0 +1,10 @@
+"""What a vector is, for all who make, keep or compare them."""
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float32]
+"""A unit-length float32 vector of shape (dimension,)."""
+
+Vectors = npt.NDArray[np.float32]
+"""Unit-length float32 vectors of shape (n, dimension)."""
