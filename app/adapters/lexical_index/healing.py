@@ -191,6 +191,7 @@ class HealingLexicalIndex:
             unfinished = None if trusted else self._store.open_unfinished()
             if unfinished is None:
                 raise
+            logger.info("The %s index goes on being made where it was.", self._store.name)
             return unfinished
 
     def _check_open(self) -> None:
