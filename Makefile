@@ -8,7 +8,7 @@ DATA ?= ../shared/data
 .DEFAULT_GOAL := help
 
 help: ## list the verbs
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(INSTALLED): pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -24,6 +24,10 @@ run: $(INSTALLED) ## migrate and serve on http://127.0.0.1:8000 (HOST, PORT, DAT
 
 test: $(INSTALLED) ## the whole test suite
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+test-postgres: $(INSTALLED) ## what touches the database, on PostgreSQL (DATABASE_URL; else it starts one)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[postgres]'
+	$(BIN)/python -m tests.postgres_server
 
 test-slow: $(INSTALLED) ## what takes minutes: kills, fuzzing
 	$(BIN)/python -m pytest -m slow
@@ -46,8 +50,8 @@ fix: $(INSTALLED) ## format, and mend what the linter can
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(INSTALLED) ## measure on real documents (DATA=folder with docs_peps.tar.gz …)
-	$(BIN)/python -m benchmarks $(DATA)
+bench: $(INSTALLED) ## measure on real documents, into reports/bench (DATA=folder, ARGS=--txtai PYTHON …)
+	$(BIN)/python -m benchmarks $(DATA) $(ARGS)
 
 eval: $(INSTALLED) ## search quality on a question set (DATA=folder in BEIR layout)
 	$(BIN)/groundwork eval $(DATA)
@@ -63,4 +67,4 @@ lock: $(INSTALLED) ## pin the newest versions that pyproject.toml allows
 		--output-file requirements.lock pyproject.toml
 	sed -i.old -e "s/+cpu$$//" -e "/^# /d" requirements.lock && rm requirements.lock.old
 
-.PHONY: help setup run test test-slow chaos load check fix bench eval snapshots lock
+.PHONY: help setup run test test-postgres test-slow chaos load check fix bench eval snapshots lock

@@ -216,6 +216,33 @@ def stats(ctx: typer.Context, url: Url = None, as_json: Json = False) -> None:
 
 
 @app.command()
+def generations(
+    ctx: typer.Context,
+    drop: Annotated[
+        int | None, typer.Option(min=1, metavar="ID", help="Drop this one, which is only kept.")
+    ] = None,
+    url: Url = None,
+    as_json: Json = False,
+) -> None:
+    """Show what was cut and embedded how, and how far a change of that is.
+
+    A server that is started with another model, CHUNK_SIZE or OVERLAP makes everything anew in
+    the background and then switches; `groundwork rebuild` does it without a server.
+    """
+    with _backends(ctx).choose(url) as backend:
+        if drop is not None:
+            backend.drop_generation(drop)
+        found = backend.generations()
+    if as_json:
+        display.print_json(found)
+    else:
+        reports.print_generations(found)
+    for each in found.generations:
+        if each.trouble:
+            display.say(f"Generation {each.id} does not get on: {each.trouble}")
+
+
+@app.command()
 def verify(
     ctx: typer.Context,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what is found.")] = False,
@@ -243,12 +270,12 @@ def verify(
 def rebuild(
     ctx: typer.Context,
     embed: Annotated[
-        bool, typer.Option("--embed", help="First embed everything with the current model.")
+        bool, typer.Option("--embed", help="Also embed anew what has no vector, or a lost model's.")
     ] = False,
     url: Url = None,
     as_json: Json = False,
 ) -> None:
-    """Fill the vector index anew from SQL."""
+    """Fill the indexes anew from SQL, with the model and splitter that the settings name."""
     refuse_url(url, "rebuild")
     with _backends(ctx).local(any_model=embed) as backend:
         with display.working("Embedding and rebuilding" if embed else "Rebuilding"):

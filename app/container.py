@@ -6,23 +6,23 @@ from pathlib import Path
 from typing import Any, Self
 
 from app.adapters.data_directory import DataDirectory
+from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.loading.footprints import Footprints
 from app.adapters.loading.path_guard import PathGuard
 from app.adapters.loading.sources import Sources
-from app.adapters.splitting.recursive import RecursiveTextSplitter
+from app.adapters.vector_index.failover import FailoverVectorIndex
+from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.database import Database
-from app.derived_indexes import DerivedIndexes
 from app.embedders import open_embedder
 from app.errors import AppError, StartupError, StorageError
 from app.following.service import FollowedItems, SourceFollower
-from app.indexing.caretaker import IndexCaretaker
+from app.generation_choice import GenerationChoice, OpenEmbedder, choose_generation
+from app.generation_keeper import GenerationKeeper
+from app.generation_parts import GenerationParts
 from app.indexing.compaction import Compaction
-from app.indexing.comparison import IndexComparison
-from app.indexing.database_repair import DatabaseRepair
-from app.indexing.embedded_text import splitting_limit
+from app.indexing.generation import Generation
 from app.indexing.indexer import Indexer
 from app.indexing.maintenance import IndexMaintenance
-from app.indexing.publisher import Publisher
 from app.jobs.bell import JobBell
 from app.jobs.records import Outcome
 from app.jobs.service import JobService
@@ -31,19 +31,14 @@ from app.jobs.worker import JobWorker
 from app.knowledge.content import ContentService
 from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
-from app.protocols import Embedder, ProgressListener
+from app.protocols import Embedder, ProgressListener, TextSplitter
 from app.rag.service import RAGService
 from app.search.collection_rankings import CollectionRankings
-from app.search.context import ContextAssembler
-from app.search.retrieval import Retriever
-from app.search.searcher import Searcher
 from app.settings import Settings
 from app.web.health import HealthStatus, PartHealth
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
-
-"""What the indexes on disk are called by their stamps and metrics."""
 
 EXPRESS_THREADS = 1
 """Threads kept free for single items that a client waits for, whatever else goes on."""
@@ -52,121 +47,62 @@ EXPRESS_THREADS = 1
 class Container:
     """All parts of one running service, made from settings; `open` also starts them.
 
-    It holds the data directory exclusively until `close`.
+    It holds the data directory exclusively until `close`. What belongs to one generation is
+    exchanged as a whole: see `GenerationParts`.
     """
 
     def __init__(
         self,
         settings: Settings,
         data_directory: DataDirectory,
-        embedder: Embedder,
+        database: Database,
+        choice: GenerationChoice,
         metrics: Metrics,
         *,
         was_clean: bool,
+        closes_embedder: bool,
     ) -> None:
-        """`was_clean`: the last process closed this data directory in order."""
+        """`was_clean`: the last process closed this data directory in order.
+
+        `closes_embedder`: the model of the settings is nobody else's.
+        """
         self.settings = settings
         self.metrics = metrics
         self.most_waiting_searches = settings.most_waiting_searches
         self._data_directory = data_directory
-        self.embedder = embedder
-        self.closes_embedder = True
-        self.database = Database(settings.resolved_database_url)
-        self.indexes = DerivedIndexes(
-            settings, self.database, embedder, metrics, was_clean=was_clean
+        self.database = database
+        self._choice = choice
+        self._closes_embedder = closes_embedder
+        self.collection_rankings = CollectionRankings(
+            self.database, settings.chroma_collection_name
         )
-        self.vector_index = self.indexes.vector
-        self.lexical_index = self.indexes.lexical
-        self.analyser = self.indexes.analyser
-        self.publisher = Publisher(
-            self.database, self.vector_index, self.lexical_index, embedder.fingerprint
+        self._keeper = GenerationKeeper(
+            settings, database, choice, self.collection_rankings, metrics, was_clean=was_clean
         )
+        self.publisher = self._keeper.publisher
+        self.searcher = self._keeper.searcher
+        self.context = self._keeper.context
+        self.generations = self._keeper.service
         self.sources = Sources.from_settings(settings)
-        meter = embedder.token_meter
-        self.splitter = RecursiveTextSplitter(
-            settings.chunk_size, settings.overlap, meter, splitting_limit(meter) if meter else None
-        )
         self.indexer = Indexer(
-            database=self.database,
+            database=database,
             sources=self.sources,
             splitter=self.splitter,
-            embedder=embedder,
+            embedder=self.embedder,
+            generation=self.generation,
             publisher=self.publisher,
             metrics=metrics,
             on_item_freed=self._item_freed,
         )
-        self.retriever = Retriever(
-            embedder=embedder, vector_index=self.vector_index, lexical_index=self.lexical_index
-        )
-        self.collection_rankings = CollectionRankings(
-            self.database, settings.chroma_collection_name
-        )
-        self.searcher = Searcher(
-            database=self.database,
-            retriever=self.retriever,
-            analyser=self.analyser,
-            content_version=lambda: self.publisher.version,
-            degraded=self.indexes.degraded_parts,
-            metrics=metrics,
-            vector_index=self.vector_index,
-            collection_ranking=self.collection_rankings.of,
-        )
-        self.context = ContextAssembler(
-            database=self.database, searcher=self.searcher, token_meter=meter
-        )
-        self.content = ContentService(self.database)
-        self.history = HistoryService(self.database)
+        self._keeper.prepare_renewal(self.indexer)
+        self.content = ContentService(database)
+        self.history = HistoryService(database)
         self.knowledge = KnowledgeService(
-            self.database,
+            database,
             FollowedItems(self.indexer, self._wake_follower),
             settings.chroma_collection_name,
         )
-        self.caretaker = self._make_caretaker()
-        self.maintenance = IndexMaintenance(
-            database=self.database,
-            vector_index=self.vector_index,
-            lexical_index=self.lexical_index,
-            embedder=embedder,
-            publisher=self.publisher,
-            caretaker=self.caretaker,
-            repair=DatabaseRepair(
-                database=self.database,
-                publisher=self.publisher,
-                embedder=embedder,
-                splitter=self.splitter,
-            ),
-            collection_name=settings.chroma_collection_name,
-            index_name=settings.vector_index,
-        )
-        self.compaction = Compaction(
-            database=self.database,
-            vector_index=self.vector_index,
-            lexical_index=self.lexical_index,
-            publisher=self.publisher,
-            data_dir=settings.data_dir,
-            index_folders=self.indexes.folders,
-            drop_leftovers=self.indexes.drop_unused,
-        )
-        self._job_bell = JobBell()
-        self.jobs = JobService(
-            self.database,
-            on_queued=self._wake_worker,
-            bell=self._job_bell,
-            most_queued=settings.most_queued_jobs,
-        )
-        self.job_watch = JobWatch(self.jobs, self._job_bell)
-        self.rag = RAGService(engine=self)
-        self._worker = JobWorker(
-            self.database,
-            self.rag.job_handlers(),
-            threads=settings.index_threads,
-            items_in_use=self.indexer.items_in_use,
-            express_threads=EXPRESS_THREADS,
-            bell=self._job_bell,
-        )
-        self.follower = SourceFollower(
-            self.database, self.jobs, Footprints(PathGuard(settings.roots))
-        )
+        self._make_jobs()
         self._closed = False
 
     @classmethod
@@ -178,31 +114,46 @@ class Container:
         metrics: Metrics | None = None,
         any_model: bool = False,
         run_jobs: bool = True,
+        open_model: OpenEmbedder = open_embedder,
     ) -> Self:
         """Take the data directory and start everything.
 
-        With `any_model`, also when what is stored belongs to another model: to embed it again.
-        Without `run_jobs`, what was promised waits for the next server.
+        Where the settings want another model or splitter than what is stored was made with, that
+        goes on answering while everything is made anew in the background. `open_model` opens the
+        former model; with `any_model` that is left out, for work that embeds everything again.
+        Without `run_jobs`, what was promised waits for the next server, and so does a change of
+        model or splitter.
 
-        Raises StartupError: the directory is in use or not writable, the model is not to be had,
-        or what is stored belongs to another model.
+        Raises StartupError: the directory is in use or not writable, or a model is not to be had.
         """
         data_directory = DataDirectory(settings.data_dir)
         data_directory.acquire()
         try:
             was_clean = data_directory.mark_open()  # before a model is put there
+            database = Database(settings.resolved_database_url)
             try:
-                model = embedder or open_embedder(settings)
+                model = embedder or open_model(settings)
+                database.hold()
+                database.migrate()
+                choice = choose_generation(
+                    settings, database, model, open_model, any_model=any_model
+                )
             except AppError:
+                database.close()
                 if was_clean:
-                    data_directory.mark_clean()  # nothing has been touched yet
+                    data_directory.mark_clean()  # no index has been touched yet
                 raise
             container = cls(
-                settings, data_directory, model, metrics or Metrics(), was_clean=was_clean
+                settings,
+                data_directory,
+                database,
+                choice,
+                metrics or Metrics(),
+                was_clean=was_clean,
+                closes_embedder=embedder is None,
             )
-            container.closes_embedder = embedder is None
             try:
-                container.start(any_model=any_model, run_jobs=run_jobs)
+                container.start(run_jobs=run_jobs)
             except AppError:
                 container.close()  # no thread of it may outlive the lock
                 raise
@@ -213,22 +164,14 @@ class Container:
             ) from error
         return container
 
-    def start(self, *, any_model: bool, run_jobs: bool) -> None:
-        """Bring tables and indexes up to date, then take work."""
-        self.database.migrate()
+    def start(self, *, run_jobs: bool) -> None:
+        """Open the indexes, then take work."""
         self.collection_rankings.load()
-        if not any_model:
-            self.maintenance.require_same_model()
-        self.indexes.start(is_empty=self.maintenance.is_empty())
-        self.publisher.start()
-        self.caretaker.start()
+        self._keeper.start(renew=run_jobs)
         if run_jobs:
             self._worker.start()
             if not self.settings.disable_auto_indexing:
                 self.follower.start()
-        self.metrics.model.info(
-            {"name": self.embedder.model_name, "fingerprint": self.embedder.fingerprint}
-        )
 
     def close(self) -> None:
         """Stop in order: no new work, finish what is under way, flush, mark as clean."""
@@ -239,15 +182,12 @@ class Container:
         self.follower.close()
         self._worker.close()
         self.indexer.close()
-        self.caretaker.close()  # before the publisher, which it waits for
-        self.publisher.close()
-        self.retriever.close()
-        in_use = self.indexes.close()
-        if self.closes_embedder:
-            self.embedder.close()
+        in_use = self._keeper.close()
+        if self._closes_embedder:
+            self._choice.wanted_embedder.close()
         try:
             if in_use is not None:  # else the next start must not trust them either
-                self.indexes.seal(in_use)
+                self._keeper.seal(in_use)
             self.database.close()
             if in_use is not None:
                 self._data_directory.mark_clean()
@@ -261,7 +201,7 @@ class Container:
         self.follower.stop()
         self._worker.stop()
         self._job_bell.stop()
-        self.publisher.stop()
+        self._keeper.stop()
         self.indexer.stop()
 
     def run_job(
@@ -272,7 +212,71 @@ class Container:
 
     def settle(self) -> None:
         """Wait until both indexes are loaded, and mended if that was necessary."""
-        self.indexes.settle()
+        self.parts.settle()
+
+    def rebuild(self, *, embed: bool = False) -> None:
+        """Fill both indexes anew from SQL, or make and take what the settings want instead.
+
+        Nothing is embedded but for that, and with `embed` what has no vector. Raises
+        EmbeddingError, StorageError.
+        """
+        if not self.renew():
+            self.maintenance.rebuild(embed=embed)
+
+    def renew(self) -> bool:
+        """Switch to the generation that the settings want, and wait for it; False: it answers."""
+        return self._keeper.renew()
+
+    @property
+    def needs_renewal(self) -> bool:
+        """Another generation answers than the settings want."""
+        return self._keeper.needs_renewal
+
+    def wait_for_renewal(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until the generation that the settings want answers; whether it does."""
+        return self._keeper.wait_for_renewal(timeout_seconds)
+
+    # The generation that answers -----------------------------------------------------------
+
+    @property
+    def parts(self) -> GenerationParts:
+        """Everything that belongs to the generation that answers."""
+        return self._keeper.parts
+
+    @property
+    def generation(self) -> Generation:
+        """What answers and what is indexed into."""
+        return self.parts.stored.generation
+
+    @property
+    def embedder(self) -> Embedder:
+        """The model that questions and documents are embedded by."""
+        return self.parts.embedder
+
+    @property
+    def splitter(self) -> TextSplitter:
+        """What cuts documents."""
+        return self.parts.splitter
+
+    @property
+    def vector_index(self) -> FailoverVectorIndex | LoadedExactIndex:
+        """The index that is asked by meaning."""
+        return self.parts.vector_index
+
+    @property
+    def lexical_index(self) -> HealingLexicalIndex:
+        """The index that is asked by words."""
+        return self.parts.lexical_index
+
+    @property
+    def maintenance(self) -> IndexMaintenance:
+        """What counts, verifies and rebuilds."""
+        return self.parts.maintenance
+
+    @property
+    def compaction(self) -> Compaction:
+        """What gives space back."""
+        return self.parts.compaction
 
     # Health --------------------------------------------------------------------------------
 
@@ -299,7 +303,12 @@ class Container:
                 self.embedder.embed_query("ready")
             except AppError as error:
                 model = PartHealth(status=HealthStatus.FAILED, detail=error.detail)
-        return {"database": database, **indexes, "embedding_model": model}
+        return {
+            "database": database,
+            **indexes,
+            "embedding_model": model,
+            "generation": self._keeper.health(),
+        }
 
     def refresh_gauges(self) -> None:
         """Count what the metrics show as it stands now."""
@@ -309,25 +318,32 @@ class Container:
         self.metrics.index_drift.set(stats.total_chunks - stats.vector_index_records)
         reasons = (self.vector_index.degraded_reason, self.lexical_index.degraded_reason)
         self.metrics.index_degraded.set(any(reasons))
+        self.metrics.generation_documents_missing.set(self._keeper.documents_missing())
         self.metrics.jobs_waiting.set(self.jobs.count_waiting())
 
     # Parts ---------------------------------------------------------------------------------
 
-    def _make_caretaker(self) -> IndexCaretaker:
-        comparison = IndexComparison(
-            database=self.database,
-            vector_index=self.vector_index,
-            lexical_index=self.lexical_index,
-            publisher=self.publisher,
-            fingerprint=self.embedder.fingerprint,
+    def _make_jobs(self) -> None:
+        """What is promised and done in the background."""
+        self._job_bell = JobBell()
+        self.jobs = JobService(
+            self.database,
+            on_queued=self._wake_worker,
+            bell=self._job_bell,
+            most_queued=self.settings.most_queued_jobs,
         )
-        return IndexCaretaker(
-            comparison,
-            self.publisher,
-            interval_seconds=self.settings.index_care_interval_seconds,
-            observe=lambda each: self.metrics.observe_drift(
-                each.index, each.kind.value, mended=each.mended
-            ),
+        self.job_watch = JobWatch(self.jobs, self._job_bell)
+        self.rag = RAGService(engine=self)
+        self._worker = JobWorker(
+            self.database,
+            self.rag.job_handlers(),
+            threads=self.settings.index_threads,
+            items_in_use=self.indexer.items_in_use,
+            express_threads=EXPRESS_THREADS,
+            bell=self._job_bell,
+        )
+        self.follower = SourceFollower(
+            self.database, self.jobs, Footprints(PathGuard(self.settings.roots))
         )
 
     def _wake_worker(self) -> None:

@@ -22,20 +22,15 @@ from sqlalchemy import (
     select,
 )
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import (
-    ArgumentError,
-    DatabaseError,
-    DataError,
-    IntegrityError,
-    ProgrammingError,
-)
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session
 
 import migrations
+from app import postgres
 from app.errors import StorageError
 from app.fault_points import FaultPoint, reached
 from app.models import Base, ItemRow
+from app.storage_errors import sqlite_advice, storage_errors
 
 LOCK_TIMEOUT_SECONDS = 30.0
 """How long a writer waits for another one before it gives up."""
@@ -63,7 +58,12 @@ class Database:
             event.listen(self._engine, "begin", _begin_sqlite_transaction)
             self._reading_engine = self._engine
         else:
-            self._reading_engine = self._engine.execution_options(isolation_level="REPEATABLE READ")
+            postgres.prepare_engine(self._engine, lock_timeout_seconds)
+            self._reading_engine = self._engine.execution_options(
+                isolation_level="REPEATABLE READ", postgresql_readonly=True
+            )
+        self._asking_engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._hold: postgres.ServiceHold | None = None
         self._writing_engine = self._engine.execution_options(groundwork_writes=True)
         self._watching: PoolProxiedConnection | None = None
         self._watching_lock = threading.Lock()
@@ -71,7 +71,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session on one consistent snapshot, for reading only."""
-        with _storage_errors(), Session(self._reading_engine, expire_on_commit=False) as session:
+        with storage_errors(), Session(self._reading_engine, expire_on_commit=False) as session:
             yield session
 
     @contextmanager
@@ -80,38 +80,56 @@ class Database:
 
         The rows of a search cost 0.5 ms this way, and 1.6 ms through a session.
         """
-        with _storage_errors(), self._reading_engine.connect() as connection:
+        with storage_errors(), self._reading_engine.connect() as connection:
             yield connection
 
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A session that commits when the block ends.
 
-        On SQLite it holds the write lock from its start, so that what it read stays true.
+        It holds the write lock from its start, so that what it read stays true.
         """
+        if self._hold is not None:
+            self._hold.ensure()
         with (
-            _storage_errors(),
+            storage_errors(),
             Session(self._writing_engine, expire_on_commit=False) as session,
             session.begin(),
         ):
             yield session
 
-    def version(self) -> int | None:
-        """As long as it stays the same, so does what stands here; None: it cannot be known.
+    def version(self) -> int | str:
+        """As long as it stays the same, so does what stands here.
 
-        SQLite tells a connection by this number that another one has committed; so it is asked of
-        one that never writes, and always from the same. 15 microseconds.
+        SQLite tells a connection by a number that another one has committed; so it is asked of
+        one that never writes, and always from the same. 15 microseconds; PostgreSQL takes ten
+        times as long.
         """
         if not self.is_sqlite:
-            return None
-        with self._watching_lock, _storage_errors():
+            with storage_errors(), self._asking_engine.connect() as connection:
+                return str(connection.exec_driver_sql(postgres.VERSION).scalar_one())
+        with self._watching_lock, storage_errors():
             if self._watching is None:
                 self._watching = self._engine.raw_connection()
             try:
                 row = self._watching.cursor().execute("PRAGMA data_version").fetchone()
             except sqlite3.Error as error:
-                raise StorageError(_storage_advice(str(error).lower())) from error
+                raise StorageError(sqlite_advice(str(error))) from error
         return int(row[0])
+
+    def hold(self) -> None:
+        """Have this database for this process alone, until `close`; raises StorageError.
+
+        SQLite's file is held with the data directory it lies in.
+        """
+        if not self.is_sqlite:
+            self._hold = postgres.ServiceHold(self._engine)
+            self._hold.ensure()
+
+    @property
+    def may_be_shared(self) -> bool:
+        """Whether other processes may work on it now."""
+        return not self.is_sqlite and self._hold is None
 
     def migrate(self, revision: str = "head") -> None:
         """Bring the tables to a revision; `base` takes everything down again.
@@ -121,7 +139,7 @@ class Database:
         self._require_writable_files()
         config = Config()
         config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-        with _storage_errors(), self._writing_engine.begin() as connection:
+        with storage_errors(), self._writing_engine.begin() as connection:
             config.attributes["connection"] = connection
             try:
                 if revision == "base":
@@ -175,8 +193,7 @@ class Database:
         Nobody else may use it meanwhile. Raises StorageError, and leaves it as it was.
         """
         if not self.is_sqlite:
-            autocommit = self._engine.execution_options(isolation_level="AUTOCOMMIT")
-            with _storage_errors(), autocommit.connect() as connection:
+            with storage_errors(), self._asking_engine.connect() as connection:
                 for table in Base.metadata.sorted_tables:
                     connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table.name}")
             return
@@ -186,7 +203,7 @@ class Database:
                 cursor.execute("VACUUM")  # no transaction begins on it by itself
                 cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             except sqlite3.Error as error:
-                raise StorageError(_storage_advice(str(error).lower())) from error
+                raise StorageError(sqlite_advice(str(error))) from error
             finally:
                 cursor.close()
 
@@ -197,20 +214,28 @@ class Database:
                 self._watching.close()
                 self._watching = None
         self._engine.dispose()
+        if self._hold is not None:
+            self._hold.release()
+            self._hold = None
 
 
 def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
     """An engine that connects to nothing yet; raises StorageError when the URL is no use."""
     try:
         parsed = make_url(url)
-        # The time that sqlite3 itself waits for a lock.
-        options = {"timeout": lock_timeout_seconds} if _is_sqlite(parsed) else {}
+        # The time that sqlite3 itself waits for a lock, or that a connection may take.
+        options: dict[str, float] = {}
+        if "connect_timeout" not in parsed.query:
+            options["connect_timeout"] = postgres.CONNECT_SECONDS
+        size, more = postgres.POOL_SIZE, postgres.MOST_MORE_CONNECTIONS
+        if _is_sqlite(parsed):
+            options, size, more = {"timeout": lock_timeout_seconds}, 16, 48
         if _is_sqlite(parsed) and parsed.database in (None, "", ":memory:"):
             raise StorageError("DATABASE_URL names no file; an in-memory database would lose data.")
         return create_engine(
             parsed,
-            pool_size=16,
-            max_overflow=48,
+            pool_size=size,
+            max_overflow=more,
             pool_timeout=30,
             pool_use_lifo=True,  # a few warm connections, not sixteen with a cache each
             connect_args=options,
@@ -242,33 +267,3 @@ def _begin_sqlite_transaction(connection: Connection) -> None:
     # A deferred transaction that writes later can fail with "locked" whatever the time-out.
     writes = connection.get_execution_options().get("groundwork_writes", False)
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-@contextmanager
-def _storage_errors() -> Iterator[None]:
-    """Turn failures of the storage (not of a statement) into StorageError."""
-    try:
-        yield
-    except (IntegrityError, DataError, ProgrammingError):
-        raise
-    except DatabaseError as error:
-        raise StorageError(_storage_advice(str(error.orig).lower())) from error
-    except PoolTimeoutError as error:
-        raise StorageError("Too many requests wait for the database; try again.") from error
-
-
-def _storage_advice(reason: str) -> str:
-    if "full" in reason:
-        return "The disk of DATA_DIR is full. Nothing was changed; free some space and try again."
-    if "readonly" in reason or "read-only" in reason:
-        return "DATA_DIR is read-only. Nothing was changed; make it writable and try again."
-    if "locked" in reason or "busy" in reason:
-        return "The database is locked by another process. Nothing was changed; try again."
-    if "disk i/o" in reason or "unable to open" in reason:
-        return (
-            "The database cannot be opened, read or written. Nothing was changed; look at the "
-            "permissions, the free space and the disk of DATA_DIR."
-        )
-    if "malformed" in reason or "not a database" in reason:
-        return "The database is damaged. Stop the service and restore DATA_DIR from a backup."
-    return "The database does not answer. Nothing was changed; see the server's log."

@@ -1,6 +1,7 @@
-"""Both indexes of one service, as one part: made from settings, started, sealed, closed."""
+"""Both indexes of one generation, as one part: made from settings, started, sealed, closed."""
 
 import logging
+import shutil
 from pathlib import Path
 
 from app.adapters.index_seal import IndexSeal
@@ -15,9 +16,9 @@ from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.database import Database
 from app.errors import AppError, StartupError
 from app.fault_points import FaultPoint, reached
+from app.generations.records import StoredGeneration
 from app.indexing.index_sources import lexical_source, vector_row_source, vector_source
 from app.indexing.index_stamps import IndexStamps
-from app.protocols import Embedder
 from app.settings import Settings
 from app.web.metrics import Metrics
 
@@ -26,9 +27,9 @@ logger = logging.getLogger(__name__)
 VECTOR, LEXICAL = "vector", "lexical"
 """The indexes by name, as seals and metrics know them."""
 
-SETTLING_SECONDS = 10.0
-"""How long a stop waits for an index that is being brought up to date; else the next start does
-it."""
+SETTLING_SECONDS = 4.0
+"""How long a stop waits for an index that is being brought up to date; else the next start goes
+on with it. Well below what a stop may take in all."""
 
 
 class DerivedIndexes:
@@ -38,7 +39,7 @@ class DerivedIndexes:
         self,
         settings: Settings,
         database: Database,
-        embedder: Embedder,
+        stored: StoredGeneration,
         metrics: Metrics,
         *,
         was_clean: bool,
@@ -49,22 +50,24 @@ class DerivedIndexes:
         """
         self._settings = settings
         self._database = database
-        self._embedder = embedder
+        self._stored = stored
         self._metrics = metrics
         self._was_clean = was_clean
-        self.folders = (settings.chroma_directory, settings.data_dir / "lexical")
+        self.folders = index_folders(settings, stored.generation.id)
         self.analyser = _analyser(settings.lexical_language)
         self._lexical_store = TantivyStore(
             self._lexical_folder, analyser=self.analyser, probe_first=not was_clean
         )
-        self.lexical = HealingLexicalIndex(self._lexical_store, lexical_source(database))
+        self.lexical = HealingLexicalIndex(
+            self._lexical_store, lexical_source(database, stored.generation)
+        )
         self._keeper = LexicalIndexKeeper(
             self.lexical, on_healed=lambda: metrics.observe_healing(LEXICAL)
         )
         self._stamps = IndexStamps(
             database,
             {
-                VECTOR: IndexSeal(settings.chroma_directory, index_files),
+                VECTOR: IndexSeal(self._vector_folder, index_files),
                 LEXICAL: IndexSeal(self._lexical_folder, lexical_files),
             },
         )
@@ -81,14 +84,14 @@ class DerivedIndexes:
             self._lexical_store.mark_incomplete()
         self._keeper.start(trusted=self._was_clean)
 
-    def settle(self, timeout_seconds: float | None = None) -> None:
-        """Wait until both are loaded, and mended if that was necessary."""
-        self.vector.settle(timeout_seconds)
-        self._keeper.settle(timeout_seconds)
+    def settle(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until both are loaded, and mended if that was necessary; whether that is so."""
+        vectors_settled = self.vector.settle(timeout_seconds)
+        return self._keeper.settle(timeout_seconds) and vectors_settled
 
-    def close(self) -> frozenset[str] | None:
+    def close(self, settling_seconds: float = SETTLING_SECONDS) -> frozenset[str] | None:
         """Flush and close both; which of them were in use, or None if one is not sound."""
-        self.settle(SETTLING_SECONDS)
+        self.settle(settling_seconds)
         are_sound = self.vector.status.ready and self.lexical.status.ready
         in_use = frozenset({LEXICAL} if self.vector.rests else {LEXICAL, VECTOR})
         self.vector.close()
@@ -109,25 +112,29 @@ class DerivedIndexes:
     def drop_unused(self) -> None:
         """Delete the files of an index that the settings do not name any more."""
         if self._settings.vector_index == "exact":  # Chroma may have been in use before
-            wipe(self._settings.chroma_directory)
+            wipe(self._vector_folder)
 
     # Inside --------------------------------------------------------------------------------
+
+    @property
+    def _vector_folder(self) -> Path:
+        return self.folders[0]
 
     @property
     def _lexical_folder(self) -> Path:
         return self.folders[1]
 
     def _make_vector_index(self) -> FailoverVectorIndex | LoadedExactIndex:
-        settings, fingerprint = self._settings, self._embedder.fingerprint
-        dimension = self._embedder.dimension
-        exact = LoadedExactIndex(dimension, vector_row_source(self._database, fingerprint))
+        settings, generation = self._settings, self._stored.generation
+        dimension = self._stored.dimension
+        exact = LoadedExactIndex(dimension, vector_row_source(self._database, generation))
         if settings.vector_index == "exact":
             return exact
-        identity = IndexIdentity(settings.chroma_collection_name, dimension, fingerprint)
+        identity = IndexIdentity(settings.chroma_collection_name, dimension, generation.fingerprint)
         return FailoverVectorIndex(
-            ChromaStore(settings.chroma_directory, identity),
+            ChromaStore(self._vector_folder, identity),
             exact,
-            vector_source(self._database, fingerprint),
+            vector_source(self._database, generation),
             on_healed=lambda: self._metrics.observe_healing(VECTOR),
             is_intact=lambda: self._stamps.is_intact(VECTOR),
         )
@@ -138,6 +145,30 @@ class DerivedIndexes:
             self.lexical.rebuild()
         except AppError as error:
             logger.warning("The lexical index is not usable: %s", error.detail)
+
+
+def index_folders(settings: Settings, generation_id: int) -> tuple[Path, Path]:
+    """Where a generation has its vector index and its lexical one.
+
+    Those of the first lie where they did when there were no generations.
+    """
+    vectors, words = settings.chroma_directory, settings.data_dir / "lexical"
+    if generation_id == 1:
+        return vectors, words
+    vectors = vectors.with_name(f"{vectors.name}-{generation_id}")
+    return vectors, words.with_name(f"{words.name}-{generation_id}")
+
+
+def delete_index_files(settings: Settings, generation_id: int) -> None:
+    """Delete the indexes of a generation, which are closed; what cannot be deleted stays."""
+    vectors, words = index_folders(settings, generation_id)
+    try:
+        wipe(vectors)
+        shutil.rmtree(words, ignore_errors=True)
+        if generation_id != 1:
+            shutil.rmtree(vectors, ignore_errors=True)
+    except AppError as error:
+        logger.warning("%s", error.detail)
 
 
 def _analyser(language: str) -> Analyser:

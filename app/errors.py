@@ -15,6 +15,7 @@ AppError
 │   ├── VectorIndexError             the vector index failed
 │   └── LexicalIndexError            the lexical index failed
 ├── StorageError (507)               the data directory is full, read-only or locked
+│   └── DatabaseUnavailableError (503)  PostgreSQL does not answer now
 ├── SourceError (422)                a document's source cannot be read; shown in `error`
 │   ├── SourceNotFoundError          nothing is there
 │   │   └── SourceGoneError          … says the source itself: what is known of it goes too
@@ -149,6 +150,14 @@ class StorageError(AppError):
     slug = "storage"
     title = "Storage problem"
     is_transient = True
+
+
+class DatabaseUnavailableError(StorageError):
+    """The database is restarting or out of reach, or all its connections are in use."""
+
+    status = 503
+    slug = "unavailable"
+    title = "Temporarily unavailable"
 
 
 class SourceError(AppError):

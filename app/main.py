@@ -18,6 +18,7 @@ from app.knowledge.history_router import router as history_router
 from app.knowledge.router import router as knowledge_router
 from app.rag.collections_router import router as collections_router
 from app.rag.context_router import router as context_router
+from app.rag.generations_router import router as generations_router
 from app.rag.router import router as rag_router
 from app.rag.service import set_rag_service
 from app.settings import Settings
@@ -78,7 +79,7 @@ def create_app(settings: Settings | None = None, container: Container | None = N
         app.state.container = container
     api = APIRouter(prefix="/api/v1")
     knowledge_routers = (knowledge_router, content_router, history_router)
-    rag_routers = (rag_router, context_router, collections_router)
+    rag_routers = (rag_router, context_router, collections_router, generations_router)
     for router in (*knowledge_routers, *rag_routers, jobs_router):
         api.include_router(router)
     app.include_router(api)

@@ -17,6 +17,7 @@ from sqlalchemy import (
     String,
     Text,
     TypeDecorator,
+    select,
     text,
     true,
 )
@@ -92,6 +93,55 @@ class CollectionRankingRow(Base):
     updated_at: Mapped[datetime] = mapped_column(default=now)
 
 
+class GenerationRow(Base):
+    """One way to cut and embed everything: a model, and the rules of a splitter.
+
+    Each has chunks of its own. The current one answers; the next is made beside it, from the text
+    of the documents, and the last is kept until it is dropped.
+    """
+
+    __tablename__ = "generations"
+    __table_args__ = (
+        Index("uq_generations_fingerprint_splitter", "fingerprint", "splitter", unique=True),
+        {"sqlite_autoincrement": True},  # an id names the files of its indexes: it never comes back
+    )
+
+    id: Mapped[int] = mapped_column(RowId, primary_key=True)
+    embedding_provider: Mapped[str | None] = mapped_column(String(32))
+    """None: of before providers were noted, which is the one that the settings name."""
+    embedding_model: Mapped[str] = mapped_column(String(512))
+    fingerprint: Mapped[str] = mapped_column(String(16))
+    dimension: Mapped[int]
+    splitter: Mapped[str] = mapped_column(String(100))
+    """Its fingerprint, and that of the rule for contexts."""
+    created_at: Mapped[datetime] = mapped_column(default=now)
+
+
+class CurrentGenerationRow(Base):
+    """The one row that says which generation answers: to change it is to switch."""
+
+    __tablename__ = "current_generation"
+    __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False, default=1)
+    generation_id: Mapped[int] = mapped_column(ForeignKey("generations.id"))
+
+
+class GenerationDocumentRow(Base):
+    """A document whose present text a generation has cut and embedded."""
+
+    __tablename__ = "generation_documents"
+
+    generation_id: Mapped[int] = mapped_column(
+        ForeignKey("generations.id", ondelete="CASCADE"), primary_key=True
+    )
+    document_id: Mapped[int] = mapped_column(
+        ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True, index=True
+    )
+    splitter: Mapped[str] = mapped_column(String(100))
+    """The rules that made the chunks: older ones than the generation's after an upgrade."""
+
+
 class ItemRow(Base):
     """A knowledge item: something a person told us to know."""
 
@@ -145,6 +195,7 @@ class DocumentRow(Base):
 
     __tablename__ = "documents"
     __table_args__ = (
+        # On PostgreSQL another one, and one by hash: see revision 0011.
         Index("uq_documents_item_id_key", "item_id", "key", unique=True),
         {"sqlite_autoincrement": True},
     )
@@ -166,8 +217,6 @@ class DocumentRow(Base):
     language: Mapped[str | None] = mapped_column(String(64))
     content_hash: Mapped[str] = mapped_column(String(64))
     stamp: Mapped[str | None] = mapped_column(String(200))
-    splitter: Mapped[str] = mapped_column(String(100))
-    """Fingerprint of the splitter that made the chunks."""
     first_line: Mapped[int]
     """1-based line of the source at which the content starts."""
     modified_at: Mapped[datetime | None]
@@ -193,12 +242,13 @@ class ChunkRow(Base):
     """A stretch of a document: `document.content[start_index:end_index] == content`."""
 
     __tablename__ = "chunks"
-    __table_args__ = (Index("ix_chunks_document_id_chunk_index", "document_id", "chunk_index"),)
+    __table_args__ = (
+        Index("ix_chunks_document_id_chunk_index", "document_id", "chunk_index"),
+        Index("ix_chunks_item_id_generation_id", "item_id", "generation_id"),
+    )
 
     id: Mapped[str] = mapped_column(String(32), primary_key=True)
-    item_id: Mapped[int] = mapped_column(
-        ForeignKey("knowledge_items.id", ondelete="CASCADE"), index=True
-    )
+    item_id: Mapped[int] = mapped_column(ForeignKey("knowledge_items.id", ondelete="CASCADE"))
     document_id: Mapped[int] = mapped_column(ForeignKey("documents.id", ondelete="CASCADE"))
     chunk_index: Mapped[int]
     start_index: Mapped[int]
@@ -215,6 +265,13 @@ class ChunkRow(Base):
     context: Mapped[str] = mapped_column(Text, server_default=text("''"))
     """What was embedded before the content: see app.indexing.embedded_text."""
     content: Mapped[str] = mapped_column(Text)
+    generation_id: Mapped[int] = mapped_column(RowId, server_default=text("1"))
+    """No foreign key: SQLite adds none to a table that has rows."""
+
+
+CURRENT_GENERATION = select(CurrentGenerationRow.generation_id).scalar_subquery()
+IS_CURRENT = ChunkRow.generation_id == CURRENT_GENERATION
+"""Of chunks: they are of the generation that answers."""
 
 
 class EmbeddingRow(Base):

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -238,8 +238,7 @@ class VectorRecord:
     metadata: Mapping[str, str | int | float | bool | list[str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class VectorHit:
+class VectorHit(NamedTuple):
     """A chunk that a vector index found."""
 
     chunk_id: str
@@ -342,8 +341,7 @@ class LexicalRecord:
     """The document's key: a relative path or an address."""
 
 
-@dataclass(frozen=True)
-class LexicalHit:
+class LexicalHit(NamedTuple):
     """A chunk that a lexical index found."""
 
     chunk_id: str

@@ -1,14 +1,13 @@
 """Groundwork beside txtai: same model, same passages, same questions, same machine, in one run.
 
-    python -m benchmarks.beside_txtai DATA --txtai PYTHON [--passages 10000] [--scifact]
+    python -m benchmarks DATA --only txtai --txtai PYTHON [--txtai-passages 10000]
 
 PYTHON is the interpreter of an environment with `txtai[api]`. DATA holds scale_passages, the
 question sets and scifact. Each service is filled over its own interface, alone; then both run, and
-searches of ten results go to one and the other in turns. With --scifact, txtai also answers
-SciFact; for Groundwork `groundwork eval` does that.
+searches of ten results go to one and the other in turns. SciFact is answered by txtai over its
+interface, and by Groundwork in `groundwork eval`, which indexes through the real pipeline.
 """
 
-import argparse
 import functools
 import json
 import os
@@ -59,21 +58,21 @@ def serving_txtai(python: Path, folder: Path, port: int) -> Iterator[Server]:
             stderr=log,
         )
         try:
-            _wait_until_it_answers(process, port)
+            _wait_until_it_answers(process, port, folder / "server.log")
             yield Server(process, port, time.perf_counter() - started)
         finally:
             process.terminate()
             process.wait(timeout=60)
 
 
-def _wait_until_it_answers(process: subprocess.Popen[bytes], port: int) -> None:
+def _wait_until_it_answers(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
     deadline = time.perf_counter() + START_TIMEOUT_SECONDS
     while True:
         try:
             Client(port).call("GET", "/count")
         except OSError:
             if process.poll() is not None or time.perf_counter() > deadline:
-                sys.exit("txtai did not start; its log is in the folder of the run.")
+                sys.exit(f"txtai did not start: {log.read_text(errors='replace')[-2000:]}")
             time.sleep(0.2)
         else:
             return
@@ -167,22 +166,27 @@ def scifact_of_txtai(data: Path, python: Path, folder: Path) -> float:
     return float(ir_measures.calc_aggregate([measure], qrels, run)[measure])
 
 
-def main() -> None:
-    """Measure, and print JSON."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--txtai", type=Path, required=True, metavar="PYTHON")
-    parser.add_argument("--passages", type=int, default=10_000)
-    parser.add_argument("--scifact", action="store_true")
-    options = parser.parse_args()
-    python = options.txtai.absolute()
-    with tempfile.TemporaryDirectory(prefix="groundwork-txtai-") as folder:
-        report = measure(options.data, python, options.passages, Path(folder))
-        if options.scifact:
-            figure = scifact_of_txtai(options.data, python, Path(folder))
-            report["txtai"]["scifact_ndcg_at_10"] = round(figure, 3)
-    print(json.dumps(report, indent=2))
+def scifact_of_groundwork(data: Path, folder: Path) -> float:
+    """The same of `groundwork eval`, in its default mode."""
+    command = [str(Path(sys.executable).with_name("groundwork")), "eval", str(data / "scifact")]
+    answer = subprocess.run(
+        [*command, "--mode", "hybrid", "--json"],
+        env={**os.environ, "DATA_DIR": str(folder / "data"), "SOURCE_ROOTS": str(folder)},
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    report = json.loads(answer.stdout)
+    return float(report["modes"]["hybrid"]["measures"]["nDCG@10"]["mean"])
 
 
-if __name__ == "__main__":
-    main()
+def measure_all(data: Path, python: Path, count: int, *, with_scifact: bool) -> dict[str, Any]:
+    """Speed and memory of both, and what they find in SciFact."""
+    with tempfile.TemporaryDirectory(prefix="groundwork-txtai-") as name:
+        folder = Path(name)
+        report = measure(data, python, count, folder)
+        if with_scifact:
+            report["txtai"]["scifact_ndcg_at_10"] = round(scifact_of_txtai(data, python, folder), 3)
+            report["groundwork"]["scifact_ndcg_at_10"] = round(
+                scifact_of_groundwork(data, folder), 3
+            )
+    return report

@@ -1,13 +1,12 @@
 """Search at scale over HTTP: latency, throughput, filters, recall, deletes and memory.
 
-    python -m benchmarks.scale DATA [--passages 100000] [--vectors FOLDER] [--plot FILE.svg]
+    python -m benchmarks DATA --only scale [--passages 100000 200000] [--vectors FOLDER]
 
 DATA holds scale_passages and the question sets. The passages are written into SQL in bulk, as
 5,000 items at 100,000 passages; the service then builds its indexes from there. Vectors come from
 FOLDER (`*.npy` in the order of the passages) or are embedded first, at the speed of the model.
 """
 
-import argparse
 import gzip
 import hashlib
 import json
@@ -26,8 +25,21 @@ from sqlalchemy import insert
 
 from app.adapters.embedding.local import LocalEmbedder
 from app.database import Database
+from app.generation_parts import splitter_of_settings
+from app.generations.queries import add_generation, make_current
 from app.indexing.documents import document_number
-from app.models import ChunkRow, CollectionRow, DocumentRow, EmbeddingRow, ItemRow, TagRow, now
+from app.indexing.generation import splitting_rules
+from app.models import (
+    ChunkRow,
+    CollectionRow,
+    DocumentRow,
+    EmbeddingRow,
+    GenerationDocumentRow,
+    ItemRow,
+    TagRow,
+    now,
+)
+from app.settings import Settings
 from benchmarks.load import under_load
 from benchmarks.server import Client, serving
 from benchmarks.service import spread
@@ -70,17 +82,22 @@ def stored_vectors(folder: Path, count: int) -> Vectors:
     return vectors
 
 
-def fill(database: Database, texts: Sequence[str], vectors: Vectors, fingerprint: str) -> None:
+def fill(
+    database: Database, texts: Sequence[str], vectors: Vectors, embedder: LocalEmbedder
+) -> None:
     """Write everything that indexing would have written."""
     with database.write() as session:
         session.add(
             CollectionRow(
                 name="knowledge_base",
                 embedding_model="all-MiniLM-L6-v2",
-                embedding_fingerprint=fingerprint,
+                embedding_fingerprint=embedder.fingerprint,
                 dimension=vectors.shape[1],
             )
         )
+        rules = splitting_rules(splitter_of_settings(Settings(), embedder))
+        generation = add_generation(session, embedder, "local", rules).generation
+        make_current(session, generation.id)
     seen: set[str] = set()
     items = range(1, -(-len(texts) // PASSAGES_PER_ITEM) + 1)
     for first in range(0, len(items), ITEMS_AT_ONCE):
@@ -91,11 +108,22 @@ def fill(database: Database, texts: Sequence[str], vectors: Vectors, fingerprint
             session.execute(insert(ItemRow), [_item_row(item) for item in some])
             session.execute(insert(TagRow), [row for item in some for row in _tag_rows(item)])
             session.execute(insert(DocumentRow), [_document_row(item, texts) for item in some])
+            session.execute(
+                insert(GenerationDocumentRow),
+                [
+                    {"generation_id": generation.id, "document_id": item, "splitter": rules}
+                    for item in some
+                ],
+            )
             session.execute(insert(ChunkRow), rows)
             session.execute(
                 insert(EmbeddingRow),
                 [
-                    {"text_hash": key, "fingerprint": fingerprint, "vector": vectors[n].tobytes()}
+                    {
+                        "text_hash": key,
+                        "fingerprint": embedder.fingerprint,
+                        "vector": vectors[n].tobytes(),
+                    }
                     for key, n in fresh.items()
                     if key not in seen
                 ],
@@ -129,7 +157,7 @@ def _document_row(item: int, texts: Sequence[str]) -> dict[str, Any]:
     return {
         "id": item, "item_id": item, "key": key, "number": document_number(item, key),
         "document_id": key, "uri": key, "title": f"Page {item}", "tags": [],
-        "content_hash": hashlib.sha256(content.encode()).hexdigest(), "splitter": "benchmark",
+        "content_hash": hashlib.sha256(content.encode()).hexdigest(),
         "first_line": 1, "fetched_at": now(), "indexed_at": now(), "content": content,
     }  # fmt: skip
 
@@ -228,7 +256,7 @@ def measure(data: Path, count: int, vectors_folder: Path | None) -> dict[str, An
         started = time.perf_counter()
         database = Database(f"sqlite:///{data_dir / 'groundwork.db'}")
         database.migrate()
-        fill(database, texts, vectors, embedder.fingerprint)
+        fill(database, texts, vectors, embedder)
         database.close()
         report: dict[str, Any] = {
             "passages": count,
@@ -269,40 +297,3 @@ def stages(client: Client, asker: Asker) -> dict[str, float]:
         search(client, asker.next(), explain=True)[1]["timings_ms"] for _ in range(SEARCHES // 5)
     ]
     return {name: round(float(np.median([t[name] for t in timings])), 2) for name in timings[0]}
-
-
-def plot(report: dict[str, Any], path: Path) -> None:
-    """Median and tail of each kind of search, as bars."""
-    from matplotlib.figure import Figure  # noqa: PLC0415, only here
-
-    cases = {"one client": report["one_client"], f"{CLIENTS} clients": report["clients"]}
-    cases |= {f"filter: {tag}": figures for tag, figures in report["filters"].items()}
-    figure = Figure(figsize=(8, 4), layout="constrained")
-    axes = figure.subplots()
-    places = np.arange(len(cases))
-    for offset, name in ((-0.2, "p50_ms"), (0.2, "p95_ms")):
-        values = [case[name] for case in cases.values()]
-        axes.bar_label(axes.bar(places + offset, values, 0.4, label=name[:3]), fmt="%.1f")
-    axes.set_xticks(places, list(cases), rotation=20)
-    axes.set_ylabel("ms")
-    axes.set_title(f"Hybrid search over HTTP, {report['passages']:,} passages, 10 results")
-    axes.legend()
-    figure.savefig(path)
-
-
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--passages", type=int, default=100_000)
-    parser.add_argument("--vectors", type=Path)
-    parser.add_argument("--plot", type=Path)
-    options = parser.parse_args()
-    report = measure(options.data, options.passages, options.vectors)
-    if options.plot:
-        plot(report, options.plot)
-    print(json.dumps(report, indent=2))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,5 @@
 """The whole service on real documentation trees: throughput, latency, start, memory, answers."""
 
-import json
 import sqlite3
 import statistics
 import tarfile
@@ -204,8 +203,3 @@ def measure(data: Path) -> dict[str, Any]:
         pipeline = report["docs_fastapi"]["chunks_per_second"]
         report["pipeline_share_of_embedding"] = round(pipeline / alone, 2)
     return report
-
-
-def main(data: Path) -> None:
-    """Measure and print."""
-    print(json.dumps(measure(data), indent=2))

@@ -1,6 +1,5 @@
-"""What tests share: a migrated database to copy, and a running service on a fake model."""
+"""What tests share: databases of their own, and a running service on a fake model."""
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,20 +7,39 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.container import Container
-from app.database import Database
 from app.main import create_app
 from app.settings import Settings
+from tests.databases import TEST_POSTGRES_URL, Databases, open_databases
 from tests.fakes import FakeEmbedder
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is about the other database."""
+    unwanted = "sqlite_only" if TEST_POSTGRES_URL else "postgres_only"
+    left_out = [item for item in items if item.get_closest_marker(unwanted)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker(unwanted)]
+
+
 @pytest.fixture(scope="session")
-def database_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A database file with all tables; migrated once, copied per test."""
-    path = tmp_path_factory.mktemp("template") / "groundwork.db"
-    database = Database(f"sqlite:///{path}")
-    database.migrate()
-    database.close()
-    return path
+def databases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Databases]:
+    """Makes databases with all tables; they are migrated once, and copied."""
+    databases = open_databases(lambda: tmp_path_factory.mktemp("template"))
+    yield databases
+    databases.close()
+
+
+@pytest.fixture(autouse=True)
+def _drop_databases(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Drop what a test has made once everything else of it has ended."""
+    if not TEST_POSTGRES_URL:
+        yield
+        return
+    databases: Databases = request.getfixturevalue("databases")
+    mark = databases.mark()
+    yield
+    databases.drop_since(mark)
 
 
 @pytest.fixture
@@ -33,14 +51,14 @@ def source_root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def settings(tmp_path: Path, source_root: Path, database_template: Path) -> Settings:
+def settings(tmp_path: Path, source_root: Path, databases: Databases) -> Settings:
     """Settings of a service of the test's own, on the exact index."""
     data_dir = tmp_path / "data"
     data_dir.mkdir()
-    shutil.copy(database_template, data_dir / "groundwork.db")
     return Settings(
         _env_file=None,
         data_dir=data_dir,
+        database_url=databases.for_service(data_dir),
         source_roots=[source_root],
         vector_index="exact",
         chunk_size=200,

@@ -1,9 +1,7 @@
 """A service without model and index: SQL, items and jobs are real, for tests of just these."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import cast
 
 import pytest
@@ -18,9 +16,11 @@ from app.jobs.watching import JobWatch
 from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
 from app.main import create_app
+from app.models import CurrentGenerationRow, GenerationRow
 from app.settings import Settings
 from app.web.health import PartHealth
 from app.web.metrics import Metrics
+from tests.databases import Databases
 
 
 class LightService:
@@ -30,6 +30,7 @@ class LightService:
         self.settings = settings
         self.metrics = Metrics()
         self.database = Database(settings.resolved_database_url, lock_timeout_seconds=1)
+        self.database.hold()
         self.knowledge = KnowledgeService(self.database, self, settings.chroma_collection_name)
         self.bell = JobBell()
         self.jobs = JobService(self.database, on_queued=self.job_queued, bell=self.bell)
@@ -59,11 +60,22 @@ class LightService:
         self.metrics.jobs_waiting.set(self.jobs.count_waiting())
 
 
-def light_service(settings: Settings, database_template: Path) -> LightService:
-    """A service in a data directory of its own."""
+def light_service(settings: Settings, databases: Databases) -> LightService:
+    """A service in a data directory of its own, on the database of the settings if there is one."""
     settings.data_dir.mkdir(exist_ok=True)
-    shutil.copy(database_template, settings.data_dir / "groundwork.db")
-    return LightService(settings)
+    url = settings.database_url or databases.for_service(settings.data_dir)
+    service = LightService(settings.model_copy(update={"database_url": url}))
+    add_first_generation(service.database)
+    return service
+
+
+def add_first_generation(database: Database) -> None:
+    """Let chunks that a test writes itself be of the generation that answers."""
+    with database.write() as session:
+        rules = {"embedding_model": "fake", "fingerprint": "0" * 16, "splitter": "test"}
+        session.add(GenerationRow(id=1, dimension=64, **rules))
+        session.flush()
+        session.add(CurrentGenerationRow(generation_id=1))
 
 
 @contextmanager
@@ -79,14 +91,15 @@ def http_client(service: LightService, **options: bool) -> Iterator[TestClient]:
 
 
 @pytest.fixture
-def service(settings: Settings, database_template: Path) -> LightService:
-    return light_service(settings, database_template)
+def service(settings: Settings, databases: Databases) -> Iterator[LightService]:
+    made = light_service(settings, databases)
+    yield made
+    made.database.close()
 
 
 @pytest.fixture
-def database(service: LightService) -> Iterator[Database]:
-    yield service.database
-    service.database.close()
+def database(service: LightService) -> Database:
+    return service.database
 
 
 @pytest.fixture

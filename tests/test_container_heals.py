@@ -10,6 +10,7 @@ from app.container import Container
 from app.knowledge.items import ItemDraft
 from app.search.requests import SearchRequest
 from app.settings import Settings
+from tests.databases import sqlite_only
 
 OpenContainer = Callable[[], Container]
 FILES = 30
@@ -78,6 +79,7 @@ def test_an_older_copy_put_back_is_noticed_at_the_start(
     check(container)
 
 
+@sqlite_only
 def test_an_older_database_beside_newer_indexes_is_noticed_at_the_start(
     older: Path, open_container: OpenContainer, settings: Settings, source_root: Path
 ):
@@ -138,3 +140,19 @@ def test_replaced_files_are_noticed_while_serving_and_not_sealed_at_the_stop(
     again = open_container()
     again.settle()
     check(again)
+
+
+@pytest.mark.parametrize(("index", "folder"), [("vector", "chroma"), ("lexical", "lexical")])
+def test_verify_says_which_index_had_to_be_made_good_before_it_was_compared(
+    older: Path, open_container: OpenContainer, settings: Settings, index: str, folder: str
+):
+    shutil.rmtree(settings.data_dir / folder)
+    shutil.copytree(older / folder, settings.data_dir / folder)
+    report = open_container().rag.verify()
+    assert [sentence.split()[1] for sentence in report.healed] == [index]
+    assert "made good as it was opened" in report.healed[0]
+    assert (report.clean, report.problems) == (True, ())
+
+
+def test_verify_says_nothing_of_indexes_that_are_sound(older: Path, open_container: OpenContainer):
+    assert open_container().rag.verify().healed == ()

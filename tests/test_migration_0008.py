@@ -8,6 +8,7 @@ from sqlalchemy import text
 
 from app.database import Database
 from app.models import DocumentRow
+from tests.databases import Databases
 
 OLD_DOCUMENT = text(
     "INSERT INTO documents (id, item_id, key, number, document_id, uri, category, tags,"
@@ -17,8 +18,8 @@ OLD_DOCUMENT = text(
 )
 
 
-def test_old_documents_get_their_times_and_labels(tmp_path: Path) -> None:
-    database = Database(f"sqlite:///{tmp_path / 'old.db'}")
+def test_old_documents_get_their_times_and_labels(tmp_path: Path, databases: Databases) -> None:
+    database = Database(databases.empty(tmp_path))
     database.migrate("0004")
     with database.write() as session:
         session.execute(

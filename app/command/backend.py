@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate, Status
 from app.protocols import ProgressListener
+from app.rag.generation_schemas import GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchAnswer, SearchBody
 
@@ -29,6 +30,8 @@ class VerifyReport(BaseModel):
     mended_count: int
     problems: list[str]
     """The first problems, a sentence each, with what was or is to be done about them."""
+    healed: list[str]
+    """Indexes whose files had to be made good as they were opened, a sentence each."""
 
 
 class StorageSizes(BaseModel):
@@ -89,6 +92,14 @@ class Backend(Protocol):
 
     def stats(self) -> CollectionStats:
         """Count what is stored and searchable."""
+        ...
+
+    def generations(self) -> GenerationList:
+        """What was cut and embedded how, and how far a change of that is."""
+        ...
+
+    def drop_generation(self, generation_id: int) -> None:
+        """Drop one that is only kept."""
         ...
 
 

@@ -10,7 +10,7 @@ from types import FrameType
 import anyio
 
 from app.command.backend import CompactionReport, VerifyReport
-from app.command.display import working
+from app.command.display import say, working
 from app.container import Container
 from app.errors import StartupError
 from app.knowledge.items import ItemFilter, normalise_category
@@ -22,6 +22,7 @@ from app.knowledge.schemas import (
     Status,
 )
 from app.protocols import ProgressListener
+from app.rag.generation_schemas import Generation, GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchAnswer, SearchBody
 from app.settings import Settings
@@ -82,6 +83,15 @@ class ContainerBackend:
         """Count what is stored and searchable."""
         return CollectionStats.model_validate(self._container.rag.get_collection_stats())
 
+    def generations(self) -> GenerationList:
+        """What was cut and embedded how."""
+        reports = self._container.rag.generations()
+        return GenerationList(generations=[Generation.of(each) for each in reports])
+
+    def drop_generation(self, generation_id: int) -> None:
+        """Drop one that is only kept; raises NotFoundError, ConflictError."""
+        self._container.rag.drop_generation(generation_id)
+
     def verify(self, *, repair: bool) -> VerifyReport:
         """Compare SQL with itself and with both indexes; with `repair`, mend what differs."""
         self._require_data()
@@ -117,6 +127,11 @@ def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
     with working("Opening the data directory"):
         was_there = settings.data_dir.exists()
         container = Container.open(settings, any_model=any_model, run_jobs=False)
+    if container.needs_renewal:
+        say(
+            "Note: the settings want another model or CHUNK_SIZE than what is stored was made "
+            "with. A server changes that in the background, `groundwork rebuild` at once."
+        )
     try:
         yield ContainerBackend(container, was_there=was_there)
     finally:

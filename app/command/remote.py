@@ -13,6 +13,7 @@ from app.indexing import results
 from app.jobs.schemas import Job
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate, Status
 from app.protocols import Progress, ProgressListener, SourceNote
+from app.rag.generation_schemas import GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchAnswer, SearchBody
 
@@ -81,6 +82,14 @@ class RemoteBackend:
     def stats(self) -> CollectionStats:
         """Count what is stored and searchable."""
         return self._call(CollectionStats, "GET", "/rag/stats")
+
+    def generations(self) -> GenerationList:
+        """What was cut and embedded how, and how far a change of that is."""
+        return self._call(GenerationList, "GET", "/rag/generations")
+
+    def drop_generation(self, generation_id: int) -> None:
+        """Drop one that is only kept."""
+        self._send("DELETE", f"/rag/generations/{generation_id}")
 
     def _call(
         self,

@@ -10,6 +10,7 @@ from app.command.backend import CompactionReport, VerifyReport
 from app.command.display import line, printable, results
 from app.command.sources import WEB_ADDRESS, Indexed
 from app.knowledge.schemas import Item
+from app.rag.generation_schemas import GenerationList
 from app.rag.schemas import CollectionStats, SourceNote
 from app.rag.search_schemas import SearchAnswer, SearchResult
 
@@ -130,6 +131,20 @@ def print_item(item: Item) -> None:
     _print_fields({name: value for name, value in values.items() if value not in (None, "")})
 
 
+def print_generations(found: GenerationList) -> None:
+    """A line for each: state, model, splitter, and how far it is."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("ID", "STATE", "MODEL", "SPLITTER", "DOCUMENTS", "CHUNKS"):
+        table.add_column(name, justify="right" if name in {"ID", "CHUNKS"} else "left")
+    for each in found.generations:
+        done = f"{each.documents_done:,} of {each.documents_total:,}"
+        table.add_row(
+            str(each.id), each.state, line(each.embedding_model), each.splitter, done,
+            f"{each.chunks:,}",
+        )  # fmt: skip
+    results().print(table)
+
+
 def print_stats(stats: CollectionStats) -> None:
     """The counts, one a line."""
     _print_fields(stats.model_dump())
@@ -148,6 +163,8 @@ def _print_fields(fields: dict[str, object]) -> None:
 def print_verified(report: VerifyReport) -> None:
     """What was compared and found."""
     console = results()
+    for sentence in report.healed:
+        console.print(line(sentence), soft_wrap=True)
     for problem in report.problems:
         console.print(line(problem), soft_wrap=True)
     unlisted = report.problem_count - len(report.problems)

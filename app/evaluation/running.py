@@ -127,11 +127,13 @@ def index_corpus(
     """
     started = time.perf_counter()
     groups = _groups(question_set)
+    container.renew()  # a directory that was kept may be of another model or splitter
     indexer = Indexer(
         database=container.database,
         sources=CorpusSources({_uri(group): found for group, found in groups.items()}),
         splitter=container.splitter,
         embedder=container.embedder,
+        generation=container.generation,
         publisher=container.publisher,
         metrics=container.metrics,
     )

@@ -34,6 +34,7 @@ class _Turn:
     is_removal: bool
     """Removals are not stopped by removals: what they want is the same."""
     signal: StopSignal = field(default_factory=StopSignal)
+    has_begun: bool = False
 
 
 class ItemClaims:
@@ -48,6 +49,8 @@ class ItemClaims:
         self._lines: dict[int, list[_Turn]] = {}
         """The first in a line holds the item."""
         self._closed = False
+        self._holds = 0
+        """How many want that nobody works on anything."""
 
     @contextmanager
     def claim(
@@ -71,6 +74,23 @@ class ItemClaims:
         with self._turn(item_id, _Turn(is_removal=True), lambda: None):
             yield
             self.stop(item_id)
+
+    @contextmanager
+    def hold_all(self) -> Iterator[None]:
+        """Wait until nobody works on any item, and let nobody begin during the block.
+
+        Who has begun goes on to the end; who comes later waits. Raises UnavailableError when
+        everything is closed meanwhile.
+        """
+        with self._changed:
+            self._holds += 1
+        try:
+            self._wait_until_idle()
+            yield
+        finally:
+            with self._changed:
+                self._holds -= 1
+                self._changed.notify_all()
 
     def stop(self, item_id: int) -> None:
         """Ask whoever holds the item or waits for it now to stop."""
@@ -131,10 +151,23 @@ class ItemClaims:
         """Wait a moment for the turn; raises what the turn was stopped for."""
         with self._changed:
             turn.signal.check()
-            if line[0] is not turn:
+            if not self._may_begin(turn, line):
                 self._changed.wait(WAITING_SECONDS)
                 turn.signal.check()
-            return line[0] is turn
+            turn.has_begun = self._may_begin(turn, line)
+            return turn.has_begun
+
+    def _wait_until_idle(self) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or not self._working())
+            if self._closed:
+                raise _service_stopping()
+
+    def _may_begin(self, turn: _Turn, line: list[_Turn]) -> bool:
+        return line[0] is turn and not self._holds
+
+    def _working(self) -> bool:
+        return any(line[0].has_begun for line in self._lines.values())
 
 
 def _service_stopping() -> UnavailableError:

@@ -65,11 +65,13 @@ class Compaction:
         data_dir: Path,
         index_folders: tuple[Path, Path],
         drop_leftovers: Callable[[], None] = lambda: None,
+        drop_kept: Callable[[], object] = lambda: None,
         free_bytes: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
     ) -> None:
         """`index_folders`: of the vector and of the lexical index.
 
-        `drop_leftovers` deletes what an index that is not in use (any more) has left.
+        `drop_leftovers` deletes what an index that is not in use (any more) has left,
+        `drop_kept` what is kept of former generations.
         """
         self._database = database
         self._index = vector_index
@@ -78,6 +80,7 @@ class Compaction:
         self._data_dir = data_dir
         self._index_folders = index_folders
         self._drop_leftovers = drop_leftovers
+        self._drop_kept = drop_kept
         self._free_bytes = free_bytes
 
     def run(self) -> CompactionReport:
@@ -85,6 +88,7 @@ class Compaction:
         self._publisher.settled().result()
         before = self._sizes()
         self._require_space(before)
+        self._drop_kept()
         dropped = self._drop_embeddings()
         reached(FaultPoint.EMBEDDINGS_DROPPED)
         self._database.vacuum()

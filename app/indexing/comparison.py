@@ -15,10 +15,10 @@ import numpy as np
 from app.database import Database
 from app.errors import LexicalIndexError, VectorIndexError
 from app.indexing import maintenance_queries, queries
+from app.indexing.generation import Generation
 from app.indexing.maintenance_queries import ChunkState
 from app.indexing.publisher import Publisher
 from app.indexing.vector_queries import VECTOR_TYPE
-from app.models import ChunkRow
 from app.protocols import LexicalIndex, Vector, VectorIndex, VectorPart
 
 SAME_VECTOR = 0.9999
@@ -96,13 +96,13 @@ class IndexComparison:
         vector_index: ComparableVectorIndex,
         lexical_index: LexicalIndex,
         publisher: Publisher,
-        fingerprint: str,
+        generation: Generation,
     ) -> None:
         self._database = database
         self._vectors = vector_index
         self._words = lexical_index
         self._publisher = publisher
-        self._fingerprint = fingerprint
+        self._generation = generation
 
     def after(self, last_id: str, limit: int, *, mend: bool) -> Slice:
         """Compare the `limit` chunks after the last with what the indexes hold of them.
@@ -111,7 +111,7 @@ class IndexComparison:
         """
         with self._database.read() as session:
             states = maintenance_queries.chunk_states_after(
-                session, last_id, limit, self._fingerprint
+                session, last_id, limit, self._generation
             )
             known = maintenance_queries.chunks_in_outbox(session)
         if not states:
@@ -130,7 +130,7 @@ class IndexComparison:
         """
         self._publisher.settle_outbox()
         with self._database.read() as session:
-            expected = maintenance_queries.count(session, ChunkRow)
+            expected = maintenance_queries.count_chunks(session)
         listed: dict[str, list[str]] = {}
         for name, part in self._vectors.parts().items():
             try:
@@ -164,7 +164,7 @@ class IndexComparison:
         An approximate index may miss one now and then.
         """
         with self._database.read() as session:
-            states = maintenance_queries.states_of(session, chunk_ids, self._fingerprint)
+            states = maintenance_queries.states_of(session, chunk_ids, self._generation)
         drift: list[Drift] = []
         for name, part in self._vectors.parts().items():
             right = _held_right(part, states)

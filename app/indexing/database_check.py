@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.indexing import maintenance_queries, repair_queries
 from app.indexing.documents import document_number, sha256_hex
+from app.indexing.generation import Generation
 
 
 class FaultKind(StrEnum):
@@ -34,14 +35,14 @@ class Fault:
     sentence: str
 
 
-def database_faults(session: Session, fingerprint: str) -> Iterator[Fault]:
+def database_faults(session: Session, generation: Generation) -> Iterator[Fault]:
     """Everything that is wrong, from one snapshot; reads every text once."""
     yield from _orphans(session)
     for item_id in maintenance_queries.active_items_without_chunks(session):
         yield Fault(
             FaultKind.ITEM_WITHOUT_CHUNKS, item_id, f"item {item_id} is active but has no chunks"
         )
-    for chunk_id, *_ in maintenance_queries.chunks_without_embedding(session, fingerprint):
+    for chunk_id, *_ in maintenance_queries.chunks_without_embedding(session, generation):
         sentence = f"chunk {chunk_id} has no vector under the current model"
         yield Fault(FaultKind.CHUNK_WITHOUT_VECTOR, chunk_id, sentence)
     for row in maintenance_queries.documents_with_text(session):

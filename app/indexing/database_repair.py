@@ -11,10 +11,11 @@ from app.errors import EmbeddingError
 from app.indexing import maintenance_queries, queries, repair_queries, vector_queries
 from app.indexing.database_check import Fault, FaultKind
 from app.indexing.documents import PreparedDocument, document_number, prepare_chunks
-from app.indexing.embedded_text import CONTEXT_RULE, embedded_text
+from app.indexing.embedded_text import embedded_text
+from app.indexing.generation import Generation, splitting_rules
 from app.indexing.publisher import Publisher
-from app.models import DocumentRow
-from app.protocols import Embedder, LoadedDocument, SourceEntry, TextSplitter
+from app.indexing.stored_documents import loaded_document
+from app.protocols import Embedder, SourceEntry, TextSplitter
 
 EMBEDDED_AT_ONCE = 256
 
@@ -39,11 +40,13 @@ class DatabaseRepair:
         publisher: Publisher,
         embedder: Embedder,
         splitter: TextSplitter,
+        generation: Generation,
     ) -> None:
         self._database = database
         self._publisher = publisher
         self._embedder = embedder
         self._splitter = splitter
+        self._generation = generation
         self._mend_rows: dict[FaultKind, tuple[Callable[[Session, list[int | str]], None], str]] = {
             FaultKind.CHUNK_WITHOUT_DOCUMENT: (_by_id(repair_queries.delete_chunks), "deleted"),
             FaultKind.DOCUMENT_WITHOUT_ITEM: (_by_id(repair_queries.delete_documents), "deleted"),
@@ -73,9 +76,8 @@ class DatabaseRepair:
 
     def embed_missing(self) -> None:
         """Embed every text that has no vector under the model in use; raises EmbeddingError."""
-        fingerprint = self._embedder.fingerprint
         with self._database.read() as session:
-            rows = maintenance_queries.chunks_without_embedding(session, fingerprint)
+            rows = maintenance_queries.chunks_without_embedding(session, self._generation)
         self._embed({hash_: embedded_text(context, text) for _, hash_, context, text in rows})
         with self._database.write() as session:
             queries.add_index_change(session, [row[0] for row in rows])
@@ -132,19 +134,20 @@ class DatabaseRepair:
             old_ids = repair_queries.chunk_ids_of(session, document_id)
         if row is None:
             return
-        loaded = _as_loaded(row)
+        loaded = loaded_document(row)
         chunks = prepare_chunks(
             row.item_id,
             row.key,
             loaded,
             self._splitter.split_text(loaded.content),
             self._embedder.token_meter,
+            self._generation,
         )
         self._embed({chunk.text_hash: chunk.embedded_text for chunk in chunks})
         with self._database.write() as session:
             repair_queries.delete_chunks(session, old_ids)
-        rules = f"{self._splitter.fingerprint} {CONTEXT_RULE}"
         entry = SourceEntry(row.key, row.uri, row.stamp)
+        rules = splitting_rules(self._splitter)
         document = PreparedDocument(entry, loaded, rules, chunks)
         self._publisher.publish(row.item_id, [document]).result()
 
@@ -174,18 +177,3 @@ def _by_id(
 ) -> Callable[[Session, list[int | str]], None]:
     """What mends rows of one kind, taken for what mends any."""
     return mend
-
-
-def _as_loaded(row: DocumentRow) -> LoadedDocument:
-    return LoadedDocument(
-        content=row.content,
-        document_id=row.document_id,
-        content_hash=row.content_hash,
-        source_uri=row.uri,
-        title=row.title,
-        category=row.category,
-        tags=tuple(row.tags),
-        licence=row.licence,
-        language=row.language,
-        first_line=row.first_line,
-    )

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Self
 
 from app.indexing.embedded_text import chunk_context, embedded_text
+from app.indexing.generation import Generation
 from app.protocols import LoadedDocument, SourceEntry, TextChunk, TokenMeter
 
 
@@ -18,6 +19,7 @@ class KnownDocument:
     key: str
     stamp: str | None
     splitter: str
+    """The rules by which its chunks were made; empty: the generation has none of it yet."""
     details: tuple[object, ...]
     """What `document_details` gave when it was stored."""
 
@@ -61,6 +63,7 @@ class PreparedDocument:
     entry: SourceEntry
     loaded: LoadedDocument
     splitter: str
+    """The rules by which its chunks were made."""
     chunks: tuple[PreparedChunk, ...]
 
 
@@ -100,11 +103,12 @@ def prepare_chunks(
     loaded: LoadedDocument,
     chunks: Sequence[TextChunk],
     meter: TokenMeter | None,
+    generation: Generation,
 ) -> tuple[PreparedChunk, ...]:
     """Give each chunk its context and its identity.
 
-    It depends on item, document and text, not on position: a chunk that merely moved is still
-    the same. Equal texts within a document are told apart by their order.
+    It depends on generation, item, document and text, not on position: a chunk that merely moved
+    is still the same. Equal texts within a document are told apart by their order.
     """
     seen: dict[str, int] = {}
     prepared = []
@@ -113,6 +117,7 @@ def prepare_chunks(
         text_hash = sha256_hex(embedded_text(context, chunk.content))
         occurrence = seen.get(text_hash, 0)
         seen[text_hash] = occurrence + 1
-        identity = sha256_hex(f"{item_id}\0{key}\0{text_hash}\0{occurrence}")[:32]
+        parts = (generation.identity, str(item_id), key, text_hash, str(occurrence))
+        identity = sha256_hex("\0".join(parts))[:32]
         prepared.append(PreparedChunk(identity, text_hash, chunk, context))
     return tuple(prepared)

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 
 from app.database import Database
 from app.errors import (
@@ -20,6 +21,7 @@ from app.fault_points import FaultPoint, reached
 from app.indexing import queries, vector_queries
 from app.indexing.claims import ItemClaims
 from app.indexing.documents import KnownDocument, PreparedDocument
+from app.indexing.generation import Generation
 from app.indexing.prefetch import prefetched
 from app.indexing.preparing import DocumentPreparer
 from app.indexing.publisher import Publisher
@@ -70,6 +72,7 @@ class Indexer:
         sources: SourceOpener,
         splitter: TextSplitter,
         embedder: Embedder,
+        generation: Generation,
         publisher: Publisher,
         metrics: Metrics,
         on_item_freed: Callable[[], None] = lambda: None,
@@ -78,6 +81,7 @@ class Indexer:
         self._sources = sources
         self._splitter = splitter
         self._embedder = embedder
+        self._generation = generation
         self._publisher = publisher
         self._metrics = metrics
         self._claims = ItemClaims(on_item_freed)
@@ -158,6 +162,19 @@ class Indexer:
         self._claims.stop(item_id)
         self._publisher.settle_soon()
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Wait until nothing is being indexed, and let nothing begin during the block.
+
+        Raises UnavailableError when the service stops meanwhile.
+        """
+        with self._claims.hold_all():
+            yield
+
+    def switch_to(self, splitter: TextSplitter, embedder: Embedder, generation: Generation) -> None:
+        """Cut and embed for another generation from here on; only while `paused`."""
+        self._splitter, self._embedder, self._generation = splitter, embedder, generation
+
     def index_changes_noted(self) -> None:
         """Somebody else wrote into the outbox."""
         self._publisher.settle_soon()
@@ -169,7 +186,7 @@ class Indexer:
         source = self._sources.open(run.item.uri, run.item.document_type)
         listing = source.scan()
         with self._database.read() as session:
-            known = queries.known_documents(session, run.item.id)
+            known = queries.known_documents(session, run.item.id, self._generation.id)
             listing = listing.without_lost_mounts(queries.mounts_of(session, run.item.id))
         run.mounts = listing.mounts
         if "" in listing.incomplete:
@@ -185,6 +202,7 @@ class Indexer:
             known=known,
             splitter=self._splitter,
             token_meter=self._embedder.token_meter,
+            generation=self._generation,
             force=force,
             signal=run.signal,
         )

@@ -25,18 +25,24 @@ _RECORDS = (
 )
 
 
-def lexical_records_of(session: Session, chunk_ids: Sequence[str]) -> list[LexicalRecord]:
+def lexical_records_of(
+    session: Session, chunk_ids: Sequence[str], generation_id: int
+) -> list[LexicalRecord]:
     """What the lexical index should hold for these chunks; those SQL lacks are left out."""
     records: list[LexicalRecord] = []
     for some in slices(chunk_ids):
-        rows = session.execute(_RECORDS.where(ChunkRow.id.in_(some))).all()
+        wanted = (ChunkRow.id.in_(some), ChunkRow.generation_id == generation_id)
+        rows = session.execute(_RECORDS.where(*wanted)).all()
         records += map(_to_record, rows)
     return records
 
 
-def lexical_records_after(session: Session, last_id: str, limit: int) -> list[LexicalRecord]:
+def lexical_records_after(
+    session: Session, last_id: str, limit: int, generation_id: int
+) -> list[LexicalRecord]:
     """What the lexical index should hold, by chunk id: the next `limit` after the last."""
-    page = _RECORDS.where(ChunkRow.id > last_id).order_by(ChunkRow.id).limit(limit)
+    wanted = (ChunkRow.id > last_id, ChunkRow.generation_id == generation_id)
+    page = _RECORDS.where(*wanted).order_by(ChunkRow.id).limit(limit)
     return [_to_record(row) for row in session.execute(page)]
 
 

@@ -1,16 +1,19 @@
 """Counts, checks and rebuilds: keeps both indexes true copies of SQL."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 from app.database import Database
-from app.errors import LexicalIndexError, StartupError
-from app.indexing import maintenance_queries, queries, repair_queries
+from app.errors import LexicalIndexError
+from app.indexing import maintenance_queries, repair_queries
 from app.indexing.caretaker import IndexCaretaker
 from app.indexing.database_check import database_faults
 from app.indexing.database_repair import DatabaseRepair, Repair
+from app.indexing.generation import Generation
 from app.indexing.publisher import Publisher
-from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow
+from app.models import DocumentRow, EmbeddingRow, ItemRow
 from app.protocols import Embedder, LexicalIndex, VectorIndex
 
 MOST_PROBLEMS = 100
@@ -75,6 +78,8 @@ class VerifyReport:
     mended_count: int
     problems: tuple[str, ...]
     """The first problems, a sentence each, with what was or is to be done about them."""
+    healed: tuple[str, ...]
+    """Indexes whose files had to be made good since the start, a sentence each."""
 
     @property
     def clean(self) -> bool:
@@ -92,34 +97,26 @@ class IndexMaintenance:
         vector_index: RebuildableVectorIndex,
         lexical_index: RebuildableLexicalIndex,
         embedder: Embedder,
+        generation: Generation,
         publisher: Publisher,
         caretaker: IndexCaretaker,
         repair: DatabaseRepair,
         collection_name: str,
         index_name: str,
+        healed: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
+        """`healed`: how often each index was made good since the start, by name."""
         self._database = database
         self._index = vector_index
         self._lexical_index = lexical_index
         self._embedder = embedder
+        self._generation = generation
         self._publisher = publisher
         self._caretaker = caretaker
         self._repair = repair
         self._collection_name = collection_name
         self._index_name = index_name
-
-    def require_same_model(self) -> None:
-        """Raise StartupError when what is stored was embedded by another model."""
-        with self._database.read() as session:
-            recorded = queries.collections(session)
-        for collection in recorded:
-            if collection.embedding_fingerprint != self._embedder.fingerprint:
-                raise StartupError(
-                    f"The collection {collection.name!r} holds vectors of the model "
-                    f"{collection.embedding_model!r}, which cannot be mixed with those of "
-                    f"{self._embedder.model_name!r}. Set EMBEDDING_MODEL back, or run "
-                    "`groundwork rebuild --embed` to embed everything again."
-                )
+        self._healed = healed
 
     def is_empty(self) -> bool:
         """Whether SQL holds no chunk at all."""
@@ -130,7 +127,7 @@ class IndexMaintenance:
         """Counts from one snapshot of SQL, and from the vector index."""
         with self._database.read() as session:
             return CollectionStats(
-                total_chunks=maintenance_queries.count(session, ChunkRow),
+                total_chunks=maintenance_queries.count_chunks(session),
                 unique_knowledge_items=maintenance_queries.count_indexed_items(session),
                 collection_name=self._collection_name,
                 embedding_model=self._embedder.model_name,
@@ -158,7 +155,7 @@ class IndexMaintenance:
         """
         self._publisher.settled().result()
         with self._database.read() as session:
-            faults = list(database_faults(session, self._embedder.fingerprint))
+            faults = list(database_faults(session, self._generation))
             unreferenced = repair_queries.count_unreferenced_embeddings(session)
         repairs = self._repair.mend(faults) if repair else [Repair(f, False, "") for f in faults]
         problems = [(r.fault.sentence, r.mended, r.remark) for r in repairs]
@@ -177,16 +174,13 @@ class IndexMaintenance:
             problem_count=len(problems),
             mended_count=sum(mended for _, mended, _ in problems),
             problems=tuple(_told(*problem) for problem in problems[:MOST_PROBLEMS]),
+            healed=self._what_was_healed(),
         )
 
     def rebuild(self, *, embed: bool = False) -> None:
-        """Fill both indexes anew from SQL, without embedding anything.
-
-        With `embed`, texts that have no vector under the current model are embedded first, and
-        the collections then belong to that model.
-        """
+        """Fill both indexes anew from SQL; `embed`: first what has no vector, else nothing."""
         if embed:
-            self._embed_missing()
+            self._repair.embed_missing()
         self._lexical_index.rebuild()
         self._index.rebuild()
         self._publisher.settled().result()
@@ -204,16 +198,13 @@ class IndexMaintenance:
                 problems.append((reason, repair, "made anew" if repair else ""))
         return problems
 
-    # A new model ---------------------------------------------------------------------------
-
-    def _embed_missing(self) -> None:
-        fingerprint = self._embedder.fingerprint
-        self._repair.embed_missing()
-        with self._database.write() as session:
-            for collection in queries.collections(session):
-                collection.embedding_model = self._embedder.model_name
-                collection.embedding_fingerprint = fingerprint
-                collection.dimension = self._embedder.dimension
+    def _what_was_healed(self) -> tuple[str, ...]:
+        return tuple(
+            f"The {name} index on disk was damaged, incomplete or not the one that was closed "
+            "last; it was made good as it was opened, before anything was compared."
+            for name, times in sorted(self._healed.items())
+            if times
+        )
 
 
 def _told(sentence: str, mended: bool, remark: str) -> str:

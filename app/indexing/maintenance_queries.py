@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
+from app.indexing.generation import Generation
 from app.models import (
+    IS_CURRENT,
     ChunkRow,
     DocumentRow,
     EmbeddingRow,
@@ -22,13 +24,19 @@ def count(session: Session, table: type[Any]) -> int:
 
 
 def chunks_exist(session: Session) -> bool:
-    """Whether there is any chunk."""
-    return session.scalar(select(ChunkRow.id).limit(1)) is not None
+    """Whether there is any chunk that answers."""
+    return session.scalar(select(ChunkRow.id).where(IS_CURRENT).limit(1)) is not None
+
+
+def count_chunks(session: Session) -> int:
+    """Chunks that answer."""
+    return session.scalar(select(func.count()).where(IS_CURRENT)) or 0
 
 
 def count_indexed_items(session: Session) -> int:
-    """Items that have chunks."""
-    return session.scalar(select(func.count(func.distinct(ChunkRow.item_id)))) or 0
+    """Items that have chunks that answer."""
+    of_current = select(func.count(func.distinct(ChunkRow.item_id))).where(IS_CURRENT)
+    return session.scalar(of_current) or 0
 
 
 def count_open_changes(session: Session) -> int:
@@ -47,27 +55,30 @@ class ChunkState(NamedTuple):
 
 
 def chunk_states_after(
-    session: Session, last_id: str, limit: int, fingerprint: str
+    session: Session, last_id: str, limit: int, generation: Generation
 ) -> list[ChunkState]:
     """Chunks by id: the next `limit` after the last."""
-    page = _states(fingerprint).where(ChunkRow.id > last_id).order_by(ChunkRow.id).limit(limit)
+    page = _states(generation).where(ChunkRow.id > last_id).order_by(ChunkRow.id).limit(limit)
     return [ChunkState(*row) for row in session.execute(page)]
 
 
-def states_of(session: Session, chunk_ids: Sequence[str], fingerprint: str) -> list[ChunkState]:
+def states_of(
+    session: Session, chunk_ids: Sequence[str], generation: Generation
+) -> list[ChunkState]:
     """These chunks; those SQL lacks are left out."""
-    wanted = _states(fingerprint).where(ChunkRow.id.in_(chunk_ids))
+    wanted = _states(generation).where(ChunkRow.id.in_(chunk_ids))
     return [ChunkState(*row) for row in session.execute(wanted)]
 
 
-def _states(fingerprint: str) -> Select[str, int, int, bytes]:
+def _states(generation: Generation) -> Select[str, int, int, bytes]:
     on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
-        EmbeddingRow.fingerprint == fingerprint
+        EmbeddingRow.fingerprint == generation.fingerprint
     )
     return (
         select(ChunkRow.id, ChunkRow.item_id, DocumentRow.number, EmbeddingRow.vector)
         .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
         .outerjoin(EmbeddingRow, on_embedding)
+        .where(ChunkRow.generation_id == generation.id)
     )
 
 
@@ -78,15 +89,17 @@ def chunks_in_outbox(session: Session) -> set[str]:
     }
 
 
-def chunks_without_embedding(session: Session, fingerprint: str) -> list[tuple[str, str, str, str]]:
+def chunks_without_embedding(
+    session: Session, generation: Generation
+) -> list[tuple[str, str, str, str]]:
     """Chunks (id, hash, context, content) whose text has no vector under the model."""
     on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
-        EmbeddingRow.fingerprint == fingerprint
+        EmbeddingRow.fingerprint == generation.fingerprint
     )
     statement = (
         select(ChunkRow.id, ChunkRow.text_hash, ChunkRow.context, ChunkRow.content)
         .outerjoin(EmbeddingRow, on_embedding)
-        .where(EmbeddingRow.text_hash.is_(None))
+        .where(EmbeddingRow.text_hash.is_(None), ChunkRow.generation_id == generation.id)
     )
     return [(row[0], row[1], row[2], row[3]) for row in session.execute(statement)]
 
@@ -106,16 +119,16 @@ def documents_with_text(session: Session) -> Iterator[Any]:
 
 
 def chunk_spans(session: Session, document_id: int) -> list[tuple[str, int, int, str]]:
-    """The chunks of a document in order: id, start, end, text."""
+    """The chunks of a document that answer, in order: id, start, end, text."""
     columns = (ChunkRow.id, ChunkRow.start_index, ChunkRow.end_index, ChunkRow.content)
-    of_document = select(*columns).where(ChunkRow.document_id == document_id)
+    of_document = select(*columns).where(ChunkRow.document_id == document_id, IS_CURRENT)
     rows = session.execute(of_document.order_by(ChunkRow.chunk_index))
     return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
 def active_items_without_chunks(session: Session) -> list[int]:
     """Items that say they are searchable, although nothing of them is."""
-    has_chunks = select(ChunkRow.id).where(ChunkRow.item_id == ItemRow.id).exists()
+    has_chunks = select(ChunkRow.id).where(ChunkRow.item_id == ItemRow.id, IS_CURRENT).exists()
     said_so = (ItemRow.status == "active", ItemRow.indexed_at.is_not(None))
     wanted = (*said_so, ItemRow.error.is_(None), ~has_chunks)
     return list(session.scalars(select(ItemRow.id).where(*wanted)))

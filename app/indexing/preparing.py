@@ -17,7 +17,7 @@ from app.indexing.documents import (
     document_details,
     prepare_chunks,
 )
-from app.indexing.embedded_text import CONTEXT_RULE
+from app.indexing.generation import Generation, splitting_rules
 from app.protocols import (
     ConditionalSource,
     LoadedDocument,
@@ -67,6 +67,7 @@ class DocumentPreparer:
         known: Mapping[str, KnownDocument],
         splitter: TextSplitter,
         token_meter: TokenMeter | None,
+        generation: Generation,
         force: bool,
         signal: StopSignal,
     ) -> None:
@@ -76,7 +77,8 @@ class DocumentPreparer:
         self._known = known
         self._splitter = splitter
         self._token_meter = token_meter
-        self._rules = f"{splitter.fingerprint} {CONTEXT_RULE}"
+        self._generation = generation
+        self._rules = splitting_rules(splitter)
         self._force = force
         self._signal = signal
         self.survey = Survey(skipped=list(listing.skipped))
@@ -106,7 +108,9 @@ class DocumentPreparer:
             self.survey.restamped[known.id] = SourceTimes.of(entry, loaded)
             return None
         chunks = self._splitter.split_text(loaded.content)
-        prepared = prepare_chunks(self._item_id, entry.key, loaded, chunks, self._token_meter)
+        prepared = prepare_chunks(
+            self._item_id, entry.key, loaded, chunks, self._token_meter, self._generation
+        )
         self.survey.split += 1
         self.survey.chunks += len(prepared)
         return PreparedDocument(entry, loaded, self._rules, prepared)

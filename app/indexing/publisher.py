@@ -24,6 +24,7 @@ from app.errors import AppError, ItemStoppedError, UnavailableError
 from app.fault_points import FaultPoint, reached
 from app.indexing import lexical_queries, queries, vector_queries
 from app.indexing.documents import KnownDocument, PreparedDocument
+from app.indexing.generation import Generation
 from app.indexing.index_records import lexical_record, vector_record
 from app.indexing.results import Changes
 from app.protocols import LexicalIndex, LexicalRecord, VectorIndex, VectorRecord
@@ -47,12 +48,13 @@ class Publisher:
         database: Database,
         vector_index: VectorIndex,
         lexical_index: LexicalIndex,
-        fingerprint: str,
+        generation: Generation,
     ) -> None:
+        """The indexes hold, or are to hold, the chunks of this generation."""
         self._database = database
         self._vectors = vector_index
         self._words = lexical_index
-        self._fingerprint = fingerprint
+        self._generation = generation
         self._version = 0
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._settling = threading.Event()
@@ -102,6 +104,18 @@ class Publisher:
     def settled(self) -> "Future[None]":
         """Done once everything handed in before is done and the outbox is empty."""
         return self._submit(self.settle_outbox)
+
+    def switch_to(
+        self,
+        vector_index: VectorIndex,
+        lexical_index: LexicalIndex,
+        generation: Generation,
+    ) -> None:
+        """Keep the indexes of another generation from here on. Only for the writer thread.
+
+        No group of documents may be on its way.
+        """
+        self._vectors, self._words, self._generation = vector_index, lexical_index, generation
 
     def between_changes(self, work: Callable[[], Result]) -> "Future[Result]":
         """Have work done on the writer thread, between two changes: nothing is under way then.
@@ -183,7 +197,9 @@ class Publisher:
             if not queries.item_exists(session, item_id):
                 raise _item_deleted()
             for document in documents:
-                stored, differing = queries.store_document(session, item_id, document)
+                stored, differing = queries.store_document(
+                    session, item_id, document, self._generation.id
+                )
                 changes += stored
                 touched += differing
             queries.update_index_change(session, change_id, touched)
@@ -201,7 +217,7 @@ class Publisher:
         ]
         with self._database.read() as session:
             hashes = list({chunk.text_hash for _, chunk in wanted})
-            vectors = vector_queries.read_embeddings(session, hashes, self._fingerprint)
+            vectors = vector_queries.read_embeddings(session, hashes, self._generation.fingerprint)
             item = vector_queries.item_metadata(session, item_id)
         if item is None:
             raise _item_deleted()
@@ -241,8 +257,8 @@ class Publisher:
     def equalise(self, chunk_ids: Sequence[str]) -> None:
         """Make both indexes hold of these chunks what SQL holds. Only for the writer thread."""
         with self._database.read() as session:
-            records = vector_queries.records_of(session, chunk_ids, self._fingerprint)
-            words = lexical_queries.lexical_records_of(session, chunk_ids)
+            records = vector_queries.records_of(session, chunk_ids, self._generation)
+            words = lexical_queries.lexical_records_of(session, chunk_ids, self._generation.id)
         held = {record.chunk_id for record in words}
         gone = [chunk_id for chunk_id in chunk_ids if chunk_id not in held]
         self._vectors.upsert(records)

@@ -17,10 +17,12 @@ from app.indexing.documents import (
 from app.indexing.refresh_queries import schedule_after_failure, schedule_after_success
 from app.indexing.results import Changes
 from app.models import (
+    IS_CURRENT,
     ChunkRow,
     CollectionRow,
     DocumentRow,
     DocumentTagRow,
+    GenerationDocumentRow,
     IndexChangeRow,
     ItemRow,
     now,
@@ -41,14 +43,15 @@ def slices(values: Sequence[Value], size: int = BATCH) -> Iterator[Sequence[Valu
 # Documents -------------------------------------------------------------------------------------
 
 
-def known_documents(session: Session, item_id: int) -> dict[str, KnownDocument]:
+def known_documents(session: Session, item_id: int, generation_id: int) -> dict[str, KnownDocument]:
     """The documents of an item by key, without their text."""
-    row = DocumentRow
+    row, done = DocumentRow, GenerationDocumentRow
+    is_done = (done.document_id == row.id) & (done.generation_id == generation_id)
     statement = select(
-        row.id, row.key, row.stamp, row.splitter,
+        row.id, row.key, row.stamp, func.coalesce(done.splitter, ""),
         row.content_hash, row.document_id, row.uri, row.title, row.category, row.tags,
         row.licence, row.language, row.first_line,
-    ).where(row.item_id == item_id)  # fmt: skip
+    ).outerjoin(done, is_done).where(row.item_id == item_id)  # fmt: skip
     known = {}
     for id_, key, stamp, splitter, *details in session.execute(statement):
         details[5] = tuple(details[5])
@@ -65,16 +68,22 @@ def restamp_documents(session: Session, stamps: Mapping[int, SourceTimes]) -> No
 
 
 def store_document(
-    session: Session, item_id: int, document: PreparedDocument
+    session: Session, item_id: int, document: PreparedDocument, generation_id: int
 ) -> tuple[Changes, list[str]]:
-    """Replace a document's version; returns the counts, and the chunks that went or moved."""
+    """Replace a document's version; returns the counts, and the chunks that went or moved.
+
+    Of other generations its chunks go as well: they were of the old text.
+    """
     row_id = _upsert_document(session, item_id, document)
+    _forget_in_generations(session, row_id, but=generation_id)
+    add_to_generation(session, generation_id, row_id, document.splitter)
     wanted = {
-        chunk.id: _chunk_values(item_id, row_id, document, chunk) for chunk in document.chunks
+        chunk.id: chunk_values(item_id, row_id, document.loaded.first_line, chunk, generation_id)
+        for chunk in document.chunks
     }
     present = {
         chunk_id: tuple(position)
-        for chunk_id, *position in session.execute(_chunk_positions(row_id))
+        for chunk_id, *position in session.execute(_chunk_positions(row_id, generation_id))
     }
     gone = [chunk_id for chunk_id in present if chunk_id not in wanted]
     fresh = [values for chunk_id, values in wanted.items() if chunk_id not in present]
@@ -99,9 +108,29 @@ POSITION_FIELDS = (
 )  # fmt: skip
 
 
-def _chunk_positions(document_row_id: int) -> Select[Any]:
+def _chunk_positions(document_row_id: int, generation_id: int) -> Select[Any]:
     columns = [getattr(ChunkRow, name) for name in POSITION_FIELDS]
-    return select(ChunkRow.id, *columns).where(ChunkRow.document_id == document_row_id)
+    of_generation = ChunkRow.generation_id == generation_id
+    return select(ChunkRow.id, *columns).where(
+        ChunkRow.document_id == document_row_id, of_generation
+    )
+
+
+def _forget_in_generations(session: Session, document_row_id: int, *, but: int) -> None:
+    for table in (ChunkRow, GenerationDocumentRow):
+        others = (table.document_id == document_row_id) & (table.generation_id != but)
+        session.execute(delete(table).where(others))
+
+
+def add_to_generation(
+    session: Session, generation_id: int, document_row_id: int, splitter: str
+) -> None:
+    """The generation has the chunks of this document now, made by these rules."""
+    session.merge(
+        GenerationDocumentRow(
+            generation_id=generation_id, document_id=document_row_id, splitter=splitter
+        )
+    )
 
 
 def _position(values: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -126,7 +155,6 @@ def _upsert_document(session: Session, item_id: int, document: PreparedDocument)
     row.content_hash = loaded.content_hash
     times = SourceTimes.of(document.entry, loaded)
     row.stamp, row.modified_at = times.stamp, times.modified_at
-    row.splitter = document.splitter
     row.first_line = loaded.first_line
     row.fetched_at = row.indexed_at = moment
     row.content = loaded.content
@@ -138,12 +166,18 @@ def _upsert_document(session: Session, item_id: int, document: PreparedDocument)
     return row.id
 
 
-def _chunk_values(
-    item_id: int, document_row_id: int, document: PreparedDocument, prepared: PreparedChunk
+def chunk_values(
+    item_id: int,
+    document_row_id: int,
+    first_line: int,
+    prepared: PreparedChunk,
+    generation_id: int,
 ) -> dict[str, Any]:
-    chunk, lines_above = prepared.chunk, document.loaded.first_line - 1
+    """The row of a chunk; `first_line` is that of the document's text in its source."""
+    chunk, lines_above = prepared.chunk, first_line - 1
     return {
         "id": prepared.id,
+        "generation_id": generation_id,
         "item_id": item_id,
         "document_id": document_row_id,
         "chunk_index": chunk.chunk_index,
@@ -198,9 +232,10 @@ def finish_item(
     An item that was pointed at another source (uri, document type) meanwhile stays `pending`.
     """
     rows = select(DocumentRow.key, DocumentRow.content_hash).where(DocumentRow.item_id == item_id)
-    hashes = [(key, digest) for key, digest in session.execute(rows.order_by(DocumentRow.key))]
+    hashes = sorted((key, digest) for key, digest in session.execute(rows))
     content_hash = _content_hash(hashes)
-    chunks = session.scalar(select(func.count()).where(ChunkRow.item_id == item_id)) or 0
+    of_item = select(func.count()).where(ChunkRow.item_id == item_id, IS_CURRENT)
+    chunks = session.scalar(of_item) or 0
     item = session.get_one(ItemRow, item_id)
     same_source = (item.uri, item.document_type) == indexed_source
     if same_source and item.status in ("pending", "error"):

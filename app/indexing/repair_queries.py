@@ -82,13 +82,13 @@ def document(session: Session, document_id: int) -> DocumentRow | None:
 
 
 def chunk_ids_of(session: Session, document_id: int) -> list[str]:
-    """The ids of a document's chunks."""
+    """The ids of a document's chunks, of all generations."""
     return list(session.scalars(select(ChunkRow.id).where(ChunkRow.document_id == document_id)))
 
 
 def have_read_again(session: Session, document_id: int) -> None:
     """Let the next indexing take a document for changed, whatever its source says."""
-    forgotten = {"stamp": None, "splitter": "", "content_hash": ""}
+    forgotten = {"stamp": None, "content_hash": ""}
     session.execute(update(DocumentRow).where(DocumentRow.id == document_id).values(forgotten))
 
 

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, Select, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from app.indexing.generation import Generation
 from app.indexing.queries import slices
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow, now
 from app.protocols import Vector, VectorRecord
@@ -78,45 +79,51 @@ RECORD_COLUMNS: tuple[Any, ...] = (
 )
 
 
-def _records(fingerprint: str) -> Select[Any]:
+def _records(generation: Generation) -> Select[Any]:
     on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
-        EmbeddingRow.fingerprint == fingerprint
+        EmbeddingRow.fingerprint == generation.fingerprint
     )
     return (
         select(*RECORD_COLUMNS)
         .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
         .join(ItemRow, ItemRow.id == ChunkRow.item_id)
         .join(EmbeddingRow, on_embedding)
+        .where(ChunkRow.generation_id == generation.id)
     )
 
 
-def records_of(session: Session, chunk_ids: Sequence[str], fingerprint: str) -> list[VectorRecord]:
+def records_of(
+    session: Session, chunk_ids: Sequence[str], generation: Generation
+) -> list[VectorRecord]:
     """What the vector index should hold for these chunks; those SQL lacks are left out."""
     records: list[VectorRecord] = []
     for some in slices(chunk_ids):
-        rows = session.execute(_records(fingerprint).where(ChunkRow.id.in_(some))).all()
+        rows = session.execute(_records(generation).where(ChunkRow.id.in_(some))).all()
         records += _to_records(session, rows)
     return records
 
 
-def vector_rows(connection: Connection, fingerprint: str, size: int) -> Iterator[Sequence[Any]]:
-    """Chunk id, item id, document number and vector of all chunks, `size` rows at a time."""
+def vector_rows(
+    connection: Connection, generation: Generation, size: int
+) -> Iterator[Sequence[Any]]:
+    """Chunk id, item id, document number and vector of all its chunks, `size` rows at a time."""
     on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
-        EmbeddingRow.fingerprint == fingerprint
+        EmbeddingRow.fingerprint == generation.fingerprint
     )
     rows = (
         select(ChunkRow.id, ChunkRow.item_id, DocumentRow.number, EmbeddingRow.vector)
         .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
         .join(EmbeddingRow, on_embedding)
+        .where(ChunkRow.generation_id == generation.id)
     )
     yield from connection.execute(rows.execution_options(yield_per=size)).partitions()
 
 
 def records_after(
-    session: Session, last_id: str, limit: int, fingerprint: str
+    session: Session, last_id: str, limit: int, generation: Generation
 ) -> list[VectorRecord]:
     """What the vector index should hold, by chunk id: the next `limit` after the last."""
-    page = _records(fingerprint).where(ChunkRow.id > last_id).order_by(ChunkRow.id).limit(limit)
+    page = _records(generation).where(ChunkRow.id > last_id).order_by(ChunkRow.id).limit(limit)
     return _to_records(session, session.execute(page).all())
 
 

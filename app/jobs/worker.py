@@ -71,9 +71,9 @@ class JobWorker:
     def start(self) -> None:
         """Queue again what the last process left, and begin.
 
-        Other processes may share PostgreSQL: there, only what has lost its lease is taken over.
+        While other processes may share the database, only what has lost its lease is taken over.
         """
-        only_expired = not self._database.is_sqlite
+        only_expired = self._database.may_be_shared
         with self._database.write() as session:
             requeued, given_up = running_queries.requeue_running(session, only_expired=only_expired)
         reached(FaultPoint.JOBS_REQUEUED)
@@ -162,7 +162,7 @@ class JobWorker:
         """How long at most to wait for being woken; None: for ever."""
         with self._database.read() as session:
             due = running_queries.seconds_until_due(session)
-        if self._database.is_sqlite:
+        if not self._database.may_be_shared:
             return due
         return SHARED_QUEUE_SECONDS if due is None else min(due, SHARED_QUEUE_SECONDS)
 

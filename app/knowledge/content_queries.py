@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, func, select
 
 from app.knowledge.content_records import DocumentText, StoredDocument
-from app.models import ChunkRow, DocumentRow, ItemRow
+from app.models import IS_CURRENT, ChunkRow, DocumentRow, ItemRow
+from app.text_order import by_character
 
 
 def item_exists(connection: Connection, item_id: int) -> bool:
@@ -23,7 +24,7 @@ def list_documents(
     connection: Connection, item_id: int, limit: int, after_key: str | None
 ) -> list[StoredDocument]:
     """Documents of an item in the order of their keys, from the one after `after_key`."""
-    of_document = ChunkRow.document_id == DocumentRow.id
+    of_document = (ChunkRow.document_id == DocumentRow.id) & IS_CURRENT
     statement = (
         select(
             DocumentRow.id,
@@ -42,11 +43,11 @@ def list_documents(
         )
         .join(ItemRow, ItemRow.id == DocumentRow.item_id)
         .where(DocumentRow.item_id == item_id)
-        .order_by(DocumentRow.key)
+        .order_by(by_character(DocumentRow.key))
         .limit(limit)
     )
     if after_key is not None:
-        statement = statement.where(DocumentRow.key > after_key)
+        statement = statement.where(by_character(DocumentRow.key) > after_key)
     return [
         StoredDocument(
             row_id=row.id,
@@ -68,7 +69,7 @@ def list_documents(
 def first_keys(connection: Connection, item_id: int, limit: int) -> list[str]:
     """The keys of the item's first documents."""
     statement = select(DocumentRow.key).where(DocumentRow.item_id == item_id)
-    return list(connection.scalars(statement.order_by(DocumentRow.key).limit(limit)))
+    return list(connection.scalars(statement.order_by(by_character(DocumentRow.key)).limit(limit)))
 
 
 def first_row_ids(connection: Connection, item_id: int) -> Sequence[int]:

@@ -10,8 +10,9 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from app.knowledge.items import normalise_category, tidy_tags
 
 MOST_FILTER_TAGS = 100
+MOST_FILTER_CHARACTERS = 500
 
-FilterText = Annotated[str, Field(max_length=500, pattern=r"^[^\u0000]*$")]
+FilterText = Annotated[str, Field(max_length=MOST_FILTER_CHARACTERS, pattern=r"^[^\u0000]*$")]
 """What stored text is compared with; PostgreSQL knows no NUL."""
 
 
@@ -25,6 +26,12 @@ def _some_category(value: str) -> str:
 def _some_tag(value: str) -> str:
     if not tidy_tags([value]):
         raise ValueError("names no tag; leave it out to mean all items")
+    return value
+
+
+def _some_text(value: str) -> str:
+    if not value.strip():
+        raise ValueError("names nothing; leave it out to mean everything")
     return value
 
 
@@ -47,16 +54,24 @@ CategoryFilter = Annotated[
     AfterValidator(_some_category),
     Field(json_schema_extra={"pattern": r"^[^\u0000]*[^\u0000\s/][^\u0000]*$"}),
 ]
+NameFilter = Annotated[
+    FilterText,
+    AfterValidator(_some_text),
+    Field(json_schema_extra={"pattern": r"^[^\u0000]*[^\u0000\s][^\u0000]*$"}),
+]
+"""One that is compared with a name, or looked for in one."""
 TagFilter = Annotated[
     FilterText,
     AfterValidator(_some_tag),
     Field(json_schema_extra={"pattern": r"^[^\u0000]*[^\u0000\s,][^\u0000]*$"}),
 ]
 TagFilters = Annotated[
-    Annotated[list[TagFilter], Field(max_length=MOST_FILTER_TAGS)],
+    Annotated[list[TagFilter], Field(min_length=1, max_length=MOST_FILTER_TAGS)],
     BeforeValidator(
         _one_as_list,
-        json_schema_input_type=Annotated[list[TagFilter], Field(max_length=MOST_FILTER_TAGS)]
+        json_schema_input_type=Annotated[
+            list[TagFilter], Field(min_length=1, max_length=MOST_FILTER_TAGS)
+        ]
         | TagFilter,
     ),
     AfterValidator(tidy_tags),

@@ -9,12 +9,13 @@ from sqlalchemy import ColumnElement, delete, func, insert, or_, select, text, t
 from sqlalchemy.orm import Session
 
 from app.knowledge.items import ItemDraft, ItemFilter, KnowledgeItem
-from app.models import ChunkRow, IndexChangeRow, ItemRow, TagRow, now
+from app.models import IS_CURRENT, ChunkRow, IndexChangeRow, ItemRow, TagRow, now
+from app.text_order import by_character
 from app.web.pagination import Cursor
 
 SORT_COLUMNS: dict[str, Any] = {
     "id": ItemRow.id,
-    "title": ItemRow.title,
+    "title": by_character(ItemRow.title),
     "created_at": ItemRow.created_at,
     "updated_at": ItemRow.updated_at,
 }
@@ -81,7 +82,7 @@ def list_items(
     if cursor is not None:
         after = Cursor.decode(cursor, sort)
         place = tuple_(column, ItemRow.id)
-        seen = tuple_(_bound_value(name, after), after.row_id)
+        seen = tuple_(_bound_value(name, after), after.row_id, types=[column.type, ItemRow.id.type])
         statement = statement.where(place < seen if descending else place > seen)
     order = (column.desc(), ItemRow.id.desc()) if descending else (column.asc(), ItemRow.id.asc())
     rows = list(session.scalars(statement.order_by(*order).limit(limit + 1)))
@@ -124,7 +125,7 @@ def _with_tags_and_counts(session: Session, rows: Sequence[ItemRow]) -> list[Kno
     tag_rows = select(TagRow).where(TagRow.item_id.in_(ids)).order_by(TagRow.position)
     for tag in session.scalars(tag_rows):
         tags.setdefault(tag.item_id, []).append(tag.tag)
-    grouped = select(ChunkRow.item_id, func.count()).where(ChunkRow.item_id.in_(ids))
+    grouped = select(ChunkRow.item_id, func.count()).where(ChunkRow.item_id.in_(ids), IS_CURRENT)
     counts = {row[0]: row[1] for row in session.execute(grouped.group_by(ChunkRow.item_id))}
     return [_item(row, tags.get(row.id, []), counts.get(row.id, 0)) for row in rows]
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from pydantic import Field
 
 from app.knowledge import schemas
-from app.knowledge.filters import CategoryFilter, FilterText, TagFilters
+from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
 from app.knowledge.items import ItemFilter, normalise_category
 from app.knowledge.service import KnowledgeService
 from app.web.pagination import LARGEST_ID
@@ -61,8 +61,8 @@ def list_knowledge(
         TagFilters | None, Query(description="Any of these; repeated, or with commas.")
     ] = None,
     document_type: schemas.DocumentType | None = None,
-    collection: FilterText | None = None,
-    q: Annotated[FilterText | None, Query(description="In title or uri.")] = None,
+    collection: NameFilter | None = None,
+    q: Annotated[NameFilter | None, Query(description="In title or uri.")] = None,
     sort: Annotated[
         schemas.ItemSort, Query(description="`-` in front: descending.")
     ] = schemas.ItemSort.ID,
@@ -78,7 +78,7 @@ def list_knowledge(
         tags=tuple(tag or ()),
         document_type=document_type.value if document_type else None,
         collection=collection,
-        text=q or None,
+        text=q,
     )
     return schemas.ItemPage.model_validate(service.list(wanted, sort.value, limit, cursor))
 

@@ -8,12 +8,13 @@ from pydantic import BeforeValidator, Field
 
 from app.jobs.records import Job
 from app.jobs.schemas import Job as JobSchema
-from app.knowledge.filters import CategoryFilter, FilterText, TagFilters, split_at_commas
+from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters, split_at_commas
 from app.knowledge.items import normalise_category
 from app.knowledge.router import ItemId
 from app.knowledge.schemas import ItemStatus
 from app.rag import schemas, search_schemas
 from app.rag.ranking_schemas import RankingProfile, wishes_of
+from app.rag.search_json import search_response
 from app.rag.service import RAGService
 from app.search.requests import SearchRequest
 from app.web.parameters import KNOWN_PARAMETERS_ONLY
@@ -36,7 +37,7 @@ Wait = Annotated[
     Query(description="False: answer 202 with a job at once, and do the work in the background."),
 ]
 KnowledgeIds = Annotated[
-    Annotated[list[search_schemas.KnowledgeId], Field(max_length=1000)],
+    Annotated[list[search_schemas.KnowledgeId], Field(min_length=1, max_length=1000)],
     BeforeValidator(split_at_commas),
 ]
 Force = Annotated[bool, Query(description="Read and split again what seems unchanged.")]
@@ -106,15 +107,21 @@ async def remove_from_index(knowledge_id: ItemId, rag: RAGDep) -> schemas.Remova
 @router.post(
     "/search",
     operation_id="search",
+    response_model=search_schemas.SearchAnswer,
     responses=problem_responses(400, 413, 422, 503, 507),
 )
-async def search(body: search_schemas.SearchBody, rag: RAGDep) -> search_schemas.SearchAnswer:
+async def search(body: search_schemas.SearchBody, rag: RAGDep) -> Response:
     """Find the chunks that answer a question, with the lines where they stand."""
     request = body.request()
-    return search_schemas.SearchAnswer.of(await rag.answer(request), request)
+    return search_response(await rag.answer(request), request)
 
 
-@router.get("/search", operation_id="search_simple", responses=problem_responses(422, 503, 507))
+@router.get(
+    "/search",
+    operation_id="search_simple",
+    response_model=search_schemas.SearchAnswer,
+    responses=problem_responses(422, 503, 507),
+)
 async def search_simple(
     rag: RAGDep,
     q: Annotated[search_schemas.Query, Query(description="The question.")],
@@ -128,7 +135,7 @@ async def search_simple(
     knowledge_ids: Annotated[
         KnowledgeIds | None, Query(description="Repeated, or with commas: `1,2`.")
     ] = None,
-    collection: FilterText | None = None,
+    collection: NameFilter | None = None,
     path: Annotated[
         search_schemas.PathGlob | None, Query(description="A glob on the documents' paths.")
     ] = None,
@@ -136,7 +143,7 @@ async def search_simple(
     licence_policy: search_schemas.LicencePolicy = search_schemas.LicencePolicy.ANY,
     min_score: Annotated[float | None, Query(ge=0, le=1)] = None,
     profile: Annotated[RankingProfile | None, Query(description="A named ranking.")] = None,
-) -> search_schemas.SearchAnswer:
+) -> Response:
     """Search by address alone, for scripts and the browser; POST knows more."""
     request = SearchRequest(
         query=q,
@@ -153,7 +160,7 @@ async def search_simple(
         min_score=min_score,
         ranking=wishes_of(profile, None),
     )
-    return search_schemas.SearchAnswer.of(await rag.answer(request), request)
+    return search_response(await rag.answer(request), request)
 
 
 @router.get("/stats", operation_id="get_stats", responses=problem_responses(422, 507))

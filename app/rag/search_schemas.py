@@ -14,7 +14,7 @@ from pydantic import (
     StrictBool,
 )
 
-from app.knowledge.filters import CategoryFilter, FilterText, TagFilters
+from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
 from app.knowledge.items import normalise_category
 from app.knowledge.schemas import DocumentType
 from app.rag.ranking_schemas import (
@@ -26,6 +26,7 @@ from app.rag.ranking_schemas import (
 from app.search import requests
 from app.search.neighbours import MOST_CONTEXT_CHUNKS
 from app.search.requests import SearchRequest
+from app.search.soundness import MOST_KNOWLEDGE_IDS
 from app.web.pagination import LARGEST_ID
 from app.web.parameters import is_number
 
@@ -77,8 +78,6 @@ class TagsMatch(StrEnum):
 
 
 KnowledgeId = Annotated[int, Field(ge=1, le=LARGEST_ID)]
-MOST_KNOWLEDGE_IDS = 10_000
-
 
 HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
 
@@ -118,8 +117,8 @@ Score = Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)]
 
 SearchDepth = Annotated[int, Field(ge=1, le=1000), BeforeValidator(is_number)]
 ContextChunks = Annotated[int, Field(ge=0, le=MOST_CONTEXT_CHUNKS), BeforeValidator(is_number)]
-PathGlob = Annotated[FilterText, Field(min_length=1, examples=["docs/**/*.md"])]
-Language = Annotated[FilterText, Field(min_length=1)]
+PathGlob = Annotated[NameFilter, Field(min_length=1, examples=["docs/**/*.md"])]
+Language = Annotated[NameFilter, Field(min_length=1)]
 
 
 class SearchBody(BaseModel):
@@ -154,8 +153,10 @@ class SearchBody(BaseModel):
         None, description="A list, or one string with commas.", examples=[["docker", "production"]]
     )
     tags_match: TagsMatch = TagsMatch.ANY
-    knowledge_ids: list[JsonKnowledgeId] | None = Field(None, max_length=MOST_KNOWLEDGE_IDS)
-    collection: FilterText | None = None
+    knowledge_ids: list[JsonKnowledgeId] | None = Field(
+        None, min_length=1, max_length=MOST_KNOWLEDGE_IDS
+    )
+    collection: NameFilter | None = None
     document_types: list[DocumentType] | None = Field(None, min_length=1, max_length=20)
     chunk_types: list[ChunkType] | None = Field(
         None, min_length=1, max_length=20, description="What at least half of a chunk must be."

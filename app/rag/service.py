@@ -1,6 +1,7 @@
 """RAGService: the one door to everything Groundwork does. Here `async` ends."""
 
 import atexit
+import dataclasses
 import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +12,10 @@ from typing import Any, Protocol, Self, TypeVar
 import anyio
 import anyio.to_thread
 
-from app.errors import InvalidRequestError, OverloadedError
+from app.errors import OverloadedError
+from app.generations.in_use import AssemblesContext
+from app.generations.records import GenerationReport
+from app.generations.service import GenerationService
 from app.indexing.compaction import Compaction, CompactionReport
 from app.indexing.indexer import Indexer
 from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyReport
@@ -31,15 +35,13 @@ from app.rag.indexing_jobs import (
     index_arguments,
 )
 from app.search.collection_rankings import CollectionRanking, CollectionRankings
-from app.search.context import ContextAnswer, ContextAssembler, ContextRequest
+from app.search.context import AnswersSearches, ContextAnswer, ContextRequest
 from app.search.profiles import RankingWishes
 from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
-from app.search.searcher import Searcher
+from app.search.soundness import require_given, require_sound
 
 SEARCH_THREADS = 16
 """Searches that run side by side; further ones wait their turn, up to `most_waiting_searches`."""
-
-MOST_RESULTS = 100
 
 Result = TypeVar("Result")
 
@@ -52,9 +54,9 @@ class Engine(Protocol):
     @property
     def indexer(self) -> Indexer: ...  # noqa: D102
     @property
-    def searcher(self) -> Searcher: ...  # noqa: D102
+    def searcher(self) -> AnswersSearches: ...  # noqa: D102
     @property
-    def context(self) -> ContextAssembler: ...  # noqa: D102
+    def context(self) -> AssemblesContext: ...  # noqa: D102
     @property
     def collection_rankings(self) -> CollectionRankings: ...  # noqa: D102
     @property
@@ -70,6 +72,9 @@ class Engine(Protocol):
     def run_job(  # noqa: D102
         self, kind: str, arguments: Mapping[str, Any], watcher: ProgressListener
     ) -> Outcome: ...
+    @property
+    def generations(self) -> GenerationService: ...  # noqa: D102
+    def rebuild(self, *, embed: bool = False) -> None: ...  # noqa: D102
     def settle(self) -> None: ...  # noqa: D102
     def close(self) -> None: ...  # noqa: D102
 
@@ -209,34 +214,38 @@ class RAGService:
 
         `answer` takes a SearchRequest, which knows all the other filters and wishes.
         """
-        if not query.strip():
-            raise InvalidRequestError("A search needs a query.", "#/query", "body")
-        if not 1 <= n_results <= MOST_RESULTS:
-            raise InvalidRequestError(
-                f"n_results is a number from 1 to {MOST_RESULTS}.", "#/n_results", "body"
-            )
-        if category is not None and normalise_category(category) is None:
-            raise InvalidRequestError("The category names nothing.", "#/category", "body")
+        require_given("tags", tags)
         request = SearchRequest(
             query=query,
             n_results=n_results,
             mode=mode,
-            category=normalise_category(category),
-            tags=tuple(tidy_tags([tags] if isinstance(tags, str) else tags or ())),
+            category=category,
+            tags=(tags,) if isinstance(tags, str) else tuple(tags or ()),
             tags_match=tags_match,
             knowledge_ids=None if knowledge_ids is None else tuple(knowledge_ids),
             collection=collection,
             min_score=min_score,
         )
+        require_sound(request)
+        request = dataclasses.replace(
+            request,
+            category=normalise_category(category),
+            tags=tuple(tidy_tags(request.tags)),
+        )
         return list((await self.answer(request)).results)
 
     async def answer(self, request: SearchRequest) -> SearchAnswer:
-        """Search, with all that is known about how the answer came about."""
+        """Search, with all that is known about how the answer came about.
+
+        Raises InvalidRequestError for a request that HTTP would refuse.
+        """
+        require_sound(request)
         search = functools.partial(self._engine.searcher.search, request)
         return await self._search(search)
 
     async def context(self, request: ContextRequest) -> ContextAnswer:
-        """The passages that answer, put together for a prompt."""
+        """The passages that answer, put together for a prompt; raises InvalidRequestError."""
+        require_sound(request.search)
         assemble = functools.partial(self._engine.context.assemble, request)
         return await self._search(assemble)
 
@@ -269,8 +278,19 @@ class RAGService:
         return self._engine.compaction.run()
 
     def rebuild(self, *, embed: bool = False) -> None:
-        """Fill the vector index from SQL anew; with `embed`, first under the current model."""
-        self._engine.maintenance.rebuild(embed=embed)
+        """Fill the indexes from SQL anew, and first switch to the model and splitter wanted.
+
+        With `embed`, what has no vector is embedded even without such a change.
+        """
+        self._engine.rebuild(embed=embed)
+
+    def generations(self) -> list[GenerationReport]:
+        """Which generations there are, and how far the one is that is made."""
+        return self._engine.generations.all()
+
+    def drop_generation(self, generation_id: int) -> None:
+        """Drop one that is only kept; raises NotFoundError, ConflictError."""
+        self._engine.generations.drop(generation_id)
 
     def close(self) -> None:
         """Finish the work under way and release the data directory."""

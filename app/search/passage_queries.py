@@ -93,6 +93,7 @@ _NEAR = (
         _near,
         and_(
             _near.document_id == _hit.document_id,
+            _near.generation_id == _hit.generation_id,
             _near.chunk_index >= _hit.chunk_index - bindparam("distance"),
             _near.chunk_index <= _hit.chunk_index + bindparam("distance"),
         ),

@@ -3,16 +3,14 @@
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from app.search import fusion
 from app.search.requests import Explanation, SearchRequest
 from app.search.retrieval import Candidates
-
-if TYPE_CHECKING:
-    from app.search.weighing import Weighed
+from app.search.weighed import Weighed
 
 METHODS: dict[str, fusion.Fuse] = {
     "coverage": fusion.coverage,
@@ -35,7 +33,7 @@ class RankedCandidates:
     """By place."""
     scale: float = 1.0
     """Of fused scores, so that they are about 0 to 1 however they were fused."""
-    weighed: "Weighed | None" = None
+    weighed: Weighed | None = None
     """How more than the fused score decided the order, if it did."""
 
     def scaled_scores(self) -> fusion.Floats:

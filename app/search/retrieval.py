@@ -166,14 +166,14 @@ class Retriever:
         degraded: tuple[str, ...],
         seconds: tuple[tuple[str, float], ...],
     ) -> Candidates:
-        cosines = {hit.chunk_id: hit.score for hit in dense}
-        only_lexical = [hit.chunk_id for hit in words.hits if hit.chunk_id not in cosines]
+        cosines = dict(dense)
+        bm25 = dict(words.hits)
+        only_lexical = [key for key in bm25 if key not in cosines]
         if vector is not None and only_lexical:
             # Without a cosine, a candidate has left the dense index, and so SQL.
             cosines |= self._vector_index.similarities(vector, only_lexical)
         elif vector is None:
             cosines = dict.fromkeys(only_lexical, 0.0)
-        bm25 = {hit.chunk_id: hit.score for hit in words.hits}
         numbers = self._vector_index.documents_of(list(cosines))
         documents = np.array(
             [numbers.get(key, -place) for place, key in enumerate(cosines, 1)], np.int64

@@ -63,7 +63,7 @@ class ScopeResolver:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._remembered: OrderedDict[tuple[object, ...], ResolvedFilter] = OrderedDict()
-        self._version: int | None = None
+        self._version: int | str | None = None
         self._lock = threading.Lock()
 
     def resolve(self, request: SearchRequest) -> ResolvedFilter:
@@ -71,7 +71,7 @@ class ScopeResolver:
         # Asked before the tables are: what is written in between makes the answer outdated at once.
         version, key = self._database.version(), request.filter_key()
         with self._lock:
-            if version != self._version or version is None:
+            if version != self._version:
                 self._remembered.clear()
                 self._version = version
             known = self._remembered.get(key)
@@ -79,7 +79,7 @@ class ScopeResolver:
             with self._database.snapshot() as connection:
                 known = resolve_filter(connection, request)
             with self._lock:
-                if version == self._version and version is not None:
+                if version == self._version:
                     self._remembered[key] = known
                     if len(self._remembered) > REMEMBERED_FILTERS:
                         self._remembered.popitem(last=False)

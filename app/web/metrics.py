@@ -1,5 +1,7 @@
 """The Prometheus metrics, on a registry of their own, so that two services never share counts."""
 
+from collections import defaultdict
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
 
 LATENCY_BUCKETS = (0.001, 0.002, 0.004, 0.008, 0.015, 0.03, 0.06, 0.1, 0.25, 0.5, 1, 2.5, 10, 60)
@@ -59,6 +61,11 @@ class Metrics:
             "1 while an index does not do its part.",
             registry=self.registry,
         )
+        self.generation_documents_missing = Gauge(
+            "groundwork_generation_documents_missing",
+            "Documents that the generation which is being made lacks yet.",
+            registry=self.registry,
+        )
         self._drift_found = Counter(
             "groundwork_index_drift_found",
             "Records in which an index differed from SQL, by index and kind.",
@@ -71,6 +78,8 @@ class Metrics:
             ("index", "kind"),
             registry=self.registry,
         )
+        self.healed: dict[str, int] = defaultdict(int)
+        """How often each index was damaged since the start, and serves again."""
         self._healings = Counter(
             "groundwork_index_healings",
             "Times that a damaged or differing index was mended or made anew.",
@@ -106,6 +115,7 @@ class Metrics:
     def observe_healing(self, index: str) -> None:
         """Note that an index was damaged and serves again."""
         self._healings.labels(index).inc()
+        self.healed[index] += 1
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus' text format."""

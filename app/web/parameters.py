@@ -1,8 +1,9 @@
-"""What holds for all parameters of the API: none is unknown, and ids are written in one way."""
+"""What holds for all parameters of the API: known, given once, ids written in one way."""
 
 import re
 
 from fastapi import Depends, Request
+from fastapi._compat import field_annotation_is_sequence
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import ParamTypes
@@ -32,6 +33,8 @@ def is_number(value: object) -> object:
 
 async def refuse_unknown_parameters(request: Request) -> None:
     """Answer 422 to a query parameter that the operation does not have: most likely a typo."""
+    if not request.scope["query_string"]:
+        return
     route = request.scope["route"]
     assert isinstance(route, APIRoute)  # noqa: S101, only our operations depend on this
     known = [
@@ -39,6 +42,7 @@ async def refuse_unknown_parameters(request: Request) -> None:
         for parameter in get_flat_params(route.dependant)
         if getattr(parameter.field_info, "in_", None) is ParamTypes.query
     ]
+    _require_single_values(request, route)
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
         there_are = f"there are: {', '.join(known)}" if known else "this operation has none"
@@ -52,6 +56,28 @@ async def refuse_unknown_parameters(request: Request) -> None:
                 for name in unknown
             ]
         )
+
+
+def _require_single_values(request: Request, route: APIRoute) -> None:
+    """Answer 422 to several values where one is taken: which of them was meant nobody knows."""
+    single = [
+        parameter.alias
+        for parameter in get_flat_params(route.dependant)
+        if getattr(parameter.field_info, "in_", None) is ParamTypes.query
+        and not field_annotation_is_sequence(parameter.field_info.annotation)
+    ]
+    repeated = {name: len(request.query_params.getlist(name)) for name in single}
+    errors = [
+        {
+            "type": "too_many_values",
+            "loc": ("query", name),
+            "msg": f"{name!r} is given {times} times, and takes one value",
+        }
+        for name, times in repeated.items()
+        if times > 1
+    ]
+    if errors:
+        raise RequestValidationError(errors)
 
 
 KNOWN_PARAMETERS_ONLY = [Depends(refuse_unknown_parameters)]

@@ -60,7 +60,8 @@ class Problem(BaseModel):
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The `responses` of an operation for these error statuses, for the OpenAPI schema.
 
-    403 is always among them: the origin guard stands before every operation.
+    403 and 503 are always among them: the origin guard stands before every operation, and all need
+    the database.
     """
     schema = {"$ref": "#/components/schemas/Problem"}
     return {
@@ -68,7 +69,7 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
             "description": HTTPStatus(status).phrase,
             "content": {MEDIA_TYPE: {"schema": schema}},
         }
-        for status in sorted({403, *statuses})
+        for status in sorted({403, 503, *statuses})
     }
 
 

@@ -27,6 +27,13 @@ class FakeLexicalIndex:
             self._require_sound()
             self._records.update({record.chunk_id: record for record in records})
 
+    def add(self, records: Sequence[LexicalRecord]) -> None:
+        self.upsert(records)
+
+    def keep(self) -> None:
+        with self._lock:
+            self._require_sound()
+
     def remove(self, chunk_ids: Sequence[str]) -> None:
         with self._lock:
             self._require_sound()

@@ -33,15 +33,19 @@ class Shelf:
 
     @property
     def records(self) -> list[VectorRecord]:
-        source = vector_source(self.container.database, self.container.embedder.fingerprint)
+        source = vector_source(self.container.database, self.container.generation)
         return [record for batch in source() for record in batch]
 
     @property
     def lexical_records(self) -> list[LexicalRecord]:
-        return [record for batch in lexical_source(self.container.database)() for record in batch]
+        return [
+            record
+            for batch in lexical_source(self.container.database, self.container.generation)()
+            for record in batch
+        ]
 
     def kinds(self, *, mend: bool) -> set[tuple[str, DriftKind]]:
-        drift = self.container.caretaker.walk(mend=mend).drift
+        drift = self.container.parts.caretaker.walk(mend=mend).drift
         assert all(each.mended == mend for each in drift)
         return {(each.index, each.kind) for each in drift}
 
@@ -123,7 +127,7 @@ def test_every_kind_of_drift_is_found_and_mended(
 
 def test_drift_is_counted_by_index_and_kind(shelf: Shelf):
     lose_words(shelf)
-    shelf.container.caretaker.walk(mend=True)
+    shelf.container.parts.caretaker.walk(mend=True)
     text = shelf.container.metrics.exposition().decode()
     labels = '{index="lexical",kind="missing"} 3.0'
     assert f"groundwork_index_drift_found_total{labels}" in text
@@ -138,7 +142,7 @@ def test_what_stands_in_the_outbox_is_no_drift(shelf: Shelf):
         with shelf.container.database.write() as session:
             session.execute(delete(ChunkRow).where(ChunkRow.id.in_(gone)))
             queries.add_index_change(session, gone)
-        comparison = shelf.container.caretaker._comparison
+        comparison = shelf.container.parts.caretaker._comparison
         compared = comparison.after("", 100, mend=True)
         surplus = comparison.surplus("exact", gone, mend=True)
         return {each.chunk_id for each in (*compared.drift, *surplus)}
@@ -180,11 +184,11 @@ def test_nothing_under_way_is_taken_for_drift_while_others_write(
     for thread in threads:
         thread.start()
     try:
-        walks = [container.caretaker.walk(mend=True) for _ in range(10)]
+        walks = [container.parts.caretaker.walk(mend=True) for _ in range(10)]
         for _ in range(MOST_WALKS):  # the first may all have come before anything was stored
             if sum(walk.compared for walk in walks):
                 break
-            walks.append(container.caretaker.walk(mend=True))
+            walks.append(container.parts.caretaker.walk(mend=True))
     finally:
         stop.set()
         for thread in threads:
@@ -217,7 +221,7 @@ class Hours:
 
 def caretaker(container: Container, hours: Hours, **options: float) -> IndexCaretaker:
     return IndexCaretaker(
-        container.caretaker._comparison,
+        container.parts.caretaker._comparison,
         container.publisher,
         **({"interval_seconds": 3600.0} | options),
         wait=hours.wait,
@@ -269,7 +273,7 @@ def test_more_chunks_than_a_slice_are_all_compared(
     shelf = Shelf(container)
     last = max(record.chunk_id for record in shelf.records)
     container.lexical_index.remove([last])
-    walk = container.caretaker.walk(mend=True)
+    walk = container.parts.caretaker.walk(mend=True)
     assert walk.compared == SLICE_CHUNKS + 50
     assert [each.chunk_id for each in walk.drift] == [last]
 
@@ -320,7 +324,7 @@ def test_a_copy_that_cannot_be_read_or_does_not_find_is_distrusted(
         vector_index=index,
         lexical_index=shelf.words,
         publisher=shelf.container.publisher,
-        fingerprint=embedder.fingerprint,
+        generation=shelf.container.generation,
     )
     care = IndexCaretaker(comparison, shelf.container.publisher, interval_seconds=1)
     walk = care.walk(mend=True)
@@ -331,7 +335,7 @@ def test_a_copy_that_cannot_be_read_or_does_not_find_is_distrusted(
 
 def test_searches_stay_right_while_the_walk_mends(shelf: Shelf):
     lose_words(shelf)
-    shelf.container.caretaker.walk(mend=True)
+    shelf.container.parts.caretaker.walk(mend=True)
     answer = shelf.container.searcher.search(SearchRequest("boat", n_results=100, mode="lexical"))
     assert len(answer.results) == 12
 

@@ -262,3 +262,45 @@ def test_cancelling_a_run_that_waits_for_its_item_ends_it(container, add_item, s
     gate.opened.set()
     first.join(PATIENCE_SECONDS)
     assert container.knowledge.get(item.id).status == "active"
+
+
+def test_holding_all_waits_for_whoever_works_and_lets_nobody_begin():
+    claims, holding, held, leave = ItemClaims(), threading.Event(), threading.Event(), []
+
+    def hold() -> None:
+        holding.set()
+        with claims.hold_all():
+            held.set()
+            leave.append(claims.items_in_use())
+
+    with claims.claim(1):
+        holder = threading.Thread(target=hold)
+        holder.start()
+        assert holding.wait(PATIENCE_SECONDS)
+        assert not held.is_set(), "somebody works yet"
+    holder.join(PATIENCE_SECONDS)
+    assert held.is_set()
+    with claims.hold_all():
+        late = Waiting(claims, 2)
+        assert late.outcome is None
+    assert late.end() == "held it"
+
+
+def test_holding_all_ends_when_everything_stops():
+    claims, outcome = ItemClaims(), []
+
+    def hold() -> None:
+        try:
+            with claims.hold_all():
+                outcome.append("held")
+        except UnavailableError:
+            outcome.append("stopping")
+
+    with claims.claim(1) as signal:
+        holder = threading.Thread(target=hold)
+        holder.start()
+        claims.stop_all()
+        holder.join(PATIENCE_SECONDS)
+        with pytest.raises(UnavailableError):
+            signal.check()
+    assert outcome == ["stopping"]

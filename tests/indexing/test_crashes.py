@@ -79,6 +79,7 @@ def prepared(container: Container, item_id: int, path: Path):
             force=True,
             signal=StopSignal(),
             token_meter=container.embedder.token_meter,
+            generation=container.generation,
         )
     )
 
@@ -99,21 +100,21 @@ def test_a_death_at_any_write_of_an_index_is_mended_at_the_next_start(
     fate = Fate()
     vectors, words = DyingVectorIndex(embedder.dimension, fate), DyingLexicalIndex(fate)
     vectors.upsert(records(container, embedder))
-    for batch in lexical_source(container.database)():
+    for batch in lexical_source(container.database, container.generation)():
         words.upsert(batch)
 
     document.write_text("\n\n".join(f"The new paragraph {n} about ships. " * 4 for n in range(7)))
     documents = prepared(container, item.id, source_root)
     store_embeddings(container, documents, embedder)
     fate.calls_left = calls
-    dying = Publisher(container.database, vectors, words, embedder.fingerprint)
+    dying = Publisher(container.database, vectors, words, container.generation)
     dying.start()
     died = isinstance(dying.publish(item.id, documents).exception(), Died)
 
     dying.close()
 
     fate.calls_left = 1000
-    reborn = Publisher(container.database, vectors, words, embedder.fingerprint)
+    reborn = Publisher(container.database, vectors, words, container.generation)
     reborn.start()
     reborn.close()
     expected = {record.chunk_id for record in records(container, embedder)}
@@ -123,7 +124,7 @@ def test_a_death_at_any_write_of_an_index_is_mended_at_the_next_start(
 
 
 def records(container: Container, embedder: FakeEmbedder) -> list[VectorRecord]:
-    batches = vector_source(container.database, embedder.fingerprint)()
+    batches = vector_source(container.database, container.generation)()
     return [record for batch in batches for record in batch]
 
 

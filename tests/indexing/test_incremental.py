@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from app.container import Container
-from app.knowledge.items import ItemDraft
 from app.search.requests import SearchRequest
 from tests.fakes import FakeEmbedder
 
@@ -121,23 +120,4 @@ def test_equal_text_is_embedded_once_even_across_items_and_after_a_delete(
     result = index(twin)
     assert result.success
     assert result.chunks_added > 0
-    assert embedder.embedded_texts == []
-
-
-def test_a_changed_splitter_splits_again_without_embedding_known_text(
-    settings, docs, embedder: FakeEmbedder
-):
-    small = Container.open(settings, embedder=embedder)
-    item = small.knowledge.create(ItemDraft("docs", str(docs), "folder"))
-    first = small.indexer.index(item.id)
-    small.close()
-    large = Container.open(settings.model_copy(update={"chunk_size": 400}), embedder=embedder)
-    second = large.indexer.index(item.id)
-    large.close()
-    back = Container.open(settings, embedder=embedder)
-    embedder.embedded_texts.clear()
-    third = back.indexer.index(item.id)
-    assert back.maintenance.verify().problems == ()
-    back.close()
-    assert second.chunks_indexed < first.chunks_indexed == third.chunks_indexed
     assert embedder.embedded_texts == []

@@ -26,7 +26,6 @@ def add_chunks(session: Session, item_id: int, count: int) -> set[str]:
         uri="/srv/docs/a.md",
         tags=[],
         content_hash="",
-        splitter="",
         first_line=1,
         fetched_at=now(),
         indexed_at=now(),

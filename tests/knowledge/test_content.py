@@ -1,7 +1,6 @@
 """The stored text of an item can be read by lines, counted as citations count them."""
 
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from app.errors import InvalidRequestError, NotFoundError
 from app.knowledge.content import MOST_CHARACTERS, ContentService
 from app.settings import Settings
 from app.web.pagination import Cursor
+from tests.databases import Databases
 from tests.knowledge.conftest import ITEMS
 from tests.light_service import LightService, light_service
 from tests.search.shelf import Shelf
@@ -27,10 +27,11 @@ Get = Callable[..., Any]
 
 
 @pytest.fixture
-def service(settings: Settings, database_template: Path) -> LightService:
-    made = light_service(settings, database_template)
+def service(settings: Settings, databases: Databases) -> Iterator[LightService]:
+    made = light_service(settings, databases)
     made.content = ContentService(made.database)  # type: ignore[attr-defined]
-    return made
+    yield made
+    made.database.close()
 
 
 @pytest.fixture

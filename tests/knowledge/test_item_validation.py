@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.settings import Settings
+from tests.databases import Databases
 from tests.knowledge.conftest import ITEMS
 from tests.light_service import http_client, light_service
 from tests.web.problem_checks import assert_problem
@@ -19,12 +19,10 @@ GOOD = {"title": "Guide", "uri": "/srv/docs", "document_type": "markdown"}
 
 
 @pytest.fixture(scope="module")
-def client(
-    tmp_path_factory: pytest.TempPathFactory, database_template: Path
-) -> Iterator[TestClient]:
+def client(tmp_path_factory: pytest.TempPathFactory, databases: Databases) -> Iterator[TestClient]:
     """One service for all these tests: what is refused changes nothing."""
     own = Settings(_env_file=None, data_dir=tmp_path_factory.mktemp("validation"))
-    with http_client(light_service(own, database_template)) as client:
+    with http_client(light_service(own, databases)) as client:
         yield client
 
 

@@ -23,6 +23,7 @@ from hypothesis.stateful import (
 from app.errors import ConflictError, NotFoundError
 from app.knowledge.items import ItemDraft, ItemFilter, type_complaint
 from app.settings import Settings
+from tests.databases import Databases
 from tests.light_service import light_service
 
 TEXT = st.text(st.sampled_from("aAbÄä%_\\ '"), min_size=1, max_size=4)
@@ -81,20 +82,22 @@ def meant(wanted: ItemFilter, item: dict[str, Any]) -> bool:
 class ItemsAgainstAModel(RuleBasedStateMachine):
     """The service beside a dictionary from id to fields."""
 
-    template: Path
+    databases: Databases
     ids: Bundle[int] = Bundle("ids")
 
     @initialize()
     def open(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
         own = Settings(_env_file=None, data_dir=self.folder)
-        self.service = light_service(own, self.template)
+        self.mark = self.databases.mark()
+        self.service = light_service(own, self.databases)
         self.items = self.service.knowledge
         self.model: dict[int, dict[str, Any]] = {}
         self.last_id = 0
 
     def teardown(self) -> None:
         self.service.database.close()
+        self.databases.drop_since(self.mark)
         shutil.rmtree(self.folder)
 
     @rule(target=ids, draft=DRAFTS)
@@ -165,8 +168,8 @@ class ItemsAgainstAModel(RuleBasedStateMachine):
         assert stored == self.model
 
 
-def test_items_behave_like_a_dictionary(database_template: Path) -> None:
-    ItemsAgainstAModel.template = database_template
+def test_items_behave_like_a_dictionary(databases: Databases) -> None:
+    ItemsAgainstAModel.databases = databases
     run_state_machine_as_test(
         ItemsAgainstAModel,
         settings=settings(max_examples=15, stateful_step_count=20, deadline=None),

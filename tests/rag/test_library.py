@@ -1,11 +1,21 @@
 """RAGService as a library: the calls of the specification."""
 
+import json
+from datetime import datetime
+from functools import partial
+from typing import Any
+
 import anyio
 import pytest
+from fastapi.testclient import TestClient
 
 from app.container import Container
-from app.errors import StartupError
+from app.errors import InvalidRequestError, StartupError
 from app.rag.service import RAGService
+from app.search.context import ContextRequest
+from app.search.requests import SearchRequest
+
+JSON = "application/json"
 
 
 async def main_job(rag: RAGService, uri: str) -> None:
@@ -46,3 +56,78 @@ def test_the_main_job_runs_through_rag_service(container: Container, source_root
 def test_a_data_directory_in_use_is_refused_by_name(container: Container, settings):
     with pytest.raises(StartupError, match="in use by process"):
         Container.open(settings)
+
+
+NO_REQUESTS: list[dict[str, Any]] = [
+    {"query": " "},
+    {"query": 5},
+    {"query": "x" * 8001},
+    {"query": "half \ud800"},
+    {"n_results": 0},
+    {"n_results": 101},
+    {"n_results": True},
+    {"category": ""},
+    {"category": " / "},
+    {"category": "a\x00"},
+    {"category": "x" * 501},
+    {"tags": []},
+    {"tags": ""},
+    {"tags": ["a", " "]},
+    {"tags": ["x"] * 101},
+    {"tags": [5]},
+    {"knowledge_ids": []},
+    {"knowledge_ids": [0]},
+    {"knowledge_ids": [2**53]},
+    {"knowledge_ids": ["1"]},
+    {"tags_match": "some"},
+    {"collection": ""},
+    {"collection": "a\x00"},
+    {"min_score": 1.5},
+    {"min_score": float("nan")},
+    {"mode": "semantic"},
+]
+
+
+@pytest.mark.parametrize("wanted", NO_REQUESTS, ids=lambda wanted: repr(wanted)[:60])
+def test_what_http_refuses_a_library_refuses_too(
+    container: Container, client: TestClient, wanted: dict[str, Any]
+) -> None:
+    (name,) = wanted
+    with pytest.raises(InvalidRequestError) as refused:
+        anyio.run(partial(container.rag.search, **{"query": "x", **wanted}))
+    assert refused.value.pointer == f"#/{name}"
+    body = json.dumps({"query": "x"} | wanted)
+    answer = client.post("/api/v1/rag/search", content=body, headers={"content-type": JSON})
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"][0]["pointer"].startswith(f"#/{name}")
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"paths": (" ",)},
+        {"paths": ("x",) * 51},
+        {"paths": "*.md"},
+        {"languages": ("",)},
+        {"document_types": ("scroll",)},
+        {"chunk_types": ("verse",)},
+        {"fusion": "sum"},
+        {"licence_policy": "MIT"},
+        {"group_by": "item"},
+        {"dense_depth": 0},
+        {"lexical_depth": 1001},
+        {"context_chunks": 6},
+        {"indexed_after": datetime(2026, 1, 1)},
+    ],
+    ids=repr,
+)
+def test_a_request_from_python_is_held_to_the_bounds_of_http(
+    container: Container, wanted: dict[str, Any]
+) -> None:
+    request = SearchRequest("x", **wanted)
+    for ask in (
+        partial(container.rag.answer, request),
+        partial(container.rag.context, ContextRequest(request)),
+    ):
+        with pytest.raises(InvalidRequestError):
+            anyio.run(ask)

@@ -24,6 +24,7 @@ from app.knowledge.items import ItemDraft
 from app.rag.indexing_jobs import INDEX_ALL_JOB, index_all_arguments
 from app.search.requests import Mode, SearchRequest
 from app.settings import Settings
+from tests.databases import Databases
 from tests.fakes import FakeEmbedder
 
 CATEGORIES = (None, "A", "A/B", "C")
@@ -47,9 +48,9 @@ class Item:
 
 
 class Service(RuleBasedStateMachine):
-    """The real service on real SQLite and tantivy, beside plain dictionaries."""
+    """The real service on real SQL and tantivy, beside plain dictionaries."""
 
-    template: Path
+    databases: Databases
     vector_index = "exact"
 
     @initialize()
@@ -61,12 +62,14 @@ class Service(RuleBasedStateMachine):
         self.embedder = FakeEmbedder()
         data_dir = self.root / "data-0"
         data_dir.mkdir()
-        shutil.copy(self.template, data_dir / "groundwork.db")
+        self.mark = self.databases.mark()
+        self.database_url = self.databases.for_service(data_dir)
         self.container = self._opened(data_dir)
 
     def teardown(self) -> None:
         if hasattr(self, "container"):
             self.container.close()
+            self.databases.drop_since(self.mark)
             shutil.rmtree(self.root)
 
     def _opened(self, data_dir: Path) -> Container:
@@ -74,6 +77,7 @@ class Service(RuleBasedStateMachine):
         settings = Settings(
             _env_file=None,
             data_dir=data_dir,
+            database_url=self.database_url,
             source_roots=[self.root / "sources"],
             vector_index=self.vector_index,
             chunk_size=200,
@@ -182,7 +186,7 @@ class Service(RuleBasedStateMachine):
         self.container = self._opened(new)
 
     def _compare(self) -> None:
-        assert self.container.caretaker.walk(mend=True).drift == []
+        assert self.container.parts.caretaker.walk(mend=True).drift == []
 
     def _verify(self) -> None:
         assert self.container.maintenance.verify().problems == ()
@@ -246,12 +250,12 @@ def copy_as_it_is(old: Path, new: Path) -> None:
     try:
         shutil.copytree(old, new, copy_function=copy)
     except shutil.Error:
-        assert (new / "groundwork.db").exists()
+        assert new.exists()
 
 
-def run(machine: type[Service], template: Path, examples: int, steps: int) -> None:
+def run(machine: type[Service], databases: Databases, examples: int, steps: int) -> None:
     """Run a machine; `HYPOTHESIS_SEED` in the failure's message repeats it."""
-    chosen = type("Chosen", (machine,), {"template": template})
+    chosen = type("Chosen", (machine,), {"databases": databases})
     run_state_machine_as_test(
         chosen,
         settings=hypothesis_settings(
@@ -264,8 +268,8 @@ def run(machine: type[Service], template: Path, examples: int, steps: int) -> No
     )
 
 
-def test_searches_show_what_the_model_shows(database_template: Path):
-    run(Service, database_template, examples=16, steps=25)
+def test_searches_show_what_the_model_shows(databases: Databases):
+    run(Service, databases, examples=16, steps=25)
 
 
 class ServiceOnChroma(Service):
@@ -273,6 +277,6 @@ class ServiceOnChroma(Service):
 
 
 @pytest.mark.slow
-def test_searches_show_what_the_model_shows_on_chroma_and_for_long(database_template: Path):
-    run(ServiceOnChroma, database_template, examples=15, steps=40)
-    run(Service, database_template, examples=150, steps=60)
+def test_searches_show_what_the_model_shows_on_chroma_and_for_long(databases: Databases):
+    run(ServiceOnChroma, databases, examples=15, steps=40)
+    run(Service, databases, examples=150, steps=60)

@@ -9,6 +9,7 @@ from sqlalchemy import delete
 
 from app.adapters.splitting.recursive import RecursiveTextSplitter
 from app.database import Database
+from app.indexing.documents import document_number
 from app.models import ChunkRow, DocumentRow, ItemRow, now
 from app.protocols import TextChunk
 from app.search.queries import citation
@@ -58,13 +59,12 @@ class Shelf:
                 item_id=item_id,
                 key=key,
                 document_id=key,
-                number=1,
+                number=document_number(item_id, key),
                 uri=uri or f"/srv/docs/{key}",
                 title=title,
                 tags=[],
                 licence=licence,
                 content_hash="0" * 64,
-                splitter="test",
                 first_line=first_line,
                 fetched_at=now(),
                 indexed_at=now(),

@@ -70,7 +70,7 @@ class Stage:
         self._searcher = Searcher(
             database=container.database,
             retriever=self.retriever,
-            analyser=container.analyser,
+            analyser=container.parts.analyser,
             content_version=lambda: 0,
             degraded=tuple,
             metrics=container.metrics,
@@ -85,9 +85,9 @@ class Stage:
             (folder / f"{number:02}.md").write_text(text)
         item = self._container.knowledge.create(ItemDraft("Folder", str(folder), "folder"))
         assert self._container.indexer.index(item.id).success
-        for vectors in vector_source(self._container.database, self.model.fingerprint)():
+        for vectors in vector_source(self._container.database, self._container.generation)():
             self.dense.upsert(vectors)
-        for records in lexical_source(self._container.database)():
+        for records in lexical_source(self._container.database, self._container.generation)():
             self.words.upsert(records)
         return item.id
 

@@ -2,10 +2,8 @@
 
 import itertools
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +16,7 @@ from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
 from app.search.requests import SearchAnswer, SearchRequest, SearchResult
 from app.search.searcher import Searcher
 from app.settings import Settings
+from tests.databases import Databases
 from tests.fakes import FakeEmbedder
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -35,12 +34,9 @@ DAYS = {name: number * 100 for number, name in enumerate(TEXTS)}
 
 
 @pytest.fixture(scope="module")
-def shared(
-    tmp_path_factory: pytest.TempPathFactory, database_template: Path
-) -> Iterator[Container]:
+def shared(tmp_path_factory: pytest.TempPathFactory, databases: Databases) -> Iterator[Container]:
     """One service for all of these tests, which only read."""
     folder = tmp_path_factory.mktemp("ranked")
-    shutil.copy(database_template, folder / "groundwork.db")
     root = folder / "sources"
     for name, text in TEXTS.items():
         path = root / name
@@ -52,6 +48,7 @@ def shared(
         Settings(
             _env_file=None,
             data_dir=folder,
+            database_url=databases.for_service(folder),
             source_roots=[root],
             vector_index="exact",
             chunk_size=200,
@@ -70,8 +67,8 @@ def shared(
 def answer(shared: Container) -> Callable[..., SearchAnswer]:
     searcher = Searcher(
         database=shared.database,
-        retriever=shared.retriever,
-        analyser=shared.analyser,
+        retriever=shared.parts.retriever,
+        analyser=shared.parts.analyser,
         content_version=lambda: 0,
         degraded=tuple,
         metrics=shared.metrics,

@@ -1,7 +1,5 @@
 """A filter leaves exactly the items and documents that it says, then and at the final look."""
 
-import shutil
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta, timezone
@@ -9,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import create_engine, text
 
 from app.database import Database
 from app.models import ChunkRow, DocumentRow, ItemRow, TagRow
@@ -16,6 +15,7 @@ from app.protocols import EVERYWHERE
 from app.search.queries import rows_by_chunk
 from app.search.requests import FILTERS, SearchRequest
 from app.search.scope import REMEMBERED_FILTERS, ScopeResolver, resolve_filter
+from tests.databases import Databases
 
 NOON = datetime(2025, 6, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -43,7 +43,7 @@ class Library:
         with self.database.write() as session:
             document = DocumentRow(
                 **{"item_id": item_id, "key": key, "number": len(self.documents) + 1}
-                | {"document_id": key, "uri": key, "tags": [], "content_hash": "", "splitter": ""}
+                | {"document_id": key, "uri": key, "tags": [], "content_hash": ""}
                 | {"first_line": 1, "fetched_at": NOON, "indexed_at": NOON, "content": key}
                 | fields
             )  # fmt: skip
@@ -92,10 +92,8 @@ class Library:
 
 
 @pytest.fixture
-def library(tmp_path: Path, database_template: Path) -> Iterator[Library]:
-    path = tmp_path / "library.db"
-    shutil.copy(database_template, path)
-    database = Database(f"sqlite:///{path}")
+def library(tmp_path: Path, databases: Databases) -> Iterator[Library]:
+    database = Database(databases.new(tmp_path, "library.db"))
     yield Library(database)
     database.close()
 
@@ -227,16 +225,15 @@ def test_a_remembered_filter_is_forgotten_as_soon_as_anything_is_written(library
     assert resolver.resolve(request).scope.item_ids == {second}
 
 
-def test_what_another_process_writes_is_seen_as_well(library: Library, tmp_path: Path) -> None:
+def test_what_another_process_writes_is_seen_as_well(library: Library) -> None:
     resolver = ScopeResolver(library.database)
     item = library.add_item(tags=("a",))
     request = SearchRequest("x", tags=("a",))
     assert resolver.resolve(request).scope.item_ids == {item}
-    path = library.database._engine.url.database
-    assert path
-    with sqlite3.connect(path) as connection:
-        connection.execute("DELETE FROM item_tags")
-    connection.close()
+    other = create_engine(library.database._engine.url)
+    with other.begin() as connection:
+        connection.execute(text("DELETE FROM item_tags"))
+    other.dispose()
     assert resolver.resolve(request).scope.item_ids == set()
 
 

@@ -108,16 +108,16 @@ def test_what_sql_does_not_hold_never_shortens_an_answer(
     for number in range(6):
         add(f"{number}.md", f"a lighthouse, number {number}, and some other words about rope")
     vectors, words = ExactVectorIndex(container.embedder.dimension), FakeLexicalIndex()
-    for batch in vector_source(container.database, container.embedder.fingerprint)():
+    for batch in vector_source(container.database, container.generation)():
         vectors.upsert(batch)
-    for records in lexical_source(container.database)():
+    for records in lexical_source(container.database, container.generation)():
         words.upsert(records)
     container.knowledge.delete(gone)
     retriever = Retriever(embedder=container.embedder, vector_index=vectors, lexical_index=words)
     searcher = Searcher(
         database=container.database,
         retriever=retriever,
-        analyser=container.analyser,
+        analyser=container.parts.analyser,
         content_version=lambda: 0,
         degraded=tuple,
         metrics=container.metrics,

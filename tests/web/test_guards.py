@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
@@ -10,6 +9,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.settings import Settings
 from app.web.middleware import BodyLimit
+from tests.databases import Databases
 from tests.light_service import http_client, light_service
 from tests.web.problem_checks import assert_problem
 
@@ -20,7 +20,7 @@ MOST_BYTES = 2000
 
 
 @pytest.fixture
-def client(settings: Settings, database_template: Path) -> Iterator[TestClient]:
+def client(settings: Settings, databases: Databases) -> Iterator[TestClient]:
     own = settings.model_copy(
         update={
             "allowed_hosts": ["docs.Example.com"],
@@ -28,7 +28,7 @@ def client(settings: Settings, database_template: Path) -> Iterator[TestClient]:
             "max_request_bytes": MOST_BYTES,
         }
     )
-    with http_client(light_service(own, database_template)) as client:
+    with http_client(light_service(own, databases)) as client:
         yield client
 
 
@@ -84,9 +84,9 @@ def test_foreign_and_malformed_names_are_refused(client: TestClient, host: str, 
     assert "ALLOWED_HOSTS" in response.json()["detail"]
 
 
-def test_a_star_allows_every_name(settings: Settings, database_template: Path) -> None:
+def test_a_star_allows_every_name(settings: Settings, databases: Databases) -> None:
     own = settings.model_copy(update={"allowed_hosts": ["*"]})
-    with http_client(light_service(own, database_template)) as client:
+    with http_client(light_service(own, databases)) as client:
         assert client.get("/health/live", headers={"host": "any.example"}).status_code == 200
 
 

@@ -8,6 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app.settings import Settings
 from app.web.health import PartHealth
+from tests.databases import sqlite_only
 from tests.light_service import LightService
 
 ITEMS = "/api/v1/knowledge"
@@ -116,6 +117,7 @@ def test_readiness_is_that_of_the_worst_part(
     assert body["parts"]["database"]["status"] == "ready"
 
 
+@sqlite_only
 def test_a_database_that_is_gone_is_not_ready(
     client: TestClient, service: LightService, settings: Settings
 ) -> None:
@@ -128,6 +130,7 @@ def test_a_database_that_is_gone_is_not_ready(
     assert "gone" in response.json()["parts"]["database"]["detail"]
 
 
+@sqlite_only
 def test_a_database_that_is_damaged_is_not_ready(
     client: TestClient, service: LightService, settings: Settings
 ) -> None:

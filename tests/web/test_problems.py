@@ -143,6 +143,25 @@ def test_a_parameter_that_an_operation_does_not_have_is_refused_by_name(
         assert known in response.json()["detail"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "name"),
+    [
+        ("GET", "/api/v1/knowledge?q=a&q=b", "q"),
+        ("GET", "/api/v1/knowledge?tag=a&tag=b&limit=5&limit=5", "limit"),
+        ("GET", "/api/v1/rag/search?q=a&n=1&n=2", "n"),
+        ("GET", "/api/v1/rag/search?q=a&tags=x&tags=y&knowledge_ids=1&knowledge_ids=2&q=b", "q"),
+        ("POST", "/api/v1/rag/index/1?wait=true&wait=false", "wait"),
+        ("GET", "/api/jobs/?state=queued&state=running", "state"),
+    ],
+)
+def test_a_parameter_of_one_value_that_is_given_several_is_refused_by_name(
+    client: TestClient, method: str, path: str, name: str
+) -> None:
+    response = client.request(method, path)
+    assert_problem(response, 422, "invalid-request", f"#/{name}")
+    assert f"{name!r} is given 2 times" in response.json()["detail"]
+
+
 def test_monitors_may_add_what_they_like_to_an_address(client: TestClient) -> None:
     assert client.get("/health/live?cachebuster=1").status_code == 200
 

@@ -25,8 +25,10 @@ from app.protocols import Vector, Vectors
 
 logger = logging.getLogger(__name__)
 
-QUERY_BATCH_TOKENS = 512
-"""Padded tokens of one batch of queries: some 40 short ones, or two that fill the window."""
+QUERY_BATCH_TOKENS = 1
+"""Queries that wait are embedded one after the other, each in the shape that fits it best. Together
+they would be padded to the longest and run in a model of any shape: four of up to 32 tokens took
+4.7 ms of CPU each, and one alone takes 4.7 on average."""
 
 
 class LocalEmbedder:

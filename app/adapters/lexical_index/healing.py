@@ -4,9 +4,10 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from dataclasses import dataclass
+from typing import TypeVar
 
+from app.adapters.lexical_index.filling import FillableLexicalIndex, Filling, LexicalStore
 from app.errors import LexicalIndexError
 from app.fault_points import FaultPoint, reached
 from app.protocols import (
@@ -28,35 +29,6 @@ UNSETTLED_RECORDS = 4096
 """Latest writes that are kept in memory (10 MB at most), as SQL may not have committed them."""
 
 
-class LexicalStore(Protocol):
-    """Where the index comes from. Failures raise LexicalIndexError."""
-
-    @property
-    def name(self) -> str:
-        """What people know the index by."""
-        ...
-
-    def open(self) -> LexicalIndex:
-        """Open a complete index; raises when it is missing, incomplete or damaged."""
-        ...
-
-    def recreate(self) -> LexicalIndex:
-        """Throw away what is there, and make an empty index that counts as incomplete."""
-        ...
-
-    def mark_complete(self) -> None:
-        """Note durably that the index holds what it should."""
-        ...
-
-    def mark_incomplete(self) -> None:
-        """Note durably that the index lacks something."""
-        ...
-
-    def fault(self) -> str | None:
-        """Why what lies on the disk is not what was opened or made last; None: it is."""
-        ...
-
-
 @dataclass(frozen=True)
 class LexicalIndexStatus:
     """How the index is doing."""
@@ -67,21 +39,6 @@ class LexicalIndexStatus:
     degraded_reason: str | None
     count: int
     """Records in the index that answers; 0 when none does."""
-
-
-@dataclass
-class _Filling:
-    """An index that is being brought up to date while writers go on writing to it."""
-
-    index: LexicalIndex
-    found: set[str]
-    """What it held at the start."""
-    written: set[str] = field(default_factory=set)
-    """What was written to it since."""
-    removed: set[str] = field(default_factory=set)
-    """What writers removed since, and did not write again."""
-    repaired: int = 0
-    failure: str | None = None
 
 
 class HealingLexicalIndex:
@@ -102,7 +59,7 @@ class HealingLexicalIndex:
         self._state_lock = threading.Lock()
         self._index: LexicalIndex | None = None
         self._set_aside: LexicalIndex | None = None
-        self._filling: _Filling | None = None
+        self._filling: Filling | None = None
         self._unsettled: OrderedDict[str, LexicalRecord] = OrderedDict()
         self._missed_writes = False
         self._degraded_reason: str | None = "The lexical index has not been opened yet."
@@ -166,9 +123,7 @@ class HealingLexicalIndex:
             while len(self._unsettled) > UNSETTLED_RECORDS:
                 self._unsettled.popitem(last=False)
             if self._write(lambda index: index.upsert(records)) and self._filling:
-                ids = [record.chunk_id for record in records]
-                self._filling.written.update(ids)
-                self._filling.removed.difference_update(ids)
+                self._filling.note_written([record.chunk_id for record in records])
 
     def remove(self, chunk_ids: Sequence[str]) -> None:
         """Remove records that SQL no longer holds; unknown ids are no error."""
@@ -177,8 +132,7 @@ class HealingLexicalIndex:
             for chunk_id in chunk_ids:
                 self._unsettled.pop(chunk_id, None)
             if self._write(lambda index: index.remove(chunk_ids)) and self._filling:
-                self._filling.written.difference_update(chunk_ids)
-                self._filling.removed.update(chunk_ids)
+                self._filling.note_removed(chunk_ids)
 
     def clear(self) -> None:
         """Remove everything; from here on the index is what is written to it."""
@@ -201,14 +155,15 @@ class HealingLexicalIndex:
         """Open the index; when that fails, `status` says why.
 
         One that is not trusted (after an unclean stop) is compared with the source, and mended,
-        before it answers anything. Does nothing when there is an index that answers.
+        before it answers anything; one whose making was interrupted is made to its end. Does
+        nothing when there is an index that answers.
         """
         with self._maintenance_lock:
             self._check_open()
             if self._index is not None:
                 return
             try:
-                index = self._store.open()
+                index = self._usable_index(trusted=trusted)
             except LexicalIndexError as error:
                 logger.warning("The %s index is not usable: %s", self._store.name, error.detail)
                 self._degraded_reason = error.detail
@@ -218,6 +173,7 @@ class HealingLexicalIndex:
                     self._serve_from(index)
                     return
             self._set_aside = index
+            self._degraded_reason = "The lexical index is being compared with the database."
             try:
                 self._bring_up_to_date(lambda: index)
             except LexicalIndexError:
@@ -226,7 +182,7 @@ class HealingLexicalIndex:
     def rebuild(self) -> int:
         """Make the index anew from the source; gives how many records that took.
 
-        Takes about 1 ms a record. Writers wait for FILL_BATCH records at most. Raises
+        Takes about 0.6 ms of CPU a record. Writers wait for FILL_BATCH records at most. Raises
         LexicalIndexError when the index cannot be written.
         """
         with self._maintenance_lock:
@@ -235,6 +191,16 @@ class HealingLexicalIndex:
             return self._bring_up_to_date(self._store.recreate)
 
     # Inside ------------------------------------------------------------------------------------
+
+    def _usable_index(self, *, trusted: bool) -> FillableLexicalIndex:
+        """The complete index, or else the unfinished one, which takes time; raises otherwise."""
+        try:
+            return self._store.open()
+        except LexicalIndexError:
+            unfinished = None if trusted else self._store.open_unfinished()
+            if unfinished is None:
+                raise
+            return unfinished
 
     def _check_open(self) -> None:
         if self._closed:
@@ -270,7 +236,7 @@ class HealingLexicalIndex:
             self._lay_aside(index, error.detail)
             self._missed_writes = True
             if self._filling:
-                self._filling.failure = error.detail
+                self._filling.note_failure(error.detail)
             return False
         return True
 
@@ -306,19 +272,23 @@ class HealingLexicalIndex:
             except LexicalIndexError as error:
                 logger.warning("The %s index did not close: %s", self._store.name, error.detail)
 
-    def _bring_up_to_date(self, get_index: Callable[[], LexicalIndex]) -> int:
+    def _bring_up_to_date(self, get_index: Callable[[], FillableLexicalIndex]) -> int:
         """Make an index hold what the source shows and what writers write, then serve from it."""
         reason: str | None = "The lexical index could not be brought up to date."
         index: LexicalIndex | None = None
         try:
             with self._write_lock:
-                index = get_index()
+                index = fillable = get_index()
                 if self._index is not index:
                     self._set_aside = index
-                filling = self._begin(index)
-            self._fill(filling)
+                filling = Filling(fillable, list(self._unsettled.values()), self._check_open)
+                self._filling = filling
+            for batch in self._source():
+                for start in range(0, len(batch), FILL_BATCH):
+                    with self._write_lock:
+                        filling.add_missing(batch[start : start + FILL_BATCH])
             with self._write_lock:
-                self._level(filling)
+                filling.finish()
                 reached(FaultPoint.LEXICAL_FILLED)
                 self._store.mark_complete()
                 reached(FaultPoint.LEXICAL_MARKED)
@@ -331,52 +301,6 @@ class HealingLexicalIndex:
             self._filling = None
             if reason is not None:
                 self._degraded_reason = reason
-                if index is not None:
+                if index is not None and not self._closed:  # else the next start finishes it
                     self._lay_aside(index, reason)
         return filling.repaired
-
-    def _begin(self, index: LexicalIndex) -> _Filling:
-        """Let writers write to the index, after the latest writes. The write lock is held."""
-        latest = list(self._unsettled.values())
-        filling = _Filling(index, index.chunk_ids())
-        index.upsert([record for record in latest if record.chunk_id not in filling.found])
-        filling.written.update(self._unsettled)
-        self._filling = filling
-        return filling
-
-    def _fill(self, filling: _Filling) -> None:
-        """Add what the source shows; what is found and not shown is surplus."""
-        surplus = set(filling.found)
-        for batch in self._source():
-            surplus.difference_update(record.chunk_id for record in batch)
-            for start in range(0, len(batch), FILL_BATCH):
-                with self._write_lock:
-                    self._add_missing(filling, batch[start : start + FILL_BATCH])
-        filling.found = surplus
-
-    def _add_missing(self, filling: _Filling, records: Sequence[LexicalRecord]) -> None:
-        self._check_filling(filling)
-        missing = [
-            record
-            for record in records
-            if not any(
-                record.chunk_id in known
-                for known in (filling.found, filling.written, filling.removed)
-            )
-        ]
-        filling.index.upsert(missing)
-        filling.written.update(record.chunk_id for record in missing)
-        filling.repaired += len(missing)
-        reached(FaultPoint.LEXICAL_BATCH_FILLED)
-
-    def _level(self, filling: _Filling) -> None:
-        """Remove the surplus, unless a writer wrote it. The write lock is held."""
-        self._check_filling(filling)
-        surplus = sorted(filling.found - filling.written - filling.removed)
-        filling.index.remove(surplus)
-        filling.repaired += len(surplus)
-
-    def _check_filling(self, filling: _Filling) -> None:
-        self._check_open()
-        if filling.failure is not None:
-            raise LexicalIndexError(filling.failure)

@@ -1,6 +1,7 @@
 """Where the tantivy index of a data directory comes from: opened if sound, else made anew."""
 
 import json
+import logging
 import os
 import re
 import shutil
@@ -16,7 +17,10 @@ from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.errors import LexicalIndexError
 from app.fault_points import FaultPoint, reached
 
+logger = logging.getLogger(__name__)
+
 COMPLETE_NAME = "groundwork-complete.json"
+UNFINISHED_NAME = "groundwork-unfinished.json"
 PROBE_TIMEOUT_SECONDS = 60.0
 _GENERATION = re.compile(r"generation-(\d{1,9})")
 
@@ -32,8 +36,8 @@ class TantivyStore:
     """Opens and remakes the tantivy index below `directory`, for a HealingLexicalIndex.
 
     Each index that is made is a new generation in a folder of its own; a note beside them names
-    the one that is complete. `probe_first` is for after an unclean stop: the index is tried out
-    in a child process before this process dares to open it.
+    the one that is complete, or the one whose making has begun. `probe_first` is for after an
+    unclean stop: the index is tried out in a child process before this process dares to open it.
     """
 
     name = "tantivy"
@@ -55,22 +59,24 @@ class TantivyStore:
 
     def open(self) -> TantivyIndex:
         """Open what is there; LexicalIndexError when it is missing, incomplete or damaged."""
-        generation = self._noted_generation()
+        generation = self._noted_generation(COMPLETE_NAME)
         if generation is None or not (self._directory / generation).is_dir():
             raise LexicalIndexError("The lexical index has not been built yet.")
-        folder = self._directory / generation
-        if self._probe_first:
-            reason = probe_tantivy(folder, PROBE_TIMEOUT_SECONDS)
-            if reason is not None:
-                raise LexicalIndexError(f"The lexical index did not pass its probe: {reason}")
-        if not tantivy.Index.exists(str(folder)):
-            raise LexicalIndexError("The lexical index has lost its files.")
-        self._generation = generation
-        self._latest = TantivyIndex(folder, analyser=self._analyser, weights=self._weights)
-        return self._latest
+        return self._open(generation)
+
+    def open_unfinished(self) -> TantivyIndex | None:
+        """Open an index whose making was interrupted; None when there is none of any use."""
+        generation = self._noted_generation(UNFINISHED_NAME)
+        if generation is None or not (self._directory / generation).is_dir():
+            return None
+        try:
+            return self._open(generation)
+        except LexicalIndexError as error:
+            logger.warning("The unfinished lexical index is no use: %s", error.detail)
+            return None
 
     def recreate(self) -> TantivyIndex:
-        """Delete what is there, unopened, and make an empty index, which counts as incomplete."""
+        """Delete what is there, unopened, and make an empty index, which counts as unfinished."""
         self.mark_incomplete()
         try:
             known = self._generations()
@@ -84,26 +90,19 @@ class TantivyStore:
             self._directory / generation, analyser=self._analyser, weights=self._weights
         )
         self._generation, self._latest = generation, index
+        self._write_note(UNFINISHED_NAME)
         reached(FaultPoint.LEXICAL_RECREATED)
         return index
 
     def mark_complete(self) -> None:
         """Note durably that the index holds what SQL holds, so that it may be opened next time."""
-        path = self._directory / COMPLETE_NAME
-        try:
-            with path.open("w", encoding="utf-8") as file:
-                json.dump({"generation": self._generation, **self._identity()}, file)
-                file.flush()
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise LexicalIndexError(f"The lexical index could not be finished: {error}") from error
+        self._write_note(COMPLETE_NAME)
+        self._delete_note(UNFINISHED_NAME)
 
     def mark_incomplete(self) -> None:
-        """Take the note back. Deleting it works on a full disk too, where writing would not."""
-        try:
-            (self._directory / COMPLETE_NAME).unlink(missing_ok=True)
-        except OSError as error:
-            raise LexicalIndexError(f"The lexical index cannot be changed: {error}") from error
+        """Take the notes back. Deleting works on a full disk too, where writing would not."""
+        self._delete_note(COMPLETE_NAME)
+        self._delete_note(UNFINISHED_NAME)
 
     def fault(self) -> str | None:
         """Why what lies on the disk is not what was opened or made last; None: it is."""
@@ -114,10 +113,37 @@ class TantivyStore:
     def _identity(self) -> dict[str, str | int]:
         return asdict(LexicalIdentity(self._analyser.language))
 
-    def _noted_generation(self) -> str | None:
-        """The generation that is complete and fits the analyser and the schema of today."""
+    def _open(self, generation: str) -> TantivyIndex:
+        folder = self._directory / generation
+        if self._probe_first:
+            reason = probe_tantivy(folder, PROBE_TIMEOUT_SECONDS)
+            if reason is not None:
+                raise LexicalIndexError(f"The lexical index did not pass its probe: {reason}")
+        if not tantivy.Index.exists(str(folder)):
+            raise LexicalIndexError("The lexical index has lost its files.")
+        self._generation = generation
+        self._latest = TantivyIndex(folder, analyser=self._analyser, weights=self._weights)
+        return self._latest
+
+    def _write_note(self, name: str) -> None:
         try:
-            noted = json.loads((self._directory / COMPLETE_NAME).read_text(encoding="utf-8"))
+            with (self._directory / name).open("w", encoding="utf-8") as file:
+                json.dump({"generation": self._generation, **self._identity()}, file)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise LexicalIndexError(f"The lexical index could not be noted: {error}") from error
+
+    def _delete_note(self, name: str) -> None:
+        try:
+            (self._directory / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise LexicalIndexError(f"The lexical index cannot be changed: {error}") from error
+
+    def _noted_generation(self, name: str) -> str | None:
+        """The generation that a note names, if it fits the analyser and the schema of today."""
+        try:
+            noted = json.loads((self._directory / name).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
         generation = noted.pop("generation", None) if isinstance(noted, dict) else None

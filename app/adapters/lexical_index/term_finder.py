@@ -13,9 +13,11 @@ QUICK_LANGUAGES = frozenset({"english"})
 """Whose stemmers change nothing but the ends of words, and those as `_beginning` knows. Others
 take prefixes off (Dutch, Indonesian) or read `ue` as an umlaut (German)."""
 
-_SIGNS = r"[-_.,']*"
+_FOREIGN = re.compile(r"[^\x00-\x7f]")
+_SIGNS_WITHIN = re.compile(r"[-_.,']+(?=[a-z0-9])")
 """What may stand between the letters of a name in one piece: `e-mail` is also `email`."""
 
+_STRETCH = re.compile(r"[^ ]+")
 _WHITE_SPACE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f"
 _PLAIN = str.maketrans(
     string.ascii_uppercase + _WHITE_SPACE, string.ascii_lowercase + " " * len(_WHITE_SPACE)
@@ -27,18 +29,17 @@ class TermFinder:
     """Finds the terms of one query in one text after the other. For one thread.
 
     No word reaches across white space, so each stretch without any can be analysed by itself; each
-    different one is, once. One of ASCII alone in an English text is analysed only if it holds the
-    beginning of a term: any other may write a term in ways that folding or stemming undoes.
+    different one is, once. One of ASCII alone in an English text is analysed only if a word or a
+    part of a name in it begins as a term does: any other may write a term in ways that folding or
+    stemming undoes.
     """
 
     def __init__(self, terms: Set[str], analyser: Analyser) -> None:
         self._terms = terms
         self._analyser = analyser
+        self._telling: re.Pattern[str] | None = None
         if analyser.language in QUICK_LANGUAGES:
-            beginnings = {_SIGNS.join(map(re.escape, _beginning(term))) for term in terms}
-            self._telling = re.compile("|".join([*sorted(beginnings), r"[^\x00-\x7f]"]))
-        else:
-            self._telling = re.compile("[^ ]")
+            self._telling = re.compile("|".join({re.escape(_beginning(term)) for term in terms}))
         self._found: dict[str, tuple[Token, ...]] = {}
 
     def find(self, text: str) -> Iterator[Token]:
@@ -47,9 +48,11 @@ class TermFinder:
             return
         plain, found = text.translate(_PLAIN), self._found
         end = 0
-        while match := self._telling.search(plain, end):
-            start = plain.rfind(" ", end, match.start()) + 1 or end
-            end = plain.find(" ", match.end())
+        for place in self._places(text, plain):
+            if place < end:
+                continue
+            start = plain.rfind(" ", end, place) + 1 or end
+            end = plain.find(" ", place + 1)
             end = len(plain) if end < 0 else end
             stretch = text[start:end]
             tokens = found.get(stretch)
@@ -57,6 +60,30 @@ class TermFinder:
                 tokens = found[stretch] = self._look_into(stretch)
             for term, first, last, position, is_whole in tokens:
                 yield Token(term, start + first, start + last, position, is_whole)
+
+    def _places(self, text: str, plain: str) -> list[int]:
+        """Where each stretch that has to be analysed tells so, in order; some stretches twice."""
+        if self._telling is None:
+            return [match.start() for match in _STRETCH.finditer(plain)]
+        places = [] if text.isascii() else [match.start() for match in _FOREIGN.finditer(plain)]
+        for match in _SIGNS_WITHIN.finditer(plain):
+            first = end = match.start()
+            while first and end - first < BEGINNING_CHARACTERS and plain[first - 1].isalnum():
+                first -= 1
+            if 0 < end - first < BEGINNING_CHARACTERS:
+                places.append(first)
+        search, following = self._telling.search, 0
+        while beginning := search(plain, following):
+            place = beginning.start()
+            following = place + 1
+            # Within a word, nothing begins at a small letter that follows another.
+            if not (place and text[place].islower() and text[place - 1].islower()):
+                places.append(place)
+                following = plain.find(" ", following)
+                if following < 0:
+                    break
+        places.sort()
+        return places
 
     def _look_into(self, stretch: str) -> tuple[Token, ...]:
         tokens = self._analyser.analyse_stretch(stretch)

@@ -12,6 +12,7 @@ MAX_FRONTMATTER_CHARACTERS = 64 * 1024
 MAX_NESTING = 20
 MAX_FIELD_CHARACTERS = 2000
 MAX_LANGUAGE_CHARACTERS = 64
+MAX_LICENCE_CHARACTERS = 200
 MAX_TAGS = 100
 MAX_TAG_CHARACTERS = 200
 MAX_CATEGORY_CHARACTERS = 500
@@ -72,7 +73,7 @@ def read_frontmatter(text: str) -> Frontmatter:
         document_id=_text(fields.get("document_id")),
         source_url=_text(fields.get("source_url")),
         category=_category(fields.get("category")),
-        licence=_text(fields.get("licence")) or _text(fields.get("license")),
+        licence=_licence(fields),
         language=_language(fields),
         tags=_tags(fields.get("tags")),
         modified_at=_modified_at(fields),
@@ -103,6 +104,14 @@ def _text(value: object) -> str | None:
     if not isinstance(value, str) or value.strip().lower() in NOTHING:
         return None
     return " ".join(clean(value).split())[:MAX_FIELD_CHARACTERS] or None
+
+
+def _licence(fields: dict[object, object]) -> str | None:
+    """What is too long is cut so that nobody can take what is left for a licence."""
+    found = _text(fields.get("licence")) or _text(fields.get("license"))
+    if found is None or len(found) <= MAX_LICENCE_CHARACTERS:
+        return found
+    return found[: MAX_LICENCE_CHARACTERS - 1] + "…"
 
 
 def _language(fields: dict[object, object]) -> str | None:

@@ -136,18 +136,14 @@ class ExactVectorIndex:
         """The cosine of each of these records, -1 to 1; unknown ids are left out."""
         query = checked_vector(vector, self.dimension)
         snapshot = self._snapshot
-        row_of = snapshot.row_of
-        found = {key: row for key in chunk_ids if (row := row_of.get(key)) is not None}
-        rows = np.fromiter(found.values(), np.int64, len(found))
+        found, rows = _held(snapshot, chunk_ids)
         scores = scores_of_rows(snapshot.matrix, rows, query)
         return dict(zip(found, as_similarities(scores), strict=True))
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         """The document number of each of these records; unknown ids are left out."""
         snapshot = self._snapshot
-        row_of = snapshot.row_of
-        found = {key: row for key in chunk_ids if (row := row_of.get(key)) is not None}
-        rows = np.fromiter(found.values(), np.int64, len(found))
+        found, rows = _held(snapshot, chunk_ids)
         numbers = snapshot.documents.numbers(snapshot.document_codes[rows]).tolist()
         return dict(zip(found, numbers, strict=True))
 
@@ -248,6 +244,15 @@ class ExactVectorIndex:
         copy.chunk_ids.extend(snapshot.chunk_ids[row] for row in living.tolist())
         copy.row_of.update({chunk_id: row for row, chunk_id in enumerate(copy.chunk_ids)})
         return replace(copy, rows=size)
+
+
+def _held(snapshot: _Snapshot, chunk_ids: Sequence[str]) -> tuple[Sequence[str], Rows]:
+    """Those of the ids that are held, with their rows."""
+    rows = list(map(snapshot.row_of.get, chunk_ids))
+    if None in rows:
+        chunk_ids = [key for key, row in zip(chunk_ids, rows, strict=True) if row is not None]
+        rows = [row for row in rows if row is not None]
+    return chunk_ids, np.array(rows, np.int64)
 
 
 def _allowed(snapshot: _Snapshot, scope: SearchScope) -> npt.NDArray[np.bool_] | None:

@@ -29,7 +29,7 @@ class NumberCodes:
     def numbers(self, codes: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """The numbers behind codes."""
         held = self._numbers
-        return np.fromiter((held[code] for code in codes.tolist()), np.int64, len(codes))
+        return np.array([held[code] for code in codes.tolist()], np.int64)
 
     def table(self, wanted: Collection[int]) -> npt.NDArray[np.bool_]:
         """For every code met so far whether its number is wanted; unknown numbers are no error."""

@@ -1,6 +1,5 @@
 """Cosines of a query and many rows, and the best of them."""
 
-import heapq
 from collections.abc import Sequence
 
 import numpy as np
@@ -45,12 +44,11 @@ def best_hits(chunk_ids: Sequence[str], rows: Rows, scores: Scores, limit: int) 
         # One rounding step below the cut still rounds to the same score.
         places = np.flatnonzero(scores >= cut - np.float32(10.0**-SCORE_DECIMALS))
         rows, scores = rows[places], scores[places]
-    ranked = zip(
-        (-round(score, SCORE_DECIMALS) for score in scores.tolist()),
-        (chunk_ids[row] for row in rows.tolist()),
-        strict=True,
-    )
-    return [
-        VectorHit(chunk_id, max(-1.0, min(1.0, -negative)))
-        for negative, chunk_id in heapq.nsmallest(limit, ranked)
-    ]
+    best = sorted(
+        zip(
+            (-np.round(scores.astype(np.float64), SCORE_DECIMALS)).tolist(),
+            [chunk_ids[row] for row in rows.tolist()],
+            strict=True,
+        )
+    )[:limit]
+    return [VectorHit(chunk_id, max(-1.0, min(1.0, -negative))) for negative, chunk_id in best]

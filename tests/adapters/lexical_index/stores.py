@@ -12,6 +12,7 @@ class FlakyStore:
     def __init__(self) -> None:
         self.broken = False
         self.complete = False
+        self.unfinished = False
         self.damage: str | None = None
         self.index: FakeLexicalIndex | None = None
 
@@ -20,18 +21,21 @@ class FlakyStore:
             raise LexicalIndexError("Nothing usable is there.")
         return self.index
 
+    def open_unfinished(self) -> FakeLexicalIndex | None:
+        return self.index if self.unfinished and not self.broken else None
+
     def recreate(self) -> FakeLexicalIndex:
         if self.broken:
             raise LexicalIndexError("The disk is full.")
-        self.complete = False
+        self.complete, self.unfinished = False, True
         self.index = FakeLexicalIndex()
         return self.index
 
     def mark_complete(self) -> None:
-        self.complete = True
+        self.complete, self.unfinished = True, False
 
     def mark_incomplete(self) -> None:
-        self.complete = False
+        self.complete = self.unfinished = False
 
     def fault(self) -> str | None:
         return self.damage

@@ -258,6 +258,78 @@ def test_closing_ends_a_rebuild_which_stays_incomplete(store: FlakyStore, sql: S
         index.search("shared", 1)
 
 
+def stopped_after(pages: int, store: FlakyStore, sql: Sql) -> None:
+    """A rebuild that is closed once the source has shown some pages."""
+    index = HealingLexicalIndex(store, sql)
+    seen: list[None] = []
+
+    def count_pages() -> None:
+        seen.append(None)
+        if len(seen) > pages:
+            index._closed = True  # what `close` does first, while it waits for the rebuild
+
+    sql.between = count_pages
+    with pytest.raises(LexicalIndexError, match="closed"):
+        index.rebuild()
+    sql.between = lambda: None
+
+
+def test_a_rebuild_that_was_stopped_goes_on_where_it_was(store: FlakyStore, sql: Sql):
+    stopped_after(2, store, sql)
+    held = store.index
+    assert held is not None
+    assert held.count() == 20
+    del sql.rows["chunk-0003"]
+    sql.rows["chunk-0001b"] = record("chunk-0001b", "shared newcomer")
+    index = HealingLexicalIndex(store, sql)
+    index.upsert([record("chunk-0004", "shared afresh")])
+    index.open(trusted=False)
+    assert store.index is held
+    assert store.complete
+    assert index.chunk_ids() == set(sql.rows)
+    assert found(index, "newcomer") == {"chunk-0001b"}
+    assert found(index, "afresh") == {"chunk-0004"}
+    index.close()
+
+
+def test_an_unfinished_index_is_not_finished_before_a_start_goes_on(store: FlakyStore, sql: Sql):
+    stopped_after(2, store, sql)
+    index = HealingLexicalIndex(store, sql)
+    index.open(trusted=True)
+    assert not index.status.ready
+    assert index.rebuild() == 35
+    assert index.status.ready
+    index.close()
+
+
+def test_an_unfinished_index_that_fails_is_made_anew(store: FlakyStore, sql: Sql):
+    stopped_after(2, store, sql)
+    assert store.index is not None
+    store.index.broken = True
+    index = HealingLexicalIndex(store, sql)
+    index.open(trusted=False)
+    assert not index.status.ready
+    assert not store.unfinished
+    index.rebuild()
+    assert index.chunk_ids() == set(sql.rows)
+    index.close()
+
+
+def test_a_comparison_that_was_stopped_leaves_a_complete_index(store: FlakyStore, sql: Sql):
+    store.recreate().upsert(many(20))
+    store.mark_complete()
+    index = HealingLexicalIndex(store, sql)
+    sql.between = lambda: setattr(index, "_closed", True)
+    index.open(trusted=False)
+    assert not index.status.ready
+    assert store.complete
+    sql.between = lambda: None
+    index = HealingLexicalIndex(store, sql)
+    index.open(trusted=False)
+    assert index.chunk_ids() == set(sql.rows)
+    index.close()
+
+
 def test_the_memory_of_latest_writes_is_bounded(index: HealingLexicalIndex):
     index.upsert(many(UNSETTLED_RECORDS + 10, "early"))
     index.rebuild()

@@ -15,6 +15,7 @@ from app.adapters.lexical_index.probe import probe_tantivy
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.adapters.lexical_index.tantivy_store import COMPLETE_NAME, TantivyStore
 from app.errors import LexicalIndexError
+from app.protocols import LexicalRecord
 from tests.contracts.lexical_index_contract import found, many
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -115,6 +116,52 @@ def test_removals_are_on_the_disk_once_it_is_closed(tmp_path: Path):
     index.close()
 
 
+def test_what_was_added_is_on_the_disk_once_it_is_closed(tmp_path: Path):
+    index = TantivyIndex(tmp_path)
+    index.add(many(5))
+    index.close()
+    index = TantivyIndex(tmp_path)
+    assert index.count() == 5
+    index.close()
+
+
+def test_an_index_whose_making_was_interrupted_opens_as_unfinished_only(tmp_path: Path):
+    store = TantivyStore(tmp_path)
+    assert store.open_unfinished() is None
+    index = store.recreate()
+    index.add(many(30))
+    index.close()
+    store = TantivyStore(tmp_path, probe_first=True)
+    with pytest.raises(LexicalIndexError, match="not been built"):
+        store.open()
+    unfinished = store.open_unfinished()
+    assert unfinished is not None
+    assert unfinished.count() == 30
+    store.mark_complete()
+    unfinished.close()
+    assert TantivyStore(tmp_path).open_unfinished() is None
+    index = TantivyStore(tmp_path).open()
+    assert index.count() == 30
+    index.close()
+
+
+def test_an_unfinished_index_that_fails_its_probe_fits_no_more_or_was_given_up_is_no_use(
+    tmp_path: Path,
+):
+    store = TantivyStore(tmp_path)
+    index = store.recreate()
+    index.add(many(30))
+    index.close()
+    assert TantivyStore(tmp_path, analyser=Analyser("german")).open_unfinished() is None
+    path = max(generation(tmp_path).glob("*.idx"), key=lambda file: file.stat().st_size)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    assert TantivyStore(tmp_path, probe_first=True).open_unfinished() is None
+    path.write_bytes(data)
+    store.mark_incomplete()
+    assert TantivyStore(tmp_path).open_unfinished() is None
+
+
 @pytest.mark.parametrize(
     ("suffix", "damage"),
     [
@@ -174,6 +221,56 @@ for number in range(1000):
     index.remove([f"r{number}-0000"])
     print(number, flush=True)
 """
+
+
+BUILDER = """
+import sys
+from pathlib import Path
+from app.adapters.lexical_index import filling
+from app.adapters.lexical_index.healing import HealingLexicalIndex
+from app.adapters.lexical_index.tantivy_store import TantivyStore
+from tests.contracts.lexical_index_contract import many
+filling.KEPT_EVERY_RECORDS = 40
+def pages():
+    for number in range(1000):
+        yield many(20, f"p{number:04}")
+        print(number, flush=True)
+HealingLexicalIndex(TantivyStore(Path(sys.argv[1])), pages).rebuild()
+"""
+
+
+def test_a_build_that_was_killed_goes_on_where_it_was(tmp_path: Path):
+    builder = subprocess.Popen(
+        [sys.executable, "-c", BUILDER, str(tmp_path)], stdout=subprocess.PIPE, cwd=ROOT
+    )
+    assert builder.stdout is not None
+    for _ in range(5):
+        assert builder.stdout.readline()
+    builder.send_signal(signal.SIGKILL)
+    builder.wait()
+    builder.stdout.close()
+    unfinished = TantivyStore(tmp_path, probe_first=True).open_unfinished()
+    assert unfinished is not None
+    kept = unfinished.count()
+    unfinished.close()
+    assert kept >= 80
+    # Meanwhile the database has lost a page, and another one came.
+    wanted = [record for page in (0, 2, 3, 4, 2000) for record in many(20, f"p{page:04}")]
+    healing = HealingLexicalIndex(
+        TantivyStore(tmp_path, probe_first=True), lambda: iter([sorted(wanted, key=by_id)])
+    )
+    healing.open(trusted=False)
+    assert healing.chunk_ids() == {record.chunk_id for record in wanted}
+    assert len(found(healing, "shared")) == len(wanted)
+    healing.close()
+    index = TantivyStore(tmp_path).open()
+    assert index.count() == len(wanted)
+    index.close()
+
+
+def by_id(one: LexicalRecord) -> str:
+    """What pages of the source are sorted by."""
+    return one.chunk_id
 
 
 @pytest.mark.parametrize("rounds", [1, 9])

@@ -51,6 +51,8 @@ def assert_finds_all(query: str, text: str, analyser: Analyser) -> None:
 @example("eg", "e.g. this")
 @example("usa", "in the U.S.A. and U_S_A")
 @example("C", "C++ and c")
+@example("tus use", "letUse")
+@example("email", "_e-mail, e__mail and em-ail")
 def test_in_words_and_names_it_finds_what_analysing_all_of_them_finds(query, text):
     assert_finds_all(query, text, ENGLISH)
 

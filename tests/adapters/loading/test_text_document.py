@@ -9,6 +9,7 @@ from app.adapters.loading.frontmatter import read_frontmatter
 from app.adapters.loading.text_document import document_from_bytes
 from app.adapters.loading.titles import find_title
 from app.errors import SourceUnreadableError
+from app.search.licences import is_permissive
 
 
 def document(text, name="guide.md"):
@@ -47,6 +48,14 @@ def test_frontmatter_is_read_and_is_not_text():
 )
 def test_the_language_is_that_of_the_frontmatter(line, language):
     assert document(f"---\n{line}\n---\ntext").language == language
+
+
+def test_a_licence_too_long_to_be_stored_is_none_that_permits_anything():
+    cut = document("---\nlicence: " + "MIT OR " * 40 + "MIT\n---\ntext").licence
+    assert len(cut) == 200
+    assert not is_permissive(cut)
+    whole = " OR ".join(["MIT"] * 28)
+    assert document(f"---\nlicence: {whole}\n---\ntext").licence == whole
 
 
 def lines_from(text, first_line):

@@ -1,0 +1,1 @@
+"""Generations: what is stored, cut and embedded in one way, and the change to another."""

@@ -1,0 +1,168 @@
+"""All SQL of generations: which there are, what they lack, and the switch."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy.orm import Session
+
+from app.generations.records import StoredGeneration
+from app.indexing import queries as indexing_queries
+from app.indexing.documents import PreparedChunk
+from app.indexing.generation import Generation
+from app.models import (
+    ChunkRow,
+    CollectionRow,
+    CurrentGenerationRow,
+    DocumentRow,
+    GenerationDocumentRow,
+    GenerationRow,
+)
+from app.protocols import Embedder
+
+FIRST_ID = 1
+
+CHUNKS_AT_ONCE = 2000
+"""Chunks that one transaction drops: some 0.1 s, in which nobody else can write."""
+
+
+def current(session: Session) -> StoredGeneration | None:
+    """The generation that answers; None before anything was ever stored."""
+    rows = select(GenerationRow).join(
+        CurrentGenerationRow, CurrentGenerationRow.generation_id == GenerationRow.id
+    )
+    row = session.scalar(rows)
+    return None if row is None else _stored(row, is_current=True)
+
+
+def all_generations(session: Session) -> list[StoredGeneration]:
+    """All there are, in the order in which they were made."""
+    current_id = session.scalar(select(CurrentGenerationRow.generation_id))
+    rows = session.scalars(select(GenerationRow).order_by(GenerationRow.id))
+    return [_stored(row, is_current=row.id == current_id) for row in rows]
+
+
+def add_generation(
+    session: Session, embedder: Embedder, provider: str, rules: str
+) -> StoredGeneration:
+    """The generation of this model and these rules, made if there is none."""
+    same = (GenerationRow.fingerprint == embedder.fingerprint, GenerationRow.splitter == rules)
+    row = session.scalar(select(GenerationRow).where(*same))
+    if row is None:
+        row = GenerationRow(fingerprint=embedder.fingerprint, splitter=rules)
+        if session.scalar(select(GenerationRow.id).limit(1)) is None:
+            row.id = FIRST_ID  # whose indexes lie where they always have
+        session.add(row)
+    # The same vectors may come from another provider, or under another name, than they once did.
+    row.embedding_provider, row.embedding_model = provider, embedder.model_name
+    row.dimension = embedder.dimension
+    session.flush()
+    current_id = session.scalar(select(CurrentGenerationRow.generation_id))
+    return _stored(row, is_current=row.id == current_id)
+
+
+def make_current(session: Session, generation_id: int) -> None:
+    """Switch: from its commit on, this generation answers."""
+    session.merge(CurrentGenerationRow(id=1, generation_id=generation_id))
+    row = session.get_one(GenerationRow, generation_id)
+    session.execute(
+        update(CollectionRow).values(
+            embedding_model=row.embedding_model,
+            embedding_fingerprint=row.fingerprint,
+            dimension=row.dimension,
+        )
+    )
+
+
+def forget(session: Session) -> None:
+    """Forget all generations: nothing is stored, so the next one may be the first again."""
+    for table in (CurrentGenerationRow, GenerationDocumentRow, GenerationRow):
+        session.execute(delete(table))
+
+
+def drop_some(session: Session, generation_id: int) -> bool:
+    """Drop some chunks of a generation, and in the end itself; whether anything is left."""
+    some = select(ChunkRow.id).where(ChunkRow.generation_id == generation_id)
+    chunk_ids = list(session.scalars(some.limit(CHUNKS_AT_ONCE)))
+    for ids in indexing_queries.slices(chunk_ids):
+        session.execute(delete(ChunkRow).where(ChunkRow.id.in_(ids)))
+    if chunk_ids:
+        return True
+    of_generation = GenerationDocumentRow.generation_id == generation_id
+    session.execute(delete(GenerationDocumentRow).where(of_generation))
+    session.execute(delete(GenerationRow).where(GenerationRow.id == generation_id))
+    return False
+
+
+def count_documents(session: Session) -> int:
+    """All documents there are."""
+    return session.scalar(select(func.count()).select_from(DocumentRow)) or 0
+
+
+def count_done(session: Session, generation_id: int) -> int:
+    """Documents that the generation covers."""
+    of_generation = GenerationDocumentRow.generation_id == generation_id
+    return session.scalar(select(func.count()).where(of_generation)) or 0
+
+
+def count_chunks(session: Session, generation_id: int) -> int:
+    """Chunks of the generation."""
+    of_generation = ChunkRow.generation_id == generation_id
+    return session.scalar(select(func.count()).where(of_generation)) or 0
+
+
+def missing_documents(session: Session, generation_id: int, limit: int) -> list[int]:
+    """Some documents (row ids) of which the generation has nothing yet."""
+    done = (
+        select(GenerationDocumentRow.document_id)
+        .where(
+            GenerationDocumentRow.document_id == DocumentRow.id,
+            GenerationDocumentRow.generation_id == generation_id,
+        )
+        .exists()
+    )
+    missing = select(DocumentRow.id).where(~done).order_by(DocumentRow.id).limit(limit)
+    return list(session.scalars(missing))
+
+
+def document(session: Session, document_id: int) -> DocumentRow | None:
+    """A document with its text."""
+    return session.get(DocumentRow, document_id)
+
+
+def add_document(
+    session: Session,
+    generation: Generation,
+    read: DocumentRow,
+    chunks: Sequence[PreparedChunk],
+) -> bool:
+    """Give a generation the chunks of a document, unless it has changed since it was `read`."""
+    same = (DocumentRow.id == read.id, DocumentRow.indexed_at == read.indexed_at)
+    if session.scalar(select(DocumentRow.id).where(*same)) is None:
+        return False
+    own = (ChunkRow.document_id == read.id, ChunkRow.generation_id == generation.id)
+    session.execute(delete(ChunkRow).where(*own))
+    values = [
+        indexing_queries.chunk_values(read.item_id, read.id, read.first_line, chunk, generation.id)
+        for chunk in chunks
+    ]
+    if values:
+        session.execute(insert(ChunkRow), values)
+    indexing_queries.add_to_generation(session, generation.id, read.id, generation.rules)
+    return True
+
+
+def chunk_ids(session: Session, generation_id: int) -> set[str]:
+    """The ids of all chunks of a generation."""
+    of_generation = ChunkRow.generation_id == generation_id
+    return set(session.scalars(select(ChunkRow.id).where(of_generation)))
+
+
+def _stored(row: GenerationRow, *, is_current: bool) -> StoredGeneration:
+    return StoredGeneration(
+        generation=Generation(row.id, row.fingerprint, row.splitter),
+        embedding_provider=row.embedding_provider,
+        embedding_model=row.embedding_model,
+        dimension=row.dimension,
+        created_at=row.created_at,
+        is_current=is_current,
+    )

@@ -1,0 +1,257 @@
+"""Makes the next generation in the background, and switches to it once it holds everything."""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from app.database import Database
+from app.errors import AppError, UnavailableError
+from app.fault_points import FaultPoint, reached
+from app.generations import queries
+from app.generations.filling import GenerationFiller
+from app.generations.records import StoredGeneration
+from app.indexing import lexical_queries, vector_queries
+from app.indexing.comparison import ComparableVectorIndex
+from app.indexing.generation import Generation
+from app.indexing.indexer import Indexer
+from app.indexing.publisher import Publisher
+from app.indexing.queries import slices
+from app.protocols import Embedder, LexicalIndex, TextSplitter
+
+logger = logging.getLogger(__name__)
+
+PAUSES_SECONDS = (1.0, 10.0, 60.0, 300.0)
+"""Pause after the first, second … failure; the last one again and again: a disk that is full or
+an endpoint that is down may come back any time."""
+
+SETTLING_SECONDS = 0.5
+"""How often it is looked whether to stop while the indexes are filled."""
+
+RECORDS_AT_ONCE = 1000
+
+
+class NextGeneration(Protocol):
+    """The parts of a generation that does not answer yet."""
+
+    @property
+    def embedder(self) -> Embedder: ...  # noqa: D102, the types say it
+    @property
+    def splitter(self) -> TextSplitter: ...  # noqa: D102
+    @property
+    def vector_index(self) -> ComparableVectorIndex: ...  # noqa: D102
+    @property
+    def lexical_index(self) -> LexicalIndex: ...  # noqa: D102
+    def start_new_indexes(self) -> None:
+        """Make its indexes, and have them filled from SQL in the background."""
+        ...
+
+    def settle(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until both indexes hold what SQL held when they were started; if that is so."""
+        ...
+
+    def require_sound(self) -> None:
+        """Raise VectorIndexError or LexicalIndexError when an index could not be made."""
+        ...
+
+    def discard(self) -> None:
+        """Close the indexes, and delete their files."""
+        ...
+
+
+Parts = TypeVar("Parts", bound=NextGeneration)
+
+
+class GenerationRenewal(Generic[Parts]):
+    """One switch to one generation. Searches go on all the while, and so does indexing.
+
+    What is indexed meanwhile goes into the generation that answers, and is caught up with: at
+    last while no indexing runs, which is the only thing that has to wait for the switch.
+    """
+
+    def __init__(
+        self,
+        *,
+        database: Database,
+        publisher: Publisher,
+        indexer: Indexer,
+        stored: StoredGeneration,
+        make_parts: Callable[[], Parts],
+        switch: Callable[[Parts], Parts],
+        retire: Callable[[Parts], None],
+        pauses_seconds: Sequence[float] = PAUSES_SECONDS,
+    ) -> None:
+        """`switch` exchanges the parts, on the writer thread, once SQL names the new generation;
+
+        `retire` ends those that it gives back, after everything else.
+        """
+        self._database = database
+        self._publisher = publisher
+        self._indexer = indexer
+        self.stored = stored
+        self._make_parts = make_parts
+        self._switch = switch
+        self._retire = retire
+        self._pauses_seconds = pauses_seconds
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="generation-renewal", daemon=True)
+        self._embedded_before = 0
+        self._filler: GenerationFiller | None = None
+        self.trouble: str | None = None
+        """Why it does not get on."""
+        self.is_done = False
+
+    @property
+    def generation(self) -> Generation:
+        """What is being made."""
+        return self.stored.generation
+
+    def start(self) -> None:
+        """Go on in the background."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ask it to stop soon; what is stored stays, and the next start goes on from there."""
+        self._closing.set()
+
+    def close(self) -> None:
+        """Stop, and wait for it."""
+        self.stop()
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def wait(self, timeout_seconds: float | None = None) -> bool:
+        """Wait until what goes on in the background has ended; whether it switched."""
+        if self._thread.ident is not None:
+            self._thread.join(timeout_seconds)
+        return self.is_done
+
+    def run(self) -> None:
+        """Make it and switch, in the calling thread; raises what stands in the way."""
+        logger.info(
+            "Generation %d is being made: %s, %s.",
+            self.generation.id, self.stored.embedding_model, self.generation.rules,
+        )  # fmt: skip
+        parts = self._make_parts()
+        try:
+            self._fill(parts, on_stored=lambda _: None)
+            parts.start_new_indexes()
+            while not parts.settle(SETTLING_SECONDS):
+                self._check()
+            parts.require_sound()
+            reached(FaultPoint.GENERATION_INDEXES_FILLED)
+
+            def take(chunk_ids: Sequence[str]) -> None:
+                self._upsert(parts, chunk_ids)
+
+            self._fill(parts, on_stored=take)
+            with self._indexer.paused():
+                self._fill(parts, on_stored=take)
+                former = self._publisher.between_changes(lambda: self._switch_to(parts)).result()
+        except BaseException:
+            parts.discard()
+            raise
+        reached(FaultPoint.GENERATION_EXCHANGED)
+        self.is_done = True
+        self.trouble = None
+        logger.info("Generation %d answers from now on.", self.generation.id)
+        try:
+            self._retire(former)
+        except AppError as error:  # it is out of use all the same
+            logger.warning("The former generation did not close: %s", error.detail)
+
+    def told_progress(self) -> str:
+        """How far it is, in words; raises StorageError."""
+        if self.trouble:
+            return f"generation {self.generation.id} does not get on: {self.trouble}"
+        with self._database.read() as session:
+            total = queries.count_documents(session)
+            done = queries.count_done(session, self.generation.id)
+        what = f"{done} of {total} documents" if done < total else "its indexes are filled"
+        return f"generation {self.generation.id} is being made: {what}"
+
+    def documents_missing(self) -> int:
+        """Documents that are still to be cut and embedded; raises StorageError."""
+        with self._database.read() as session:
+            done = queries.count_done(session, self.generation.id)
+            return max(0, queries.count_documents(session) - done)
+
+    @property
+    def texts_embedded(self) -> int:
+        """Texts that no generation had embedded before, since this renewal began."""
+        return self._embedded_before + (self._filler.embedded if self._filler else 0)
+
+    # Inside ------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        failures = 0
+        while not self._closing.is_set():
+            try:
+                self.run()
+            except AppError as error:
+                if self._closing.is_set():
+                    return
+                self.trouble = error.detail
+                pause = self._pauses_seconds[min(failures, len(self._pauses_seconds) - 1)]
+                failures += 1
+                logger.warning(
+                    "Generation %d is tried again in %s s: %s",
+                    self.generation.id, pause, error.detail,
+                )  # fmt: skip
+                self._closing.wait(pause)
+                continue
+            return
+
+    def _fill(self, parts: Parts, on_stored: Callable[[Sequence[str]], None]) -> None:
+        self._embedded_before = self.texts_embedded
+        self._filler = GenerationFiller(
+            database=self._database,
+            generation=self.generation,
+            splitter=parts.splitter,
+            embedder=parts.embedder,
+            check=self._check,
+            on_stored=on_stored,
+        )
+        self._filler.fill()
+
+    def _upsert(self, parts: Parts, chunk_ids: Sequence[str]) -> None:
+        for some in slices(chunk_ids, RECORDS_AT_ONCE):
+            with self._database.read() as session:
+                records = vector_queries.records_of(session, some, self.generation)
+                words = lexical_queries.lexical_records_of(session, some, self.generation.id)
+            parts.vector_index.upsert(records)
+            if words:
+                parts.lexical_index.upsert(words)
+
+    def _switch_to(self, parts: Parts) -> Parts:
+        """On the writer thread, while nothing is indexed.
+
+        What is deleted from here on stands in the outbox, which is settled after the switch.
+        """
+        self._check()
+        self._publisher.settle_outbox()
+        self._remove_surplus(parts)
+        with self._database.write() as session:
+            queries.make_current(session, self.generation.id)
+        reached(FaultPoint.GENERATION_SWITCHED)
+        self._publisher.switch_to(parts.vector_index, parts.lexical_index, self.generation)
+        self._indexer.switch_to(parts.splitter, parts.embedder, self.generation)
+        former = self._switch(parts)
+        self._publisher.settle_soon()
+        return former
+
+    def _remove_surplus(self, parts: Parts) -> None:
+        """Take out what has gone from SQL since the indexes were filled."""
+        with self._database.read() as session:
+            present = queries.chunk_ids(session, self.generation.id)
+        held = set(parts.lexical_index.chunk_ids())
+        for part in parts.vector_index.parts().values():
+            held |= part.chunk_ids()
+        surplus = sorted(held - present)
+        for some in slices(surplus, RECORDS_AT_ONCE):
+            parts.vector_index.remove(some)
+            parts.lexical_index.remove(some)
+
+    def _check(self) -> None:
+        if self._closing.is_set():
+            raise UnavailableError("The service is stopping; try again when it has restarted.")

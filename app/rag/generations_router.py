@@ -1,0 +1,35 @@
+"""`/rag/generations`: what was cut and embedded how, and how far a change of that is."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+
+from app.rag.generation_schemas import Generation, GenerationList
+from app.rag.router import RAGDep
+from app.web.parameters import KNOWN_PARAMETERS_ONLY
+from app.web.problems import problem_responses
+
+router = APIRouter(prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ONLY)
+
+GenerationId = Annotated[int, Path(ge=1, le=2**53 - 1)]
+
+
+@router.get("/generations", operation_id="list_generations", responses=problem_responses(422, 507))
+def list_generations(rag: RAGDep) -> GenerationList:
+    """List what is stored by model and splitter: what answers, what is being made, what is kept.
+
+    A service that is started with another model, CHUNK_SIZE or OVERLAP makes everything anew in
+    the background, from the text that it has, while what was there goes on answering.
+    """
+    return GenerationList(generations=[Generation.of(each) for each in rag.generations()])
+
+
+@router.delete(
+    "/generations/{generation_id}",
+    operation_id="drop_generation",
+    status_code=204,
+    responses=problem_responses(404, 409, 422, 507),
+)
+def drop_generation(generation_id: GenerationId, rag: RAGDep) -> None:
+    """Drop one that is kept; its chunks go, vectors of texts stay until the next `compact`."""
+    rag.drop_generation(generation_id)

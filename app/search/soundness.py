@@ -1,0 +1,125 @@
+"""Refuses requests from Python that HTTP would refuse: with the same bounds, and by the same rule.
+
+A filter that is given and names nothing is refused: taken for "everything" it would find what it
+was to leave out, and taken for "nothing" it would hide that somebody's variable was empty.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from typing import get_args
+
+from app.errors import InvalidRequestError
+from app.knowledge.filters import MOST_FILTER_CHARACTERS, MOST_FILTER_TAGS
+from app.knowledge.items import normalise_category, tidy_tags
+from app.knowledge.schemas import DocumentType
+from app.search.neighbours import MOST_CONTEXT_CHUNKS
+from app.search.requests import Fusion, GroupBy, LicencePolicy, Mode, SearchRequest
+from app.web.pagination import LARGEST_ID
+
+MOST_QUERY_CHARACTERS = 8000
+MOST_RESULTS = 100
+MOST_DEPTH = 1000
+MOST_KNOWLEDGE_IDS = 10_000
+CHUNK_TYPES = ("text", "code", "table", "list", "heading")
+MOST_OF_LIST = {"document_types": 20, "chunk_types": 20, "paths": 50, "languages": 50}
+
+UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+"""NUL and halves of characters: no stored text has them, and SQL takes neither."""
+
+
+def require_given(name: str, values: Sequence[object] | str | None) -> None:
+    """Refuse a list of a filter that is there and empty; None means everything."""
+    if values is not None and not values:
+        raise _refusal(name, "names nothing; leave it out to mean everything")
+
+
+def require_sound(request: SearchRequest) -> None:
+    """Raise InvalidRequestError for the first field that cannot be meant."""
+    _require_query(request.query)
+    _require_number("n_results", request.n_results, 1, MOST_RESULTS)
+    _require_number("dense_depth", request.dense_depth, 1, MOST_DEPTH)
+    _require_number("lexical_depth", request.lexical_depth, 1, MOST_DEPTH)
+    _require_number("context_chunks", request.context_chunks, 0, MOST_CONTEXT_CHUNKS)
+    _require_one_of("mode", request.mode, get_args(Mode))
+    _require_one_of("fusion", request.fusion, get_args(Fusion))
+    _require_one_of("tags_match", request.tags_match, ("any", "all"))
+    _require_one_of("licence_policy", request.licence_policy, get_args(LicencePolicy))
+    _require_one_of("group_by", request.group_by, (None, *get_args(GroupBy)))
+    if request.min_score is not None:
+        _require_number("min_score", request.min_score, 0, 1, whole=False)
+    for name in ("indexed_after", "indexed_before"):
+        moment = getattr(request, name)
+        if moment is not None and moment.tzinfo is None:
+            raise _refusal(name, "needs a time zone")
+    _require_sound_filters(request)
+
+
+def _require_sound_filters(request: SearchRequest) -> None:
+    if request.category is not None and _text("category", request.category) is not None:
+        _require(normalise_category(request.category), "category")
+    if request.collection is not None:
+        _require(_text("collection", request.collection).strip(), "collection")
+    _require_at_most("tags", request.tags, MOST_FILTER_TAGS)
+    for tag in request.tags:
+        _require(tidy_tags([_text("tags", tag)]), "tags")
+    ids = request.knowledge_ids
+    require_given("knowledge_ids", ids)
+    _require_at_most("knowledge_ids", ids or (), MOST_KNOWLEDGE_IDS)
+    for item_id in ids or ():
+        _require_number("knowledge_ids", item_id, 1, LARGEST_ID)
+    for name, most in MOST_OF_LIST.items():
+        values = getattr(request, name)
+        _require_at_most(name, values, most)
+        for value in values:
+            _require(_text(name, value).strip(), name)
+    for kind in request.document_types:
+        _require_one_of("document_types", kind, tuple(each.value for each in DocumentType))
+    for kind in request.chunk_types:
+        _require_one_of("chunk_types", kind, CHUNK_TYPES)
+
+
+def _require_query(query: object) -> None:
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidRequestError("A search needs a query.", "#/query", "body")
+    if len(query) > MOST_QUERY_CHARACTERS:
+        raise _refusal("query", f"has at most {MOST_QUERY_CHARACTERS:,} characters")
+    if re.search(r"[\ud800-\udfff]", query):
+        raise _refusal("query", "must not contain halves of characters")
+
+
+def _text(name: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise _refusal(name, "is a text")
+    if len(value) > MOST_FILTER_CHARACTERS or UNSTORABLE.search(value):
+        raise _refusal(
+            name, f"has at most {MOST_FILTER_CHARACTERS} characters, no NUL and no half ones"
+        )
+    return value
+
+
+def _require(named: object, name: str) -> None:
+    if not named:
+        raise _refusal(name, "names nothing; leave it out to mean everything")
+
+
+def _require_at_most(name: str, values: Sequence[object], most: int) -> None:
+    if isinstance(values, str) or len(values) > most:
+        raise _refusal(name, f"is a list of at most {most:,}")
+
+
+def _require_number(name: str, value: object, least: int, most: int, *, whole: bool = True) -> None:
+    kinds = (int,) if whole else (int, float)
+    sound = isinstance(value, kinds) and not isinstance(value, bool)
+    if not sound or math.isnan(value) or not least <= value <= most:  # type: ignore[arg-type, operator]
+        raise _refusal(name, f"is a number from {least} to {most}")
+
+
+def _require_one_of(name: str, value: object, possible: Sequence[object]) -> None:
+    if value not in possible:
+        names = ", ".join(str(each) for each in possible if each is not None)
+        raise _refusal(name, f"is one of: {names}")
+
+
+def _refusal(name: str, complaint: str) -> InvalidRequestError:
+    return InvalidRequestError(f"{name} {complaint}.", f"#/{name}", "body")

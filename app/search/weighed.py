@@ -1,0 +1,47 @@
+"""What decided the order of candidates that were weighed, and what to tell of it."""
+
+from dataclasses import dataclass
+
+from app.search.diversity import Floats
+from app.search.profiles import Ranking
+from app.search.requests import SignalExplanation
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """How candidates came by their order, in that order; arrays of shape (n,)."""
+
+    ranking: Ranking
+    fused: Floats
+    """The fused scores, scaled: what `fused_weight` weighs."""
+    cosines: Floats
+    recency: Floats
+    importance: Floats
+    completeness: Floats
+    """0 where they do not count."""
+    boosts: Floats
+    strengths: Floats
+    """The weighted sum after boosts."""
+    repetition: Floats
+    final: Floats
+    """What decides the order: it never rises."""
+
+    def explain(self, position: int) -> SignalExplanation:
+        """What stands behind the final score of the candidate at this position (0 is the best)."""
+        ranking = self.ranking
+        return SignalExplanation(
+            fused_part=float(ranking.fused_weight * self.fused[position]),
+            cosine_part=float(ranking.cosine_weight * self.cosines[position]),
+            recency=float(self.recency[position]) if ranking.recency_weight else None,
+            recency_part=float(ranking.recency_weight * self.recency[position]),
+            importance=float(self.importance[position]) if ranking.importance_weight else None,
+            importance_part=float(ranking.importance_weight * self.importance[position]),
+            completeness=(
+                float(self.completeness[position]) if ranking.completeness_weight else None
+            ),
+            completeness_part=float(ranking.completeness_weight * self.completeness[position]),
+            boost=float(self.boosts[position]),
+            boosted_score=float(self.strengths[position]),
+            repetition=float(self.repetition[position]) if ranking.diversity else None,
+            diversity=ranking.diversity,
+        )

@@ -1,0 +1,94 @@
+"""Turns failures of the database into StorageError, each with what to do about it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DatabaseError, DataError, DBAPIError, IntegrityError, ProgrammingError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from app.errors import DatabaseUnavailableError, StorageError
+
+NOT_ALLOWED = "42501"
+LOCK_NOT_AVAILABLE = "55P03"
+
+_FULL = "The disk of the database is full. Nothing was changed; free some space and try again."
+_LOCKED = "The database is locked by another writer. Nothing was changed; try again."
+_ADVICE_BY_STATE = {
+    "25006": "The database is read-only, perhaps a standby. Nothing was changed; name its primary.",
+    "40001": _LOCKED,
+    "40P01": _LOCKED,
+    "53100": _FULL,
+    LOCK_NOT_AVAILABLE: _LOCKED,
+    "57014": _LOCKED,  # a statement_timeout that the server or the address sets
+    NOT_ALLOWED: "The database refuses its user what Groundwork needs. Nothing was changed; make "
+    "that user the owner of the database: ALTER DATABASE … OWNER TO …",
+}
+"""By PostgreSQL's code, since its messages are in the language of its server."""
+
+NO_ANSWER = (
+    "The database does not answer: it is stopped, restarting or out of reach. Try again; if it "
+    "stays so, look at DATABASE_URL and at the log of the database."
+)
+_TOO_MANY_CONNECTIONS = (
+    "The database takes no more connections. Try again; if it stays so, raise its max_connections."
+)
+
+
+@contextmanager
+def storage_errors() -> Iterator[None]:
+    """Turn failures of the storage (not of a statement) into StorageError."""
+    try:
+        yield
+    except (IntegrityError, DataError):
+        raise
+    except ProgrammingError as error:
+        if _state(error) != NOT_ALLOWED:
+            raise
+        raise storage_error(error) from error
+    except DatabaseError as error:
+        raise storage_error(error) from error
+    except PoolTimeoutError as error:
+        raise DatabaseUnavailableError(
+            "Too many requests wait for the database; try again."
+        ) from error
+
+
+def storage_error(error: DBAPIError) -> StorageError:
+    """The error for a statement that failed through no fault of its own."""
+    state = _state(error)
+    if state in _ADVICE_BY_STATE:
+        return StorageError(_ADVICE_BY_STATE[state])
+    if state == "53300":
+        return DatabaseUnavailableError(_TOO_MANY_CONNECTIONS)
+    if _is_sqlite(error):
+        return StorageError(sqlite_advice(str(error.orig)))
+    return DatabaseUnavailableError(NO_ANSWER)
+
+
+def _state(error: DBAPIError) -> str | None:
+    """SQLSTATE; None on SQLite, and when no connection came about."""
+    state = getattr(error.orig, "sqlstate", None)
+    return state if isinstance(state, str) else None
+
+
+def _is_sqlite(error: DBAPIError) -> bool:
+    return type(error.orig).__module__ == "sqlite3"
+
+
+def sqlite_advice(message: str) -> str:
+    """What is wrong with SQLite's file, and what to do."""
+    reason = message.lower()
+    if "full" in reason:
+        return "The disk of DATA_DIR is full. Nothing was changed; free some space and try again."
+    if "readonly" in reason or "read-only" in reason:
+        return "DATA_DIR is read-only. Nothing was changed; make it writable and try again."
+    if "locked" in reason or "busy" in reason:
+        return "The database is locked by another process. Nothing was changed; try again."
+    if "disk i/o" in reason or "unable to open" in reason:
+        return (
+            "The database cannot be opened, read or written. Nothing was changed; look at the "
+            "permissions, the free space and the disk of DATA_DIR."
+        )
+    if "malformed" in reason or "not a database" in reason:
+        return "The database is damaged. Stop the service and restore DATA_DIR from a backup."
+    return "The database does not answer. Nothing was changed; see the server's log."

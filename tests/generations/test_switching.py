@@ -1,0 +1,375 @@
+"""Another model or splitter: made anew beside what answers, then taken at once."""
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.container import Container
+from app.errors import AppError, EmbeddingError, StartupError
+from app.knowledge.items import ItemDraft
+from app.protocols import Embedder, Vectors
+from app.search.requests import SearchRequest
+from app.settings import Settings
+from app.web.health import HealthStatus
+from tests.fakes import FakeEmbedder
+
+PARAGRAPHS = [f"Paragraph {n} speaks of topic{n} and of nothing else. " * 3 for n in range(12)]
+WAIT_SECONDS = 60.0
+
+
+class GatedEmbedder(FakeEmbedder):
+    """Embeds documents only while its gate is open, and tells when somebody waits there."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.gate = threading.Event()
+        self.reached = threading.Event()
+
+    def embed_documents(self, texts: Any) -> Vectors:
+        self.reached.set()
+        assert self.gate.wait(WAIT_SECONDS)
+        return super().embed_documents(texts)
+
+
+class FailingEmbedder(FakeEmbedder):
+    """Embeds so many batches, then fails as often as it is told to."""
+
+    def __init__(self, batches: int, failures: int, **options: Any) -> None:
+        super().__init__(**options)
+        self._batches, self._failures = batches, failures
+
+    def embed_documents(self, texts: Any) -> Vectors:
+        if not self._batches and self._failures:
+            self._failures -= 1
+            raise EmbeddingError("The endpoint is down.")
+        self._batches = max(0, self._batches - 1)
+        return super().embed_documents(texts)
+
+
+@pytest.fixture
+def docs(source_root: Path) -> Path:
+    for name in ("first", "second"):
+        text = f"# The {name} page\n\n" + "\n\n".join(f"{name} {text}" for text in PARAGRAPHS)
+        (source_root / f"{name}.md").write_text(text)
+    return source_root
+
+
+Open = Callable[..., Container]
+
+
+@pytest.fixture
+def open_with(settings: Settings, embedder: FakeEmbedder) -> Iterator[Open]:
+    """Opens the data directory with other settings or another model; closes it in the end."""
+    opened: list[Container] = []
+
+    def open_one(
+        model: FakeEmbedder = embedder,
+        *,
+        former: FakeEmbedder = embedder,
+        run_jobs: bool = False,
+        **changes: Any,
+    ) -> Container:
+        def open_former(wanted: Settings) -> Embedder:
+            assert wanted.embedding_model == former.model_name
+            return former
+
+        changed = settings.model_copy(update=changes)
+        container = Container.open(
+            changed, embedder=model, open_model=open_former, run_jobs=run_jobs
+        )
+        opened.append(container)
+        return container
+
+    yield open_one
+    for container in opened:
+        container.close()
+
+
+def index(container: Container, docs: Path) -> int:
+    item = container.knowledge.create(ItemDraft("docs", str(docs), "folder"))
+    assert container.indexer.index(item.id).success
+    return item.id
+
+
+def found(container: Container, query: str, **wishes: Any) -> list[str]:
+    answer = container.searcher.search(SearchRequest(query, **wishes))
+    assert not answer.degraded
+    return [result.content for result in answer.results]
+
+
+@pytest.fixture
+def filled(open_with: Open, docs: Path) -> int:
+    """A data directory with both pages, closed; gives the item."""
+    container = open_with()
+    item_id = index(container, docs)
+    container.close()
+    return item_id
+
+
+def largest(container: Container) -> int:
+    return max(len(text) for text in found(container, "topic3 paragraph", n_results=50))
+
+
+# The splitter ----------------------------------------------------------------------------------
+
+
+def test_a_changed_splitter_makes_new_chunks_and_embeds_only_unknown_texts(
+    open_with: Open, embedder: FakeEmbedder, filled: int
+):
+    known = set(embedder.embedded_texts)
+    embedder.embedded_texts.clear()
+    container = open_with(chunk_size=400)
+    assert largest(container) <= 200, "before the switch the old chunks answer"
+    assert container.renew()
+    assert largest(container) > 200
+    assert embedder.embedded_texts
+    assert not known & set(embedder.embedded_texts), "what was known is not embedded again"
+    assert container.maintenance.verify().problems == ()
+    stats = container.maintenance.stats()
+    assert stats.total_chunks == stats.vector_index_records == stats.lexical_index_records > 0
+    assert container.knowledge.get(filled).chunk_count == stats.total_chunks
+
+
+def test_going_back_embeds_nothing_and_finds_the_same(
+    open_with: Open, embedder: FakeEmbedder, filled: int
+):
+    before = open_with()
+    answer = found(before, "topic5", n_results=50)
+    before.close()
+    there = open_with(chunk_size=400)
+    there.renew()
+    there.close()
+    embedder.embedded_texts.clear()
+    back = open_with()
+    assert back.renew()
+    assert embedder.embedded_texts == []
+    assert found(back, "topic5", n_results=50) == answer
+    assert back.maintenance.verify().problems == ()
+
+
+def test_an_unchanged_tree_is_not_split_again_after_a_switch(open_with: Open, filled: int):
+    container = open_with(chunk_size=400)
+    container.renew()
+    result = container.indexer.index(filled)
+    assert (result.chunks_added, result.chunks_removed, result.chunks_embedded) == (0, 0, 0)
+    assert result.chunks_unchanged > 0
+
+
+def test_a_restart_after_a_switch_has_nothing_to_do(open_with: Open, filled: int):
+    container = open_with(chunk_size=400)
+    container.renew()
+    container.close()
+    again = open_with(chunk_size=400)
+    assert not again.renew()
+    assert largest(again) > 200
+    assert again.maintenance.verify().problems == ()
+
+
+def test_an_empty_data_directory_just_takes_the_settings(open_with: Open, docs: Path):
+    open_with().close()
+    container = open_with(chunk_size=400)
+    assert not container.renew()
+    index(container, docs)
+    assert largest(container) > 200
+    assert [each.stored.generation.id for each in container.generations.all()] == [1]
+
+
+# The model -------------------------------------------------------------------------------------
+
+
+def test_the_old_model_answers_until_the_new_one_has_embedded_everything(
+    open_with: Open, embedder: FakeEmbedder, filled: int
+):
+    model = GatedEmbedder(dimension=32, model_name="newer")
+    container = open_with(model, run_jobs=True)
+    assert model.reached.wait(WAIT_SECONDS)
+    assert container.embedder is embedder
+    assert "topic7" in found(container, "topic7", mode="dense")[0]
+    assert container.part_health()["generation"].detail.endswith("being made: 0 of 2 documents")
+    model.gate.set()
+    assert container.wait_for_renewal(WAIT_SECONDS)
+    assert container.embedder is model
+    assert "topic7" in found(container, "topic7", mode="dense")[0]
+    assert container.maintenance.stats().embedding_model == "newer"
+    assert container.maintenance.verify().problems == ()
+    assert container.part_health()["generation"].status is HealthStatus.READY
+
+
+def test_a_former_model_that_cannot_be_had_is_told_with_both_ways_out(
+    settings: Settings, open_with: Open, filled: int
+):
+    def lost(_: Settings) -> Embedder:
+        raise StartupError("It is not in the folder of models.")
+
+    with pytest.raises(StartupError, match=r"not in the folder.*EMBEDDING_MODEL.*--embed"):
+        Container.open(settings, embedder=FakeEmbedder(model_name="newer"), open_model=lost)
+
+
+def test_without_the_former_model_everything_can_be_embedded_again_offline(
+    settings: Settings, open_with: Open, filled: int
+):
+    model = FakeEmbedder(dimension=32, model_name="newer")
+    container = Container.open(settings, embedder=model, any_model=True, run_jobs=False)
+    container.rebuild(embed=True)
+    assert "topic7" in found(container, "topic7", mode="dense")[0]
+    container.close()
+    assert not open_with(model).renew()
+
+
+# What happens meanwhile ------------------------------------------------------------------------
+
+
+def test_what_is_indexed_changed_and_deleted_meanwhile_is_caught_up_with(
+    open_with: Open, docs: Path, filled: int, source_root: Path
+):
+    model = GatedEmbedder(dimension=32, model_name="newer")
+    container = open_with(model, run_jobs=True)
+    assert model.reached.wait(WAIT_SECONDS)
+    (docs / "third.md").write_text("# Third\n\nA page about elephants.\n")
+    (docs / "first.md").write_text("# The first page\n\nIt speaks of otters only.\n")
+    (docs / "second.md").unlink()
+    assert container.indexer.index(filled).success
+    assert "elephants" in found(container, "elephants", mode="dense")[0]
+    model.gate.set()
+    assert container.wait_for_renewal(WAIT_SECONDS)
+    assert "elephants" in found(container, "elephants", mode="dense")[0]
+    everything = found(container, "page topic otters", n_results=100)
+    assert any("otters" in text for text in everything)
+    assert not any("topic" in text for text in everything)
+    assert container.maintenance.verify().problems == ()
+
+
+def test_an_item_that_is_deleted_meanwhile_stays_deleted(open_with: Open, filled: int):
+    model = GatedEmbedder(dimension=32, model_name="newer")
+    container = open_with(model, run_jobs=True)
+    assert model.reached.wait(WAIT_SECONDS)
+    container.knowledge.delete(filled)
+    model.gate.set()
+    assert container.wait_for_renewal(WAIT_SECONDS)
+    assert found(container, "topic3") == []
+    assert container.maintenance.verify().problems == ()
+
+
+def test_searches_answer_without_a_gap_across_switches(open_with: Open, filled: int):
+    container = open_with(chunk_size=400, run_jobs=False)
+    stop, failures, answers = threading.Event(), [], []
+
+    def search() -> None:
+        while not stop.is_set():
+            try:
+                texts = found(container, "topic4 paragraph", n_results=5)
+            except AppError as error:
+                failures.append(error)
+                return
+            answers.append(len(texts))
+
+    threads = [threading.Thread(target=search) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    container.renew()
+    seen = len(answers)
+    while len(answers) < seen + 20 and not failures:
+        pass
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert set(answers) == {5}
+
+
+def test_a_run_under_way_is_waited_for_and_its_chunks_are_taken_along(
+    open_with: Open, docs: Path, filled: int, embedder: FakeEmbedder
+):
+    container = open_with(chunk_size=400)
+    with container.indexer._claims.claim(filled):
+        thread = threading.Thread(target=container.renew)
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive(), "it does not switch under a run"
+    thread.join(WAIT_SECONDS)
+    assert not thread.is_alive()
+    assert container.maintenance.verify().problems == ()
+
+
+# Failures --------------------------------------------------------------------------------------
+
+
+def test_a_making_that_was_interrupted_goes_on_where_it_was(
+    open_with: Open, docs: Path, embedder: FakeEmbedder
+):
+    for number in range(60):
+        (docs / f"more{number}.md").write_text("\n\n".join(f"{number} {p}" for p in PARAGRAPHS))
+    first = open_with()
+    index(first, docs)
+    first.close()
+    failing = FailingEmbedder(2, failures=1, dimension=32, model_name="newer")
+    container = open_with(failing)
+    with pytest.raises(EmbeddingError):
+        container.renew()
+    assert container.embedder is embedder
+    assert "topic3" in found(container, "topic3")[0]
+    done = set(failing.embedded_texts)
+    container.close()
+    assert done
+    model = FakeEmbedder(dimension=32, model_name="newer")
+    again = open_with(model)
+    assert again.renew()
+    assert not done & set(model.embedded_texts)
+    assert again.maintenance.verify().problems == ()
+
+
+def test_a_model_that_fails_is_tried_again_by_itself_and_health_says_so(
+    open_with: Open, filled: int
+):
+    failing = FailingEmbedder(0, failures=1, dimension=32, model_name="newer")
+    container = open_with(failing, run_jobs=True)
+    assert container.wait_for_renewal(WAIT_SECONDS)
+    assert container.embedder is failing
+    assert container.part_health()["generation"].status is HealthStatus.READY
+
+
+def test_stopping_while_one_is_made_is_quick_and_loses_nothing(open_with: Open, filled: int):
+    model = GatedEmbedder(dimension=32, model_name="newer")
+    container = open_with(model, run_jobs=True)
+    assert model.reached.wait(WAIT_SECONDS)
+    container.stop_work()
+    model.gate.set()
+    container.close()
+    former = open_with(FakeEmbedder())
+    assert not former.renew()
+    assert "topic3" in found(former, "topic3")[0]
+
+
+# Keeping and dropping --------------------------------------------------------------------------
+
+
+def test_a_kept_generation_can_be_dropped_and_compacting_drops_all(
+    open_with: Open, filled: int, embedder: FakeEmbedder
+):
+    container = open_with(chunk_size=400)
+    container.renew()
+    states = {each.stored.generation.id: each.state for each in container.generations.all()}
+    assert states == {1: "kept", 2: "current"}
+    container.rag.compact()
+    assert [each.stored.generation.id for each in container.generations.all()] == [2]
+    assert container.maintenance.verify().problems == ()
+    container.close()
+    embedder.embedded_texts.clear()
+    back = open_with()
+    assert back.renew()
+    assert embedder.embedded_texts, "its vectors were dropped"
+    assert back.maintenance.verify().problems == ()
+    assert [each.stored.generation.id for each in back.generations.all()] == [2, 3]
+
+
+def test_compacting_keeps_what_the_settings_are_about_to_have(open_with: Open, filled: int):
+    failing = FailingEmbedder(0, failures=1, dimension=32, model_name="newer")
+    container = open_with(failing)
+    with pytest.raises(EmbeddingError):
+        container.renew()
+    container.rag.compact()
+    assert [each.state for each in container.generations.all()] == ["current", "building"]
+    assert container.renew()
