@@ -33,7 +33,7 @@ SEED = int(os.environ.get("CHAOS_SEED", "0")) or random.SystemRandom().randrange
 EVERY_STEP_FROM = 120
 """From so many kills on, each step has its turn."""
 
-STEP_SECONDS = 20.0
+STEP_SECONDS = 60.0
 """How long a step may take to come. Work goes on meanwhile, so it comes unless it is gone."""
 
 SIZES = ("1000", "600")
