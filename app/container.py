@@ -1,4 +1,4 @@
-"""The composition root: with derived_indexes and embedders, all that names concrete adapters."""
+"""The composition root: with `app.assembly`, all that names concrete adapters."""
 
 import logging
 from collections.abc import Mapping
@@ -12,13 +12,13 @@ from app.adapters.loading.path_guard import PathGuard
 from app.adapters.loading.sources import Sources
 from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
+from app.assembly.embedders import open_embedder
+from app.assembly.generation_choice import GenerationChoice, OpenEmbedder, choose_generation
+from app.assembly.generation_keeper import GenerationKeeper
+from app.assembly.generation_parts import GenerationParts
 from app.database import Database
-from app.embedders import open_embedder
 from app.errors import AppError, StartupError, StorageError
 from app.following.service import FollowedItems, SourceFollower
-from app.generation_choice import GenerationChoice, OpenEmbedder, choose_generation
-from app.generation_keeper import GenerationKeeper
-from app.generation_parts import GenerationParts
 from app.indexing.compaction import Compaction
 from app.indexing.generation import Generation
 from app.indexing.indexer import Indexer

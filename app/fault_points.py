@@ -78,6 +78,15 @@ class FaultPoint(StrEnum):
     """The item says that it is indexed, its job does not."""
     ITEM_FAILED = "item_failed"
 
+    # Another model or splitter
+    GENERATION_DOCUMENTS_STORED = "generation_documents_stored"
+    GENERATION_INDEXES_FILLED = "generation_indexes_filled"
+    """The next generation holds everything, and the former one answers."""
+    GENERATION_SWITCHED = "generation_switched"
+    """SQL names the next one, the process does not know it yet."""
+    GENERATION_EXCHANGED = "generation_exchanged"
+    """The next one answers, the former one is still there."""
+
     # The lexical index
     WORDS_WRITTEN = "words_written"
     """Before tantivy commits."""

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -111,8 +111,8 @@ def txtai_path(question: str) -> str:
     return f"/search?query={quote(question)}&limit={RESULTS}"
 
 
-def _timed(paths: Asker, client: Client) -> float:
-    return client.timed_ms("GET", paths.next().replace(" ", "%20"))
+def _timed(asker: Asker, path: Callable[[str], str], client: Client) -> float:
+    return client.timed_ms("GET", path(asker.next()))
 
 
 def measure(data: Path, python: Path, count: int, folder: Path) -> dict[str, Any]:
@@ -137,9 +137,10 @@ def measure(data: Path, python: Path, count: int, folder: Path) -> dict[str, Any
                     times[name].append(clients[name].timed_ms("GET", path(question)))
             for name, server, path in both:
                 report[name]["one_client_ms"] = spread(times[name][20:])
-                asker = Asker([path(f"{question} {name}") for question in asked])
+                asker = Asker([f"{question} {name}" for question in asked])
+                ask = functools.partial(_timed, asker, path)
                 report[name][f"{CLIENTS}_clients"] = under_load(
-                    server, functools.partial(_timed, asker), CLIENTS, SECONDS_OF_LOAD
+                    server, ask, CLIENTS, SECONDS_OF_LOAD
                 )
                 report[name]["peak_rss_mb"] = round(server.peak_rss_mb())
                 report[name]["peak_rss_mb_of_children"] = round(server.peak_rss_mb_of_children())

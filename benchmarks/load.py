@@ -1,8 +1,8 @@
 """Several clients that ask without a pause."""
 
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 from benchmarks.server import Client, Server
 from benchmarks.service import spread
@@ -12,18 +12,15 @@ def under_load(
     server: Server, ask: Callable[[Client], float], clients: int, seconds: float
 ) -> dict[str, float]:
     """Requests a second, and the latencies that `ask` gives in milliseconds."""
-    latencies: list[list[float]] = [[] for _ in range(clients)]
     ends = time.perf_counter() + seconds
 
-    def keep_asking(own: list[float]) -> None:
-        client = server.client()
+    def keep_asking() -> list[float]:
+        client, own = server.client(), []
         while time.perf_counter() < ends:
             own.append(ask(client))
+        return own
 
-    threads = [threading.Thread(target=keep_asking, args=(own,)) for own in latencies]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    together = [value for own in latencies for value in own]
+    with ThreadPoolExecutor(clients) as pool:
+        asking = [pool.submit(keep_asking) for _ in range(clients)]
+    together = [value for each in asking for value in each.result()]
     return {"requests_per_second": round(len(together) / seconds, 1), **spread(together)}

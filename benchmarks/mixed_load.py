@@ -237,7 +237,7 @@ def make_sources(folder: Path) -> None:
 def run(server: Server, sources: Path, tree: Path, seconds: float) -> dict[str, Any]:
     """Load the server for so long; what was found."""
     findings = Findings()
-    first = Visitor(0, server.port, sources, findings)
+    first = Visitor(0, server.port, sources, Findings())
     indexed = first.ask("POST", f"/rag/index/{first.create(tree, 'folder')}")
     ours, theirs = multiprocessing.get_context("spawn").Pipe()
     watcher = multiprocessing.get_context("spawn").Process(

@@ -24,8 +24,8 @@ import numpy.typing as npt
 from sqlalchemy import insert
 
 from app.adapters.embedding.local import LocalEmbedder
+from app.assembly.generation_parts import splitter_of_settings
 from app.database import Database
-from app.generation_parts import splitter_of_settings
 from app.generations.queries import add_generation, make_current
 from app.indexing.documents import document_number
 from app.indexing.generation import splitting_rules

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.database import Database
+from app.fault_points import FaultPoint, reached
 from app.generations import queries
 from app.indexing import vector_queries
 from app.indexing.documents import PreparedChunk, prepare_chunks
@@ -99,6 +100,7 @@ class GenerationFiller:
                 # One that changed or went meanwhile is missing still, or not any more.
                 if queries.add_document(session, self._generation, one.row, one.chunks):
                     stored += [chunk.id for chunk in one.chunks]
+        reached(FaultPoint.GENERATION_DOCUMENTS_STORED)
         self._on_stored(stored)
 
     def _embed(self, texts: dict[str, str]) -> None:

@@ -7,6 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from app.database import Database
 from app.errors import AppError, UnavailableError
+from app.fault_points import FaultPoint, reached
 from app.generations import queries
 from app.generations.filling import GenerationFiller
 from app.generations.records import StoredGeneration
@@ -138,6 +139,7 @@ class GenerationRenewal(Generic[Parts]):
             while not parts.settle(SETTLING_SECONDS):
                 self._check()
             parts.require_sound()
+            reached(FaultPoint.GENERATION_INDEXES_FILLED)
 
             def take(chunk_ids: Sequence[str]) -> None:
                 self._upsert(parts, chunk_ids)
@@ -149,6 +151,7 @@ class GenerationRenewal(Generic[Parts]):
         except BaseException:
             parts.discard()
             raise
+        reached(FaultPoint.GENERATION_EXCHANGED)
         self.is_done = True
         self.trouble = None
         logger.info("Generation %d answers from now on.", self.generation.id)
@@ -230,6 +233,7 @@ class GenerationRenewal(Generic[Parts]):
         self._remove_surplus(parts)
         with self._database.write() as session:
             queries.make_current(session, self.generation.id)
+        reached(FaultPoint.GENERATION_SWITCHED)
         self._publisher.switch_to(parts.vector_index, parts.lexical_index, self.generation)
         self._indexer.switch_to(parts.splitter, parts.embedder, self.generation)
         former = self._switch(parts)

@@ -18,6 +18,7 @@ class Situation(StrEnum):
     HEALING = "mending a deleted index"
     STOP = "at a stop"
     COMPACTION = "compacting"
+    SWITCH = "changing the size of chunks"
 
 
 SITUATIONS: Mapping[FaultPoint, Situation] = {
@@ -39,6 +40,10 @@ SITUATIONS: Mapping[FaultPoint, Situation] = {
     FaultPoint.DATABASE_VACUUMED: Situation.COMPACTION,
     FaultPoint.LEXICAL_REBUILT: Situation.COMPACTION,
     FaultPoint.VECTORS_REBUILT: Situation.COMPACTION,
+    FaultPoint.GENERATION_DOCUMENTS_STORED: Situation.SWITCH,
+    FaultPoint.GENERATION_INDEXES_FILLED: Situation.SWITCH,
+    FaultPoint.GENERATION_SWITCHED: Situation.SWITCH,
+    FaultPoint.GENERATION_EXCHANGED: Situation.SWITCH,
     FaultPoint.JOB_HANDED_BACK: Situation.STOP,
     FaultPoint.INDEXES_CLOSED: Situation.STOP,
     FaultPoint.SEAL_WRITTEN: Situation.STOP,
@@ -51,7 +56,7 @@ UNCHECKED = frozenset({Situation.RESUMPTION, Situation.START, Situation.HEALING}
 
 RANDOM_SITUATIONS = (
     *(Situation.WORK,) * 4, Situation.RESUMPTION, Situation.START, Situation.STOP,
-    Situation.COMPACTION,
+    Situation.COMPACTION, Situation.SWITCH,
 )  # fmt: skip
 
 STEPS_SHARE = 0.8

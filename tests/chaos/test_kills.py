@@ -33,8 +33,11 @@ SEED = int(os.environ.get("CHAOS_SEED", "0")) or random.SystemRandom().randrange
 EVERY_STEP_FROM = 120
 """From so many kills on, each step has its turn."""
 
-STEP_SECONDS = 20.0
+STEP_SECONDS = 60.0
 """How long a step may take to come. Work goes on meanwhile, so it comes unless it is gone."""
+
+SIZES = ("1000", "600")
+"""Of chunks, in turn."""
 
 RANDOM_SECONDS = {
     Situation.WORK: 2.5,
@@ -42,6 +45,7 @@ RANDOM_SECONDS = {
     Situation.START: 3.0,
     Situation.STOP: 0.5,
     Situation.COMPACTION: 4.0,
+    Situation.SWITCH: 4.0,
 }
 """Within this time after its beginning a random kill comes."""
 
@@ -77,6 +81,7 @@ class Chaos:
             Situation.HEALING: self._die_at_start,
             Situation.STOP: self._die_at_stop,
             Situation.COMPACTION: self._die_compacting,
+            Situation.SWITCH: self._die_switching,
         }
         as_planned = happens[kill.situation](kill)
         self.witness.unverified += 1
@@ -143,7 +148,8 @@ class Chaos:
             assert self.server.stop() == 0
         if kill.situation is Situation.HEALING:
             name = "lexical" if str(kill.point).startswith("lexical") else "chroma"
-            shutil.rmtree(self.server.data_dir / name)
+            for folder in self.server.data_dir.glob(f"{name}*"):  # of any generation
+                shutil.rmtree(folder)
         self.gate.touch()
         self._arm(kill)
         self.server.launch()
@@ -163,6 +169,20 @@ class Chaos:
             self.server.kill()
             return True
         return self.server.wait() == -signal.SIGKILL
+
+    def _die_switching(self, kill: Kill) -> bool:
+        self.start()
+        self.witness.check()
+        wait_until(self.witness.generation_is_wanted, "an earlier switch ends")
+        assert self.server.stop() == 0
+        size = self.server.environment.get("CHUNK_SIZE")
+        self.server.environment["CHUNK_SIZE"] = next(each for each in SIZES if each != size)
+        self.gate.touch()
+        self._arm(kill)
+        self.server.launch()
+        died = self._died(STEP_SECONDS if kill.point else self._random_seconds(kill))
+        self.server.kill()
+        return died or kill.point is None
 
     def _die_compacting(self, kill: Kill) -> bool:
         self.start()

@@ -77,6 +77,11 @@ class Witness:
     def has_ended(self, job_id: int) -> bool:
         return self.state(job_id) not in ("queued", "running")
 
+    def generation_is_wanted(self) -> bool:
+        """Whether what answers was made as the settings want."""
+        listed = self.server.http.get("/api/v1/rag/generations").json()["generations"]
+        return "building" not in {each["state"] for each in listed}
+
     # Checks --------------------------------------------------------------------------------
 
     def check(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from pytest_httpserver import HTTPServer
 from sqlalchemy import update
 
 from app.container import Container
@@ -117,16 +118,21 @@ def assert_documents_are_whole(container: Container) -> None:
 
 class TestSourceThatNeverAnswers:
     @pytest.fixture
-    def silent_port(self) -> Iterator[int]:
+    def silent(self) -> Iterator[socket.socket]:
         """A server that takes connections and says nothing."""
         with socket.create_server(("127.0.0.1", 0)) as listener:
-            yield listener.getsockname()[1]
+            yield listener
+
+    @pytest.fixture
+    def silent_port(self, silent: socket.socket) -> int:
+        return int(silent.getsockname()[1])
 
     @pytest.fixture
     def settings(self, settings: Settings, silent_port: int) -> Settings:
         return settings.model_copy(
             update={
                 "fetch_allow_hosts": [f"127.0.0.1:{silent_port}"],
+                "robots_ignore_hosts": [f"127.0.0.1:{silent_port}"],
                 "fetch_timeout_seconds": 1.0,
             }
         )
@@ -155,4 +161,25 @@ class TestSourceThatNeverAnswers:
         assert "did not answer" in (result.error or "") or "second" in (result.error or "")
         item = container.knowledge.get(hanging.id)
         assert (item.status, item.chunk_count) == ("error", 0)
+        assert container.maintenance.verify().problems == ()
+
+    def test_as_a_job_it_is_tried_again_by_itself_and_succeeds_once_there_is_an_answer(
+        self, container: Container, silent: socket.socket, silent_port: int
+    ):
+        uri = f"http://127.0.0.1:{silent_port}/page"
+        item = container.knowledge.create(ItemDraft("silent", uri, "website"))
+        job = container.jobs.add("index", {"knowledge_id": item.id, "force": False})
+        job = anyio.run(container.job_watch.wait_for_end, job)
+        assert job.state == "queued"
+        assert job.error == container.knowledge.get(item.id).error
+        assert "did not arrive within 1 second" in (job.error or "")
+        silent.close()
+        with HTTPServer(port=silent_port) as server:
+            server.expect_request("/page").respond_with_data("<p>A rope of hemp.</p>")
+            while not job.has_ended:
+                let_time_pass(container)
+                container.jobs.add("index_all", {"status": "archived", "force": False})
+                job = anyio.run(container.job_watch.wait_for_end, job)
+        assert (job.state, job.error) == ("succeeded", None)
+        assert container.knowledge.get(item.id).status == "active"
         assert container.maintenance.verify().problems == ()

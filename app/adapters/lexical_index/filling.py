@@ -1,63 +1,15 @@
 """An index that is being made to hold what the source shows, while writers go on writing to it."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Protocol
 
+from app.adapters.lexical_index.lexical_store import FillableLexicalIndex
 from app.errors import LexicalIndexError
 from app.fault_points import FaultPoint, reached
-from app.protocols import LexicalIndex, LexicalRecord
+from app.protocols import LexicalRecord
 
 KEPT_EVERY_RECORDS = 4096
 """After so many that were added, they are made durable: what a kill can cost is 2 s of work. Each
 time takes 0.05 s and leaves a segment to be merged; with 256, half of the time went there."""
-
-
-class FillableLexicalIndex(LexicalIndex, Protocol):
-    """A lexical index that can be filled with less effort than by `upsert`."""
-
-    def add(self, records: Sequence[LexicalRecord]) -> None:
-        """Add records that it does not hold; they are found, and durable, after the next `keep`.
-
-        Until then `upsert` and `remove` treat them as they treat all others.
-        """
-        ...
-
-    def keep(self) -> None:
-        """Make everything that was added durable, and let searches find it."""
-        ...
-
-
-class LexicalStore(Protocol):
-    """Where the index comes from. Failures raise LexicalIndexError."""
-
-    @property
-    def name(self) -> str:
-        """What people know the index by."""
-        ...
-
-    def open(self) -> FillableLexicalIndex:
-        """Open a complete index; raises when it is missing, incomplete or damaged."""
-        ...
-
-    def open_unfinished(self) -> FillableLexicalIndex | None:
-        """Open an index whose making was interrupted; None when there is none of any use."""
-        ...
-
-    def recreate(self) -> FillableLexicalIndex:
-        """Throw away what is there, and make an empty index that counts as unfinished."""
-        ...
-
-    def mark_complete(self) -> None:
-        """Note durably that the index holds what it should."""
-        ...
-
-    def mark_incomplete(self) -> None:
-        """Note durably that the index lacks something, and is not worth to be finished."""
-        ...
-
-    def fault(self) -> str | None:
-        """Why what lies on the disk is not what was opened or made last; None: it is."""
-        ...
 
 
 class Filling:

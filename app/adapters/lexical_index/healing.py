@@ -4,10 +4,14 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
-from app.adapters.lexical_index.filling import FillableLexicalIndex, Filling, LexicalStore
+from app.adapters.lexical_index.filling import Filling
+from app.adapters.lexical_index.lexical_store import (
+    FillableLexicalIndex,
+    LexicalIndexStatus,
+    LexicalStore,
+)
 from app.errors import LexicalIndexError
 from app.fault_points import FaultPoint, reached
 from app.protocols import (
@@ -27,18 +31,6 @@ FILL_BATCH = 256
 """Records that a rebuild writes (0.2 s) before it lets a waiting writer go first."""
 UNSETTLED_RECORDS = 4096
 """Latest writes that are kept in memory (10 MB at most), as SQL may not have committed them."""
-
-
-@dataclass(frozen=True)
-class LexicalIndexStatus:
-    """How the index is doing."""
-
-    name: str
-    ready: bool
-    """Whether searches are answered."""
-    degraded_reason: str | None
-    count: int
-    """Records in the index that answers; 0 when none does."""
 
 
 class HealingLexicalIndex:
@@ -200,6 +192,7 @@ class HealingLexicalIndex:
             unfinished = None if trusted else self._store.open_unfinished()
             if unfinished is None:
                 raise
+            logger.info("The %s index goes on being made where it was.", self._store.name)
             return unfinished
 
     def _check_open(self) -> None:
@@ -284,9 +277,7 @@ class HealingLexicalIndex:
                 filling = Filling(fillable, list(self._unsettled.values()), self._check_open)
                 self._filling = filling
             for batch in self._source():
-                for start in range(0, len(batch), FILL_BATCH):
-                    with self._write_lock:
-                        filling.add_missing(batch[start : start + FILL_BATCH])
+                self._fill(filling, batch)
             with self._write_lock:
                 filling.finish()
                 reached(FaultPoint.LEXICAL_FILLED)
@@ -304,3 +295,8 @@ class HealingLexicalIndex:
                 if index is not None and not self._closed:  # else the next start finishes it
                     self._lay_aside(index, reason)
         return filling.repaired
+
+    def _fill(self, filling: Filling, batch: Sequence[LexicalRecord]) -> None:
+        for start in range(0, len(batch), FILL_BATCH):
+            with self._write_lock:  # in between, a writer may go first
+                filling.add_missing(batch[start : start + FILL_BATCH])

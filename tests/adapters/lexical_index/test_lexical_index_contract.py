@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.lexical_index.filling import FillableLexicalIndex
 from app.adapters.lexical_index.healing import HealingLexicalIndex
+from app.adapters.lexical_index.lexical_store import FillableLexicalIndex
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.adapters.lexical_index.tantivy_store import TantivyStore
 from app.protocols import LexicalIndex

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from app.assembly.generation_parts import splitter_of_settings
 from app.database import Database
 from app.errors import AppError, StartupError
-from app.generation_parts import splitter_of_settings
 from app.generations import queries
 from app.generations.records import StoredGeneration
 from app.indexing.generation import splitting_rules

@@ -2,11 +2,11 @@
 
 import logging
 
+from app.assembly.derived_indexes import DerivedIndexes, delete_index_files
+from app.assembly.generation_choice import GenerationChoice
+from app.assembly.generation_parts import CLOSING_SECONDS, GenerationParts, SharedParts
 from app.database import Database
-from app.derived_indexes import DerivedIndexes, delete_index_files
 from app.errors import AppError
-from app.generation_choice import GenerationChoice
-from app.generation_parts import CLOSING_SECONDS, GenerationParts, SharedParts
 from app.generations.in_use import CurrentContext, CurrentSearcher, InUse
 from app.generations.renewal import GenerationRenewal
 from app.generations.service import GenerationService

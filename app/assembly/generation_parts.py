@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from app.adapters.splitting.recursive import RecursiveTextSplitter
+from app.assembly.derived_indexes import DerivedIndexes, delete_index_files
 from app.database import Database
-from app.derived_indexes import DerivedIndexes, delete_index_files
 from app.errors import LexicalIndexError, VectorIndexError
 from app.generations.records import StoredGeneration
 from app.indexing.caretaker import IndexCaretaker

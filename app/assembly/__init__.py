@@ -1,0 +1,1 @@
+"""Puts the parts together that `app.container` holds: models, indexes, generations."""
