@@ -131,6 +131,7 @@ class Container:
         try:
             was_clean = data_directory.mark_open()  # before a model is put there
             database = Database(settings.resolved_database_url)
+            model = embedder
             try:
                 model = embedder or open_model(settings)
                 database.hold()
@@ -139,6 +140,8 @@ class Container:
                     settings, database, model, open_model, any_model=any_model
                 )
             except AppError:
+                if model is not None and embedder is None:
+                    model.close()  # its threads must not outlive the refusal
                 database.close()
                 if was_clean:
                     data_directory.mark_clean()  # no index has been touched yet
