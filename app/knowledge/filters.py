@@ -66,12 +66,10 @@ TagFilter = Annotated[
     Field(json_schema_extra={"pattern": r"^[^\u0000]*[^\u0000\s,][^\u0000]*$"}),
 ]
 TagFilters = Annotated[
-    Annotated[list[TagFilter], Field(min_length=1, max_length=MOST_FILTER_TAGS)],
+    Annotated[list[TagFilter], Field(max_length=MOST_FILTER_TAGS)],
     BeforeValidator(
         _one_as_list,
-        json_schema_input_type=Annotated[
-            list[TagFilter], Field(min_length=1, max_length=MOST_FILTER_TAGS)
-        ]
+        json_schema_input_type=Annotated[list[TagFilter], Field(max_length=MOST_FILTER_TAGS)]
         | TagFilter,
     ),
     AfterValidator(tidy_tags),

@@ -145,11 +145,13 @@ class SearchBody(BaseModel):
         examples=["Engineering/Security"],
     )
     tags: TagFilters | None = Field(
-        None, description="A list, or one string with commas.", examples=[["docker", "production"]]
+        None,
+        description="A list, or one string with commas; an empty list is no filter.",
+        examples=[["docker", "production"]],
     )
     tags_match: TagsMatch = TagsMatch.ANY
     knowledge_ids: list[JsonKnowledgeId] | None = Field(
-        None, min_length=1, max_length=MOST_KNOWLEDGE_IDS
+        None, max_length=MOST_KNOWLEDGE_IDS, description="An empty list allows nothing."
     )
     collection: NameFilter | None = None
     document_types: list[DocumentType] | None = Field(None, min_length=1, max_length=20)

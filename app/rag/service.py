@@ -38,7 +38,7 @@ from app.search.collection_rankings import CollectionRanking, CollectionRankings
 from app.search.context import AnswersSearches, ContextAnswer, ContextRequest
 from app.search.profiles import RankingWishes
 from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
-from app.search.soundness import require_given, require_sound
+from app.search.soundness import require_sound
 
 SEARCH_THREADS = 16
 """Searches that run side by side; further ones wait their turn, up to `most_waiting_searches`."""
@@ -214,7 +214,6 @@ class RAGService:
 
         `answer` takes a SearchRequest, which knows all the other filters and wishes.
         """
-        require_given("tags", tags)
         request = SearchRequest(
             query=query,
             n_results=n_results,

@@ -1,7 +1,8 @@
 """Refuses requests from Python that HTTP would refuse: with the same bounds, and by the same rule.
 
 A filter that is given and names nothing is refused: taken for "everything" it would find what it
-was to leave out, and taken for "nothing" it would hide that somebody's variable was empty.
+was to leave out, and taken for "nothing" it would hide that somebody's variable was empty. Two
+empty lists mean something all the same: no `tags` are wished for, no `knowledge_ids` are allowed.
 """
 
 import math
@@ -26,12 +27,6 @@ MOST_OF_LIST = {"document_types": 20, "chunk_types": 20, "paths": 50, "languages
 
 UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 """NUL and halves of characters: no stored text has them, and SQL takes neither."""
-
-
-def require_given(name: str, values: Sequence[object] | str | None) -> None:
-    """Refuse a list of a filter that is there and empty; None means everything."""
-    if values is not None and not values:
-        raise _refusal(name, "names nothing; leave it out to mean everything")
 
 
 def require_sound(request: SearchRequest) -> None:
@@ -64,7 +59,6 @@ def _require_sound_filters(request: SearchRequest) -> None:
     for tag in request.tags:
         _require(tidy_tags([_text("tags", tag)]), "tags")
     ids = request.knowledge_ids
-    require_given("knowledge_ids", ids)
     _require_at_most("knowledge_ids", ids or (), MOST_KNOWLEDGE_IDS)
     for item_id in ids or ():
         _require_number("knowledge_ids", item_id, 1, LARGEST_ID)
