@@ -48,16 +48,33 @@ def test_no_question_is_copied_from_its_answer(questions: PhraseSet) -> None:
             assert passage.phrase.lower() not in question.text.lower()
 
 
-def test_search_stays_above_its_floor(service: Container, questions: PhraseSet) -> None:
+@pytest.fixture(scope="module")
+def scores(service: Container, questions: PhraseSet) -> dict[str, dict[str, float]]:
+    """Means by mode and measure."""
+
     def ignore(_progress: Progress) -> None:
         pass
 
     corpus = index_corpus(service, questions, ignore)
-    scores, degraded = rank_all(
-        service.searcher, questions, questions.questions, corpus.items, "hybrid"
-    )
-    assert degraded == ()
-    # Measured: nDCG@10 0.638, R@5 0.750. The margin is for documents that grow: one question that
-    # is no longer answered costs 0.014.
-    assert fmean(scores["nDCG@10"].values()) >= 0.60
-    assert fmean(scores["R@5"].values()) >= 0.70
+    means = {}
+    for mode in ("hybrid", "dense", "lexical", "rrf"):
+        found, degraded = rank_all(
+            service.searcher, questions, questions.questions, corpus.items, mode
+        )
+        assert degraded == ()
+        means[mode] = {name: fmean(values.values()) for name, values in found.items()}
+    return means
+
+
+def test_search_stays_above_its_floor(scores: dict[str, dict[str, float]]) -> None:
+    # Measured with 225 chunks: nDCG@10 0.608, R@5 0.696 (with 190: 0.638 and 0.750, and all modes
+    # lost alike as the documents grew). A question that is no longer answered costs 0.014.
+    assert scores["hybrid"]["nDCG@10"] >= 0.57
+    assert scores["hybrid"]["R@5"] >= 0.65
+
+
+@pytest.mark.parametrize("part", ["dense", "lexical", "rrf"])
+def test_search_is_no_worse_than_its_parts(scores: dict[str, dict[str, float]], part: str) -> None:
+    """This holds however the documents grow."""
+    for measure in ("nDCG@10", "R@5"):
+        assert scores["hybrid"][measure] >= scores[part][measure] - 0.02
