@@ -76,8 +76,7 @@ def until_current(server: Server, splitter_size: str) -> dict[str, Any]:
 def change(data_dir: Path, root: Path, size: str) -> dict[str, Any]:
     """Start with another size, and search until it answers."""
     with serving(data_dir, root, PORT, **SIZES[size]) as server:
-        client = server.client()
-        before = embedded_so_far(client)
+        before = embedded_so_far(server.client())
         searches = Searches(server.client())
         searches.start()
         started = time.perf_counter()
@@ -87,7 +86,7 @@ def change(data_dir: Path, root: Path, size: str) -> dict[str, Any]:
         return {
             "seconds": round(seconds, 1),
             "chunks": generation["chunks"],
-            "embedded": embedded_so_far(client) - before,
+            "embedded": embedded_so_far(server.client()) - before,
             "searches": searches.finish(),
             "peak_rss_mb": round(server.peak_rss_mb()),
         }

@@ -10,7 +10,10 @@ from app.container import Container
 from app.main import create_app
 from app.settings import Settings
 from tests.databases import TEST_POSTGRES_URL, Databases, open_databases
+from tests.e2e.first_start import first_start, watched_python_path
 from tests.fakes import FakeEmbedder
+
+__all__ = ["first_start", "watched_python_path"]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -1,9 +1,7 @@
 """Fixtures of the kill tests: they start the same real server as the end-to-end tests."""
 
 from tests.e2e.conftest import (  # noqa: F401, fixtures
-    first_start,
     own_data_dir,
     own_server,
     own_sources,
-    watched_python_path,
 )

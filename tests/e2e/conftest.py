@@ -1,44 +1,15 @@
-"""The real server on the real model, which is converted once for all tests of this folder."""
+"""The real server on the real model, which is converted once for all tests."""
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.server_process import RECORD_CONNECTIONS, ServerProcess
+from tests.e2e.first_start import FirstStart
+from tests.e2e.server_process import ServerProcess
 
 StartServer = Callable[..., ServerProcess]
-
-
-@dataclass(frozen=True)
-class FirstStart:
-    """A first start on an empty data directory, watched for connections."""
-
-    models: Path
-    log: str
-    exit_code: int
-
-
-@pytest.fixture(scope="session")
-def watched_python_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As PYTHONPATH of a process it makes every outgoing connection fail and be reported."""
-    folder = tmp_path_factory.mktemp("watched")
-    (folder / "sitecustomize.py").write_text(RECORD_CONNECTIONS)
-    return folder
-
-
-@pytest.fixture(scope="session")
-def first_start(tmp_path_factory: pytest.TempPathFactory, watched_python_path: Path) -> FirstStart:
-    folder = tmp_path_factory.mktemp("first-start")
-    server = ServerProcess(folder / "data", folder, PYTHONPATH=watched_python_path)
-    try:
-        server.start()
-        code = server.stop()
-    finally:
-        server.close()
-    return FirstStart(server.data_dir / "models", server.log, code)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,8 @@ import httpx
 import psutil
 import pytest
 
-from tests.e2e.conftest import FirstStart, StartServer
+from tests.e2e.conftest import StartServer
+from tests.e2e.first_start import FirstStart
 from tests.e2e.server_process import clean_environment, run_command
 
 STOP_SECONDS = 10

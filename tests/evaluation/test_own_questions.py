@@ -11,6 +11,7 @@ from app.evaluation.phrases import PhraseSet, read_phrases
 from app.evaluation.running import index_corpus, rank_all
 from app.protocols import Progress
 from app.settings import Settings
+from tests.e2e.first_start import FirstStart
 
 QUESTIONS = Path(__file__).parents[2] / "evaluation" / "groundwork_docs"
 
@@ -22,11 +23,14 @@ def questions() -> PhraseSet:
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Container]:
+def service(
+    tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart
+) -> Iterator[Container]:
     """The real model and the default chunks."""
     settings = Settings(
         _env_file=None,
         data_dir=tmp_path_factory.mktemp("own-questions"),
+        models_dir=first_start.models,
         vector_index="exact",
     )
     container = Container.open(settings, run_jobs=False)

@@ -8,14 +8,12 @@ import pytest
 
 from tests.databases import postgres_only
 from tests.e2e.conftest import (  # noqa: F401, fixtures
-    FirstStart,
     StartServer,
-    first_start,
     own_data_dir,
     own_server,
     own_sources,
-    watched_python_path,
 )
+from tests.e2e.first_start import FirstStart
 from tests.e2e.server_process import ServerProcess, run_command, wait_until
 from tests.postgres.conftest import Line
 
@@ -27,7 +25,7 @@ FILES = 300
 @pytest.fixture
 def other_server(
     tmp_path: Path,
-    first_start: FirstStart,  # noqa: F811, a fixture
+    first_start: FirstStart,
     own_sources: Path,  # noqa: F811, a fixture
     url: str,
 ) -> Iterator[ServerProcess]:

@@ -12,6 +12,7 @@ import pytest
 
 from app.adapters.embedding.local import LocalEmbedder
 from app.adapters.embedding.model_files import find_model
+from tests.e2e.first_start import FirstStart
 
 FORBID_CONNECTIONS = """
 import sys
@@ -38,7 +39,7 @@ print(json.dumps({"heavy": heavy}))
 
 
 @dataclass(frozen=True)
-class FirstStart:
+class OfflineExport:
     """A start on an empty data directory, in a process that may open no connection."""
 
     models_dir: Path
@@ -46,7 +47,7 @@ class FirstStart:
     finished: subprocess.CompletedProcess[str]
 
 
-def run_without_network(folder: Path, code: str, *arguments: str) -> FirstStart:
+def run_without_network(folder: Path, code: str, *arguments: str) -> OfflineExport:
     """Run code in a process where, as in every child of it, opening a connection is an error."""
     (folder / "sitecustomize.py").write_text(FORBID_CONNECTIONS)
     home = folder / "home"  # a fresh one: nobody has opted out of anything in it
@@ -60,20 +61,20 @@ def run_without_network(folder: Path, code: str, *arguments: str) -> FirstStart:
         timeout=180,
         check=False,
     )
-    return FirstStart(folder / "models", home, finished)
+    return OfflineExport(folder / "models", home, finished)
 
 
 @pytest.fixture(scope="session")
-def first_start(tmp_path_factory: pytest.TempPathFactory) -> FirstStart:
-    folder = tmp_path_factory.mktemp("first-start")
+def offline_export(tmp_path_factory: pytest.TempPathFactory) -> OfflineExport:
+    folder = tmp_path_factory.mktemp("offline-export")
     return run_without_network(folder, EXPORT_AND_EMBED, str(folder / "models"))
 
 
 @pytest.fixture(scope="session")
 def model_directory(first_start: FirstStart) -> Path:
     """A folder of models that holds the converted default one."""
-    assert first_start.finished.returncode == 0, first_start.finished.stderr
-    return first_start.models_dir
+    assert first_start.exit_code == 0, first_start.log
+    return first_start.models
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 
 from app.adapters.embedding.local import LocalEmbedder
 from app.protocols import Embedder
-from tests.adapters.embedding.conftest import FirstStart, run_without_network
+from tests.adapters.embedding.conftest import OfflineExport, run_without_network
 from tests.contracts.embedder_contract import EmbedderContract
 
 
@@ -53,13 +53,13 @@ def test_known_vectors_of_the_published_model(local_embedder: LocalEmbedder) -> 
 
 
 def test_neither_export_nor_embedding_opens_a_connection_or_imports_torch(
-    first_start: FirstStart,
+    offline_export: OfflineExport,
 ) -> None:
-    assert first_start.finished.returncode == 0, first_start.finished.stderr
-    assert json.loads(first_start.finished.stdout) == {"heavy": []}
-    (log,) = first_start.models_dir.glob("export-*.log")
-    assert "NETWORK" not in first_start.finished.stderr + log.read_text()
-    assert not (first_start.home / "intel").exists(), "telemetry keeps its files there"
+    assert offline_export.finished.returncode == 0, offline_export.finished.stderr
+    assert json.loads(offline_export.finished.stdout) == {"heavy": []}
+    (log,) = offline_export.models_dir.glob("export-*.log")
+    assert "NETWORK" not in offline_export.finished.stderr + log.read_text()
+    assert not (offline_export.home / "intel").exists(), "telemetry keeps its files there"
 
 
 def test_the_trap_catches_what_openvino_does_when_left_alone(tmp_path: Path) -> None:
