@@ -15,7 +15,7 @@ from app.indexing import lexical_queries, vector_queries
 from app.indexing.comparison import ComparableVectorIndex
 from app.indexing.generation import Generation
 from app.indexing.indexer import Indexer
-from app.indexing.publisher import Publisher
+from app.indexing.publisher import KeptIndexes, Publisher
 from app.indexing.queries import slices
 from app.protocols import Embedder, LexicalIndex, TextSplitter
 
@@ -135,7 +135,7 @@ class GenerationRenewal(Generic[Parts]):
         parts = self._make_parts()
         try:
             self._fill(parts, on_stored=lambda _: None)
-            parts.start_new_indexes()
+            self._publisher.between_changes(lambda: self._begin_indexes(parts)).result()
             while not parts.settle(SETTLING_SECONDS):
                 self._check()
             parts.require_sound()
@@ -149,7 +149,7 @@ class GenerationRenewal(Generic[Parts]):
                 self._fill(parts, on_stored=take)
                 former = self._publisher.between_changes(lambda: self._switch_to(parts)).result()
         except BaseException:
-            parts.discard()
+            self._end_indexes(parts)
             raise
         reached(FaultPoint.GENERATION_EXCHANGED)
         self.is_done = True
@@ -214,6 +214,21 @@ class GenerationRenewal(Generic[Parts]):
         )
         self._filler.fill()
 
+    def _begin_indexes(self, parts: Parts) -> None:
+        """On the writer thread: from here on the next indexes follow what is settled, too."""
+        parts.start_new_indexes()
+        self._publisher.keep_also(self._kept(parts))
+
+    def _end_indexes(self, parts: Parts) -> None:
+        try:
+            self._publisher.between_changes(lambda: self._publisher.keep_also(None)).result()
+        except UnavailableError:
+            logger.debug("The publisher has ended already.")
+        parts.discard()
+
+    def _kept(self, parts: Parts) -> KeptIndexes:
+        return KeptIndexes(parts.vector_index, parts.lexical_index, self.generation)
+
     def _upsert(self, parts: Parts, chunk_ids: Sequence[str]) -> None:
         for some in slices(chunk_ids, RECORDS_AT_ONCE):
             with self._database.read() as session:
@@ -234,7 +249,7 @@ class GenerationRenewal(Generic[Parts]):
         with self._database.write() as session:
             queries.make_current(session, self.generation.id)
         reached(FaultPoint.GENERATION_SWITCHED)
-        self._publisher.switch_to(parts.vector_index, parts.lexical_index, self.generation)
+        self._publisher.switch_to(self._kept(parts))
         self._indexer.switch_to(parts.splitter, parts.embedder, self.generation)
         former = self._switch(parts)
         self._publisher.settle_soon()

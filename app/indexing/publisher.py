@@ -17,6 +17,7 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import TypeVar
 
 from app.database import Database
@@ -40,6 +41,15 @@ RETRY_SECONDS = 5.0
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True)
+class KeptIndexes:
+    """Both indexes of a generation."""
+
+    vectors: VectorIndex
+    words: LexicalIndex
+    generation: Generation
+
+
 class Publisher:
     """Owns the writer thread; everything that changes an index goes through it."""
 
@@ -52,9 +62,8 @@ class Publisher:
     ) -> None:
         """The indexes hold, or are to hold, the chunks of this generation."""
         self._database = database
-        self._vectors = vector_index
-        self._words = lexical_index
-        self._generation = generation
+        self._indexes = KeptIndexes(vector_index, lexical_index, generation)
+        self._next_indexes: KeptIndexes | None = None
         self._version = 0
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._settling = threading.Event()
@@ -105,17 +114,19 @@ class Publisher:
         """Done once everything handed in before is done and the outbox is empty."""
         return self._submit(self.settle_outbox)
 
-    def switch_to(
-        self,
-        vector_index: VectorIndex,
-        lexical_index: LexicalIndex,
-        generation: Generation,
-    ) -> None:
-        """Keep the indexes of another generation from here on. Only for the writer thread.
+    def keep_also(self, following: KeptIndexes | None) -> None:
+        """Settle into these indexes, too, which are to answer next; None: no more.
+
+        Only for the writer thread. What is published goes into the indexes that answer alone.
+        """
+        self._next_indexes = following
+
+    def switch_to(self, indexes: KeptIndexes) -> None:
+        """Keep these indexes alone from here on. Only for the writer thread.
 
         No group of documents may be on its way.
         """
-        self._vectors, self._words, self._generation = vector_index, lexical_index, generation
+        self._indexes, self._next_indexes = indexes, None
 
     def between_changes(self, work: Callable[[], Result]) -> "Future[Result]":
         """Have work done on the writer thread, between two changes: nothing is under way then.
@@ -175,10 +186,10 @@ class Publisher:
             records, words = self._fresh_records(item_id, documents, set(fresh))
             for some in queries.slices(records, UPSERTED_AT_ONCE):
                 self._require_open()
-                self._vectors.upsert(some)
+                self._indexes.vectors.upsert(some)
             reached(FaultPoint.VECTORS_UPSERTED)
             if words:
-                self._words.upsert(words)
+                self._indexes.words.upsert(words)
             reached(FaultPoint.WORDS_UPSERTED)
             self._version += 1
             changes, touched = self._swap(item_id, documents, change_id)
@@ -198,7 +209,7 @@ class Publisher:
                 raise _item_deleted()
             for document in documents:
                 stored, differing = queries.store_document(
-                    session, item_id, document, self._generation.id
+                    session, item_id, document, self._indexes.generation.id
                 )
                 changes += stored
                 touched += differing
@@ -217,7 +228,9 @@ class Publisher:
         ]
         with self._database.read() as session:
             hashes = list({chunk.text_hash for _, chunk in wanted})
-            vectors = vector_queries.read_embeddings(session, hashes, self._generation.fingerprint)
+            vectors = vector_queries.read_embeddings(
+                session, hashes, self._indexes.generation.fingerprint
+            )
             item = vector_queries.item_metadata(session, item_id)
         if item is None:
             raise _item_deleted()
@@ -255,18 +268,24 @@ class Publisher:
         reached(FaultPoint.OUTBOX_CLOSED)
 
     def equalise(self, chunk_ids: Sequence[str]) -> None:
-        """Make both indexes hold of these chunks what SQL holds. Only for the writer thread."""
+        """Make the indexes hold of these chunks what SQL holds. Only for the writer thread."""
+        for indexes in (self._indexes, self._next_indexes):
+            if indexes is not None:
+                self._equalise(indexes, chunk_ids)
+
+    def _equalise(self, indexes: KeptIndexes, chunk_ids: Sequence[str]) -> None:
+        generation = indexes.generation
         with self._database.read() as session:
-            records = vector_queries.records_of(session, chunk_ids, self._generation)
-            words = lexical_queries.lexical_records_of(session, chunk_ids, self._generation.id)
+            records = vector_queries.records_of(session, chunk_ids, generation)
+            words = lexical_queries.lexical_records_of(session, chunk_ids, generation.id)
         held = {record.chunk_id for record in words}
         gone = [chunk_id for chunk_id in chunk_ids if chunk_id not in held]
-        self._vectors.upsert(records)
-        self._vectors.remove(gone)
+        indexes.vectors.upsert(records)
+        indexes.vectors.remove(gone)
         reached(FaultPoint.VECTORS_EQUALISED)
         if words:
-            self._words.upsert(words)
-        self._words.remove(gone)
+            indexes.words.upsert(words)
+        indexes.words.remove(gone)
 
 
 def _item_deleted() -> ItemStoppedError:

@@ -1,6 +1,7 @@
 """Another model or splitter: made anew beside what answers, then taken at once."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -291,6 +292,28 @@ def test_a_run_under_way_is_waited_for_and_its_chunks_are_taken_along(
         assert thread.is_alive(), "it does not switch under a run"
     thread.join(WAIT_SECONDS)
     assert not thread.is_alive()
+    assert container.maintenance.verify().problems == ()
+
+
+def test_the_next_indexes_follow_what_is_settled_while_the_switch_has_to_wait(
+    open_with: Open, filled: int
+):
+    container = open_with(chunk_size=400)
+    deadline = time.monotonic() + WAIT_SECONDS
+    with container.indexer._claims.claim(filled):  # holds the switch up
+        thread = threading.Thread(target=container.renew)
+        thread.start()
+        following = None
+        while following is None or not following.words.status.ready:
+            assert time.monotonic() < deadline
+            thread.join(0.01)
+            following = container.publisher._next_indexes
+        container.knowledge.delete(filled)
+        container.publisher.settled().result()
+        assert following.words.count() == 0
+        assert following.vectors.count() == 0
+    thread.join(WAIT_SECONDS)
+    assert container.publisher._next_indexes is None
     assert container.maintenance.verify().problems == ()
 
 
