@@ -71,7 +71,7 @@ class Container:
         self.most_waiting_searches = settings.most_waiting_searches
         self._data_directory = data_directory
         self.database = database
-        self._choice = choice
+        self._wanted_embedder = choice.wanted_embedder
         self._closes_embedder = closes_embedder
         self.collection_rankings = CollectionRankings(
             self.database, settings.chroma_collection_name
@@ -187,7 +187,7 @@ class Container:
         self.indexer.close()
         in_use = self._keeper.close()
         if self._closes_embedder:
-            self._choice.wanted_embedder.close()
+            self._wanted_embedder.close()
         try:
             if in_use is not None:  # else the next start must not trust them either
                 self._keeper.seal(in_use)

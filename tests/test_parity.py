@@ -15,7 +15,11 @@ from app.settings import Settings, env_example
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "app").rglob("*.py"))
-MAY_CATCH_EXCEPTION = {"app/jobs/worker.py": 1, "app/indexing/publisher.py": 1}
+MAY_CATCH_EXCEPTION = {
+    "app/generations/renewal.py": 1,
+    "app/jobs/worker.py": 1,
+    "app/indexing/publisher.py": 1,
+}
 """The loops of the threads that must not end. The other place is the handler of problems, which is
 registered and catches nothing itself."""
 

@@ -27,6 +27,10 @@ logger = logging.getLogger(__name__)
 VECTOR, LEXICAL = "vector", "lexical"
 """The indexes by name, as seals and metrics know them."""
 
+FIRST_GENERATION = 1
+GENERATIONS = "generations"
+"""The folder in DATA_DIR that holds the indexes of later ones."""
+
 SETTLING_SECONDS = 4.0
 """How long a stop waits for an index that is being brought up to date; else the next start goes
 on with it. Well below what a stop may take in all."""
@@ -150,13 +154,13 @@ class DerivedIndexes:
 def index_folders(settings: Settings, generation_id: int) -> tuple[Path, Path]:
     """Where a generation has its vector index and its lexical one.
 
-    Those of the first lie where they did when there were no generations.
+    Those of the first lie where they did when there were no generations; all others in folders
+    of their own, which hold nothing else.
     """
-    vectors, words = settings.chroma_directory, settings.data_dir / "lexical"
-    if generation_id == 1:
-        return vectors, words
-    vectors = vectors.with_name(f"{vectors.name}-{generation_id}")
-    return vectors, words.with_name(f"{words.name}-{generation_id}")
+    if generation_id == FIRST_GENERATION:
+        return settings.chroma_directory, settings.data_dir / "lexical"
+    folder = settings.data_dir / GENERATIONS / str(generation_id)
+    return folder / "chroma", folder / "lexical"
 
 
 def delete_index_files(settings: Settings, generation_id: int) -> None:
@@ -164,11 +168,19 @@ def delete_index_files(settings: Settings, generation_id: int) -> None:
     vectors, words = index_folders(settings, generation_id)
     try:
         wipe(vectors)
-        shutil.rmtree(words, ignore_errors=True)
-        if generation_id != 1:
-            shutil.rmtree(vectors, ignore_errors=True)
     except AppError as error:
         logger.warning("%s", error.detail)
+    shutil.rmtree(words, ignore_errors=True)
+    if generation_id != FIRST_GENERATION:
+        shutil.rmtree(vectors.parent, ignore_errors=True)
+
+
+def delete_other_index_files(settings: Settings, generation_id: int) -> None:
+    """Delete the indexes of all generations but this one: nobody has them open at a start."""
+    folder = settings.data_dir / GENERATIONS
+    found = [int(path.name) for path in folder.glob("*") if path.name.isdecimal()]
+    for number in {FIRST_GENERATION, *found} - {generation_id}:
+        delete_index_files(settings, number)
 
 
 def _analyser(language: str) -> Analyser:

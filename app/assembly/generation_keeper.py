@@ -1,8 +1,13 @@
 """Holds the generation that answers, and changes it for the one that the settings want."""
 
+import dataclasses
 import logging
 
-from app.assembly.derived_indexes import DerivedIndexes, delete_index_files
+from app.assembly.derived_indexes import (
+    DerivedIndexes,
+    delete_index_files,
+    delete_other_index_files,
+)
 from app.assembly.generation_choice import GenerationChoice
 from app.assembly.generation_parts import CLOSING_SECONDS, GenerationParts, SharedParts
 from app.database import Database
@@ -89,6 +94,7 @@ class GenerationKeeper:
     def start(self, *, renew: bool) -> None:
         """Open the indexes and take writes; with `renew`, change what is to be changed."""
         parts = self.parts
+        delete_other_index_files(self._shared.settings, parts.stored.generation.id)
         parts.indexes.start(is_empty=parts.maintenance.is_empty())
         self.publisher.start()
         parts.caretaker.start()
@@ -165,6 +171,8 @@ class GenerationKeeper:
     def _switch_to(self, parts: GenerationParts) -> GenerationParts:
         """Let the new generation answer; gives the former one."""
         former = self._in_use.exchange(parts)
+        # The former model is some 200 MB, which go once nobody knows it any more.
+        self._choice = dataclasses.replace(self._choice, embedder=parts.embedder)
         parts.caretaker.start()
         self._show_model()
         return former

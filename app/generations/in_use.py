@@ -2,10 +2,11 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
+from app.errors import AppError
 from app.search.context import ContextAnswer, ContextAssembler, ContextRequest
 from app.search.requests import SearchAnswer, SearchRequest
 from app.search.searcher import Searcher
@@ -29,6 +30,7 @@ class SearchingParts(Protocol):
 
 
 Parts = TypeVar("Parts", bound=SearchingParts)
+Answer = TypeVar("Answer")
 
 
 class InUse(Generic[Parts]):
@@ -60,6 +62,22 @@ class InUse(Generic[Parts]):
                     del self._borrowers[id(parts)]
                     self._changed.notify_all()
 
+    def asked(self, ask: Callable[[Parts], Answer]) -> Answer:
+        """What the parts answer; asked again when they were exchanged meanwhile.
+
+        What changed since may stand in the new ones alone, and the old ones may be dropped.
+        """
+        while True:
+            with self.borrowed() as parts:
+                try:
+                    answer = ask(parts)
+                except AppError:
+                    if self._parts is parts:
+                        raise
+                else:
+                    if self._parts is parts:
+                        return answer
+
     def exchange(self, parts: Parts) -> Parts:
         """Let these be borrowed from now on; gives the others back, which may be in use yet."""
         with self._changed:
@@ -80,8 +98,7 @@ class CurrentSearcher(Generic[Parts]):
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """See Searcher.search."""
-        with self._in_use.borrowed() as parts:
-            return parts.searcher.search(request)
+        return self._in_use.asked(lambda parts: parts.searcher.search(request))
 
 
 class CurrentContext(Generic[Parts]):
@@ -92,5 +109,4 @@ class CurrentContext(Generic[Parts]):
 
     def assemble(self, request: ContextRequest) -> ContextAnswer:
         """See ContextAssembler.assemble."""
-        with self._in_use.borrowed() as parts:
-            return parts.context.assemble(request)
+        return self._in_use.asked(lambda parts: parts.context.assemble(request))

@@ -82,15 +82,18 @@ def forget(session: Session) -> None:
 
 
 def drop_some(session: Session, generation_id: int) -> bool:
-    """Drop some chunks of a generation, and in the end itself; whether anything is left."""
+    """Drop some chunks of a generation, and in the end itself; whether anything is left.
+
+    First it covers nothing any more: one that is half dropped must not count as whole.
+    """
+    of_generation = GenerationDocumentRow.generation_id == generation_id
+    session.execute(delete(GenerationDocumentRow).where(of_generation))
     some = select(ChunkRow.id).where(ChunkRow.generation_id == generation_id)
     chunk_ids = list(session.scalars(some.limit(CHUNKS_AT_ONCE)))
     for ids in indexing_queries.slices(chunk_ids):
         session.execute(delete(ChunkRow).where(ChunkRow.id.in_(ids)))
     if chunk_ids:
         return True
-    of_generation = GenerationDocumentRow.generation_id == generation_id
-    session.execute(delete(GenerationDocumentRow).where(of_generation))
     session.execute(delete(GenerationRow).where(GenerationRow.id == generation_id))
     return False
 

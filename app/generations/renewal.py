@@ -100,6 +100,8 @@ class GenerationRenewal(Generic[Parts]):
         self.trouble: str | None = None
         """Why it does not get on."""
         self.is_done = False
+        self._failures = 0
+        """Since it last got on."""
 
     @property
     def generation(self) -> Generation:
@@ -184,25 +186,34 @@ class GenerationRenewal(Generic[Parts]):
     # Inside ------------------------------------------------------------------------------------
 
     def _run(self) -> None:
-        failures = 0
         while not self._closing.is_set():
             try:
                 self.run()
             except AppError as error:
-                if self._closing.is_set():
-                    return
-                self.trouble = error.detail
-                pause = self._pauses_seconds[min(failures, len(self._pauses_seconds) - 1)]
-                failures += 1
-                logger.warning(
-                    "Generation %d is tried again in %s s: %s",
-                    self.generation.id, pause, error.detail,
-                )  # fmt: skip
-                self._closing.wait(pause)
-                continue
+                self._pause(error.detail)
+            except Exception:
+                logger.exception("Generation %d met an unexpected error", self.generation.id)
+                self._pause("An unexpected error, see the server's log.")
+            else:
+                return
+
+    def _pause(self, trouble: str) -> None:
+        """Wait before the next attempt, the longer the more failed without getting on."""
+        if self._closing.is_set():
             return
+        self.trouble = trouble
+        pause = self._pauses_seconds[min(self._failures, len(self._pauses_seconds) - 1)]
+        self._failures += 1
+        logger.warning(
+            "Generation %d is tried again in %s s: %s", self.generation.id, pause, trouble
+        )
+        self._closing.wait(pause)
 
     def _fill(self, parts: Parts, on_stored: Callable[[Sequence[str]], None]) -> None:
+        def take(chunk_ids: Sequence[str]) -> None:
+            self.trouble, self._failures = None, 0
+            on_stored(chunk_ids)
+
         self._embedded_before = self.texts_embedded
         self._filler = GenerationFiller(
             database=self._database,
@@ -210,7 +221,7 @@ class GenerationRenewal(Generic[Parts]):
             splitter=parts.splitter,
             embedder=parts.embedder,
             check=self._check,
-            on_stored=on_stored,
+            on_stored=take,
         )
         self._filler.fill()
 

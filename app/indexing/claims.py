@@ -79,13 +79,11 @@ class ItemClaims:
     def hold_all(self) -> Iterator[None]:
         """Wait until nobody works on any item, and let nobody begin during the block.
 
-        Who has begun goes on to the end; who comes later waits. Raises UnavailableError when
+        Nobody else waits while this waits: one run may take hours. Raises UnavailableError when
         everything is closed meanwhile.
         """
-        with self._changed:
-            self._holds += 1
+        self._hold_when_idle()
         try:
-            self._wait_until_idle()
             yield
         finally:
             with self._changed:
@@ -157,11 +155,12 @@ class ItemClaims:
             turn.has_begun = self._may_begin(turn, line)
             return turn.has_begun
 
-    def _wait_until_idle(self) -> None:
+    def _hold_when_idle(self) -> None:
         with self._changed:
             self._changed.wait_for(lambda: self._closed or not self._working())
             if self._closed:
                 raise _service_stopping()
+            self._holds += 1
 
     def _may_begin(self, turn: _Turn, line: list[_Turn]) -> bool:
         return line[0] is turn and not self._holds

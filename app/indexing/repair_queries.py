@@ -7,7 +7,7 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from app.indexing import queries
-from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow
+from app.models import ChunkRow, DocumentRow, EmbeddingRow, GenerationRow, ItemRow, TagRow
 
 EMBEDDINGS_AT_ONCE = 5000
 """Vectors that one transaction drops: 0.1 s, in which nobody else can write."""
@@ -102,7 +102,16 @@ def make_pending(session: Session, item_ids: Sequence[int]) -> None:
 
 
 def _unreferenced() -> Any:
-    return ~select(ChunkRow.id).where(ChunkRow.text_hash == EmbeddingRow.text_hash).exists()
+    """Of embeddings: no chunk of a generation of their model has the text."""
+    needs = (
+        select(ChunkRow.id)
+        .join(GenerationRow, GenerationRow.id == ChunkRow.generation_id)
+        .where(
+            ChunkRow.text_hash == EmbeddingRow.text_hash,
+            GenerationRow.fingerprint == EmbeddingRow.fingerprint,
+        )
+    )
+    return ~needs.exists()
 
 
 def count_unreferenced_embeddings(session: Session) -> int:
@@ -114,8 +123,12 @@ def count_unreferenced_embeddings(session: Session) -> int:
 
 def drop_unreferenced_embeddings(session: Session) -> int:
     """Drop some vectors of texts that no chunk has; gives how many, 0 when none is left."""
-    some = select(EmbeddingRow.text_hash).where(_unreferenced()).distinct()
-    hashes = list(session.scalars(some.limit(EMBEDDINGS_AT_ONCE)))
-    for few in queries.slices(hashes):
-        session.execute(delete(EmbeddingRow).where(EmbeddingRow.text_hash.in_(few)))
-    return len(hashes)
+    some = select(EmbeddingRow.fingerprint, EmbeddingRow.text_hash).where(_unreferenced())
+    hashes: dict[str, list[str]] = {}
+    for fingerprint, text_hash in session.execute(some.limit(EMBEDDINGS_AT_ONCE)):
+        hashes.setdefault(fingerprint, []).append(text_hash)
+    for fingerprint, of_model in hashes.items():
+        for few in queries.slices(of_model):
+            these = (EmbeddingRow.fingerprint == fingerprint, EmbeddingRow.text_hash.in_(few))
+            session.execute(delete(EmbeddingRow).where(*these))
+    return sum(map(len, hashes.values()))

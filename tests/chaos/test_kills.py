@@ -148,8 +148,9 @@ class Chaos:
             assert self.server.stop() == 0
         if kill.situation is Situation.HEALING:
             name = "lexical" if str(kill.point).startswith("lexical") else "chroma"
-            for folder in self.server.data_dir.glob(f"{name}*"):  # of any generation
-                shutil.rmtree(folder)
+            data_dir = self.server.data_dir
+            for folder in (data_dir / name, *data_dir.glob(f"generations/*/{name}")):
+                shutil.rmtree(folder, ignore_errors=True)  # of whatever generation
         self.gate.touch()
         self._arm(kill)
         self.server.launch()

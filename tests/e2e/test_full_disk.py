@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import StartServer
 from tests.e2e.server_process import MOST_FILE_BYTES, ServerProcess, run_command
 
@@ -59,6 +61,7 @@ def test_a_disk_that_fills_up_loses_nothing_and_indexing_goes_on_when_there_is_s
     assert server.search("What is the quay made of?")[0]["knowledge_id"] == kept
 
 
+@pytest.mark.slow
 def test_after_a_kill_on_a_full_disk_the_next_start_mends_everything(
     own_server: StartServer, own_sources: Path
 ) -> None:

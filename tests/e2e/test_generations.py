@@ -3,6 +3,8 @@
 import threading
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.conftest import StartServer
 from tests.e2e.server_process import ServerProcess, run_command, wait_until
 
@@ -55,6 +57,7 @@ class Searches(threading.Thread):
         assert self.faults == []
 
 
+@pytest.mark.slow
 def test_smaller_chunks_and_back_without_a_gap_through_kills(
     own_server: StartServer, own_sources: Path
 ) -> None:

@@ -55,6 +55,7 @@ def check_the_end(server: ServerProcess) -> None:
     assert verified.returncode == 0, verified.stdout + verified.stderr
 
 
+@pytest.mark.slow
 def test_a_read_only_data_directory_is_refused_in_a_sentence_and_serves_once_it_is_writable(
     own_server: StartServer, own_sources: Path
 ) -> None:
@@ -73,6 +74,7 @@ def test_a_read_only_data_directory_is_refused_in_a_sentence_and_serves_once_it_
     check_the_end(server)
 
 
+@pytest.mark.slow
 def test_a_read_only_database_is_refused_in_a_sentence_and_serves_once_it_is_writable(
     own_server: StartServer, own_sources: Path
 ) -> None:

@@ -3,6 +3,9 @@
 import threading
 from dataclasses import dataclass
 
+import pytest
+
+from app.errors import StorageError
 from app.generations.in_use import InUse
 
 
@@ -47,3 +50,24 @@ def test_waiting_ends_with_the_last_borrower():
     assert in_use.wait_until_unused(old, timeout_seconds=10)
     for thread in threads:
         thread.join()
+
+
+def test_who_was_overtaken_by_an_exchange_is_asked_again():
+    old, new = Parts("old"), Parts("new")
+    in_use = InUse(old)
+
+    def ask(parts: Parts) -> str:
+        if parts is old:
+            in_use.exchange(new)
+            raise StorageError("it was closed meanwhile")
+        return parts.name
+
+    assert in_use.asked(ask) == "new"
+
+
+def test_a_failure_of_what_answers_is_told():
+    def fail(_: Parts) -> str:
+        raise StorageError("full")
+
+    with pytest.raises(StorageError, match="full"):
+        InUse(Parts("only")).asked(fail)

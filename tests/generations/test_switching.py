@@ -10,6 +10,7 @@ import pytest
 
 from app.container import Container
 from app.errors import AppError, EmbeddingError, StartupError
+from app.generations import queries
 from app.knowledge.items import ItemDraft
 from app.protocols import Embedder, Vectors
 from app.search.requests import SearchRequest
@@ -396,3 +397,61 @@ def test_compacting_keeps_what_the_settings_are_about_to_have(open_with: Open, f
     container.rag.compact()
     assert [each.state for each in container.generations.all()] == ["current", "building"]
     assert container.renew()
+
+
+def test_a_generation_that_is_dropped_in_part_is_made_again_before_it_answers(
+    open_with: Open, filled: int
+):
+    container = open_with(chunk_size=400)
+    container.renew()
+    with container.database.write() as session:
+        assert queries.drop_some(session, 1), "something is left of it"
+    container.close()
+    back = open_with()
+    assert back.renew()
+    assert len(found(back, "topic3 paragraph", n_results=50)) > 10
+    assert back.maintenance.verify().problems == ()
+
+
+def test_compacting_drops_the_vectors_of_a_former_model(open_with: Open, filled: int):
+    model = FakeEmbedder(dimension=32, model_name="newer")
+    container = open_with(model)
+    container.renew()
+    both = container.maintenance.stats().total_embeddings
+    container.rag.compact()
+    assert container.maintenance.stats().total_embeddings == both / 2
+    assert container.maintenance.verify().problems == ()
+
+
+def test_an_unexpected_error_is_no_end_and_progress_is_no_trouble(open_with: Open, filled: int):
+    class Broken(FakeEmbedder):
+        """Fails once as no embedder should."""
+
+        broken = True
+
+        def embed_documents(self, texts: Any) -> Vectors:
+            if self.broken:
+                self.broken = False
+                raise RuntimeError("as no embedder should")
+            return super().embed_documents(texts)
+
+    container = open_with(Broken(dimension=32, model_name="newer"), run_jobs=True)
+    assert container.wait_for_renewal(WAIT_SECONDS)
+    assert container.part_health()["generation"].status is HealthStatus.READY
+
+
+def test_only_folders_of_ours_are_deleted(open_with: Open, filled: int, settings: Settings):
+    strange = settings.data_dir / "chroma-2" / "thesis.txt"
+    strange.parent.mkdir()
+    strange.write_text("not ours")
+    container = open_with(chunk_size=400)
+    container.renew()
+    container.close()
+    back = open_with()
+    back.renew()
+    back.close()
+    again = open_with()
+    assert strange.read_text() == "not ours"
+    left = [path.name for path in (settings.data_dir / "generations").glob("*")]
+    assert left == [], "an index of a generation that does not answer"
+    assert found(again, "topic3")

@@ -278,6 +278,8 @@ def test_holding_all_waits_for_whoever_works_and_lets_nobody_begin():
         holder.start()
         assert holding.wait(PATIENCE_SECONDS)
         assert not held.is_set(), "somebody works yet"
+        with claims.claim(2), claims.take_over(3):
+            assert not held.is_set(), "nobody waits because somebody wants to hold all"
     holder.join(PATIENCE_SECONDS)
     assert held.is_set()
     with claims.hold_all():
