@@ -175,8 +175,10 @@ class Chaos:
         self.start()
         self.witness.check()
         wait_until(self.witness.generation_is_wanted, "an earlier switch ends")
+        job_id = self.witness.change_and_index_all()  # so that the other generation lacks some
+        wait_until(lambda: self.witness.has_ended(job_id), "what changed is indexed")
         assert self.server.stop() == 0
-        size = self.server.environment.get("CHUNK_SIZE")
+        size = self.server.environment.get("CHUNK_SIZE", SIZES[0])
         self.server.environment["CHUNK_SIZE"] = next(each for each in SIZES if each != size)
         self.gate.touch()
         self._arm(kill)
