@@ -71,10 +71,10 @@ def scores(service: Container, questions: PhraseSet) -> dict[str, dict[str, floa
 
 
 def test_search_stays_above_its_floor(scores: dict[str, dict[str, float]]) -> None:
-    # Measured with 225 chunks: nDCG@10 0.608, R@5 0.696 (with 190: 0.638 and 0.750, and all modes
-    # lost alike as the documents grew). A question that is no longer answered costs 0.014.
-    assert scores["hybrid"]["nDCG@10"] >= 0.57
-    assert scores["hybrid"]["R@5"] >= 0.65
+    # Measured with 226 chunks: nDCG@10 0.635, R@5 0.723 (with 190: 0.638 and 0.750). The margin is
+    # for documents that grow: one question that is no longer answered costs 0.014.
+    assert scores["hybrid"]["nDCG@10"] >= 0.60
+    assert scores["hybrid"]["R@5"] >= 0.70
 
 
 @pytest.mark.parametrize("part", ["dense", "lexical", "rrf"])
