@@ -7,10 +7,10 @@ from app.database import Database
 from app.fault_points import FaultPoint, reached
 from app.generations import queries
 from app.indexing import vector_queries
-from app.indexing.documents import PreparedChunk, prepare_chunks
+from app.indexing.documents import PreparedChunk
 from app.indexing.generation import Generation
 from app.indexing.queries import slices
-from app.indexing.stored_documents import loaded_document
+from app.indexing.stored_documents import cut_again
 from app.models import DocumentRow
 from app.protocols import Embedder, TextSplitter
 
@@ -81,16 +81,9 @@ class GenerationFiller:
             row = queries.document(session, document_id)
         if row is None:
             return None
-        loaded = loaded_document(row)
-        chunks = prepare_chunks(
-            row.item_id,
-            row.key,
-            loaded,
-            self._splitter.split_text(loaded.content),
-            self._embedder.token_meter,
-            self._generation,
+        return _Cut(
+            row, cut_again(row, self._splitter, self._embedder.token_meter, self._generation)
         )
-        return _Cut(row, chunks)
 
     def _store(self, group: Sequence[_Cut]) -> None:
         self._embed({c.text_hash: c.embedded_text for one in group for c in one.chunks})

@@ -10,11 +10,11 @@ from app.database import Database
 from app.errors import EmbeddingError
 from app.indexing import maintenance_queries, queries, repair_queries, vector_queries
 from app.indexing.database_check import Fault, FaultKind
-from app.indexing.documents import PreparedDocument, document_number, prepare_chunks
+from app.indexing.documents import PreparedDocument, document_number
 from app.indexing.embedded_text import embedded_text
 from app.indexing.generation import Generation, splitting_rules
 from app.indexing.publisher import Publisher
-from app.indexing.stored_documents import loaded_document
+from app.indexing.stored_documents import cut_again, loaded_document
 from app.protocols import Embedder, SourceEntry, TextSplitter
 
 EMBEDDED_AT_ONCE = 256
@@ -134,21 +134,13 @@ class DatabaseRepair:
             old_ids = repair_queries.chunk_ids_of(session, document_id)
         if row is None:
             return
-        loaded = loaded_document(row)
-        chunks = prepare_chunks(
-            row.item_id,
-            row.key,
-            loaded,
-            self._splitter.split_text(loaded.content),
-            self._embedder.token_meter,
-            self._generation,
-        )
+        chunks = cut_again(row, self._splitter, self._embedder.token_meter, self._generation)
         self._embed({chunk.text_hash: chunk.embedded_text for chunk in chunks})
         with self._database.write() as session:
             repair_queries.delete_chunks(session, old_ids)
         entry = SourceEntry(row.key, row.uri, row.stamp)
         rules = splitting_rules(self._splitter)
-        document = PreparedDocument(entry, loaded, rules, chunks)
+        document = PreparedDocument(entry, loaded_document(row), rules, chunks)
         self._publisher.publish(row.item_id, [document]).result()
 
     def _embed(self, texts: dict[str, str]) -> None:

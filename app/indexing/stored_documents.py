@@ -1,7 +1,9 @@
 """Documents as SQL holds them, taken for what their source once gave."""
 
+from app.indexing.documents import PreparedChunk, prepare_chunks
+from app.indexing.generation import Generation
 from app.models import DocumentRow
-from app.protocols import LoadedDocument
+from app.protocols import LoadedDocument, TextSplitter, TokenMeter
 
 
 def loaded_document(row: DocumentRow) -> LoadedDocument:
@@ -18,3 +20,12 @@ def loaded_document(row: DocumentRow) -> LoadedDocument:
         language=row.language,
         first_line=row.first_line,
     )
+
+
+def cut_again(
+    row: DocumentRow, splitter: TextSplitter, meter: TokenMeter | None, generation: Generation
+) -> tuple[PreparedChunk, ...]:
+    """The chunks of a document, made anew from its text."""
+    loaded = loaded_document(row)
+    pieces = splitter.split_text(loaded.content)
+    return prepare_chunks(row.item_id, row.key, loaded, pieces, meter, generation)
