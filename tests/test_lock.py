@@ -1,4 +1,4 @@
-"""The lock serves everybody whom `requires-python` invites, not only those with the newest patch."""
+"""The lock serves everybody whom `requires-python` invites, not only the newest patch of it."""
 
 import tomllib
 from importlib.metadata import PackageNotFoundError, metadata
