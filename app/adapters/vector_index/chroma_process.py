@@ -12,7 +12,6 @@ import numpy as np
 from app.adapters.vector_index.checks import checked_records, checked_vector
 from app.adapters.vector_index.child_connection import ChildConnection, TimeLimits
 from app.adapters.vector_index.chroma_file_watch import IndexFileWatch
-from app.adapters.vector_index.chroma_files import SYNC_THRESHOLD
 from app.adapters.vector_index.chroma_messages import Operation, Request, Response
 from app.protocols import Vector, VectorHit, VectorRecord
 
@@ -49,7 +48,6 @@ class ChromaProcessIndex:
         dimension: int,
         *,
         anew: bool = False,
-        sync_threshold: int = SYNC_THRESHOLD,
         limits: TimeLimits | None = None,
     ) -> Self:
         """Open the index in a new process, or with `anew` an empty one in place of what is there.
@@ -61,7 +59,6 @@ class ChromaProcessIndex:
             str(directory.absolute()),
             collection_name,
             str(dimension),
-            str(sync_threshold),
             "anew" if anew else "open",
             str(limits.opening + limits.grace),
         ]
