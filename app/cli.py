@@ -3,25 +3,26 @@
 import json
 import os
 from importlib.metadata import version as installed_version
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from app.command import display, reports
-from app.command.backend import Backend
 from app.command.care import compact, generations, rebuild, verify
 from app.command.choosing import backends_of
 from app.command.evaluation import evaluate
 from app.command.options import ItemId, Json, Url, split_tags
 from app.command.shell import EPILOG, FAILED, Commands, flush_results
-from app.command.sources import Wishes, index_source
 from app.errors import StartupError
 from app.fault_points import arm
-from app.knowledge.schemas import DocumentType, Item, ItemPage, Status
-from app.rag.schemas import RemovalResult
-from app.rag.search_schemas import SearchBody
+from app.knowledge.items import DocumentType, ItemStatus
 
-# What needs the model or Chroma is imported where it is used: `--help` must not wait for it.
+if TYPE_CHECKING:
+    from app.command.backend import Backend
+    from app.knowledge.schemas import Item
+
+# Bodies, schemas and the service are imported by the command that needs them: `--help` takes 0.4 s
+# of CPU without them, and 1.7 s with them.
 # ruff: noqa: PLC0415
 
 app = typer.Typer(
@@ -91,6 +92,8 @@ def index(
     as_json: Json = False,
 ) -> None:
     """Index a file, folder or web page, or bring it up to date."""
+    from app.command.indexing import Wishes, index_source
+
     wishes = Wishes(title, category, split_tags(tag), licence, document_type)
     try:
         with (
@@ -128,6 +131,8 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find the passages that answer a question, and where they stand."""
+    from app.rag.search_schemas import SearchBody
+
     wanted = {
         "query": query,
         "n_results": n_results,
@@ -152,12 +157,14 @@ def search(
 @app.command("list")
 def list_items(
     ctx: typer.Context,
-    status: Annotated[Status | None, typer.Option(help="Only items of this status.")] = None,
+    status: Annotated[ItemStatus | None, typer.Option(help="Only items of this status.")] = None,
     category: Annotated[str | None, typer.Option(help="With everything below it.")] = None,
     url: Url = None,
     as_json: Json = False,
 ) -> None:
     """List the items."""
+    from app.knowledge.schemas import ItemPage
+
     with backends_of(ctx).choose(url) as backend:
         items = _all_items(backend, status, category)
     if as_json:
@@ -184,6 +191,8 @@ def remove(
     ctx: typer.Context, knowledge_id: ItemId, url: Url = None, as_json: Json = False
 ) -> None:
     """Delete an item and everything indexed from it; its source is not touched."""
+    from app.rag.schemas import RemovalResult
+
     with backends_of(ctx).choose(url) as backend:
         backend.remove(knowledge_id)
     if as_json:
@@ -222,7 +231,7 @@ def version() -> None:
     _show_version(wanted=True)
 
 
-def _all_items(backend: Backend, status: Status | None, category: str | None) -> list[Item]:
+def _all_items(backend: "Backend", status: ItemStatus | None, category: str | None) -> "list[Item]":
     items: list[Item] = []
     cursor: str | None = None
     while True:

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from app.adapters.data_directory import DataDirectory
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.loading.footprints import Footprints
 from app.adapters.loading.path_guard import PathGuard
@@ -13,10 +12,11 @@ from app.adapters.loading.sources import Sources
 from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.assembly.embedders import open_embedder
-from app.assembly.generation_choice import GenerationChoice, OpenEmbedder, choose_generation
+from app.assembly.generation_choice import OpenEmbedder
 from app.assembly.generation_keeper import GenerationKeeper
 from app.assembly.generation_parts import GenerationParts
-from app.database import Database
+from app.assembly.health import ServiceHealth
+from app.assembly.opening import OpenedData, open_data, released_on_failure
 from app.errors import AppError, StartupError, StorageError
 from app.following.service import FollowedItems, SourceFollower
 from app.indexing.compaction import Compaction
@@ -35,7 +35,7 @@ from app.protocols import Embedder, ProgressListener, TextSplitter
 from app.rag.service import RAGService
 from app.search.collection_rankings import CollectionRankings
 from app.settings import Settings
-from app.web.health import HealthStatus, PartHealth
+from app.web.health import PartHealth
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
@@ -51,33 +51,25 @@ class Container:
     exchanged as a whole: see `GenerationParts`.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        data_directory: DataDirectory,
-        database: Database,
-        choice: GenerationChoice,
-        metrics: Metrics,
-        *,
-        was_clean: bool,
-        closes_embedder: bool,
-    ) -> None:
-        """`was_clean`: the last process closed this data directory in order.
-
-        `closes_embedder`: the model of the settings is nobody else's.
-        """
+    def __init__(self, settings: Settings, opened: OpenedData, metrics: Metrics) -> None:
         self.settings = settings
         self.metrics = metrics
         self.most_waiting_searches = settings.most_waiting_searches
-        self._data_directory = data_directory
-        self.database = database
-        self._wanted_embedder = choice.wanted_embedder
-        self._closes_embedder = closes_embedder
+        self._data_directory = opened.data_directory
+        self.database = opened.database
+        # The choice itself is not kept: it knows the former model, which is to go after a switch.
+        self._wanted_embedder = opened.choice.wanted_embedder
+        self._closes_embedder = opened.closes_embedder
         self.collection_rankings = CollectionRankings(
             self.database, settings.chroma_collection_name
         )
         self._keeper = GenerationKeeper(
-            settings, database, choice, self.collection_rankings, metrics, was_clean=was_clean
+            settings,
+            self.database,
+            opened.choice,
+            self.collection_rankings,
+            metrics,
+            was_clean=opened.was_clean,
         )
         self.publisher = self._keeper.publisher
         self.searcher = self._keeper.searcher
@@ -85,7 +77,7 @@ class Container:
         self.generations = self._keeper.service
         self.sources = Sources.from_settings(settings)
         self.indexer = Indexer(
-            database=database,
+            database=self.database,
             sources=self.sources,
             splitter=self.splitter,
             embedder=self.embedder,
@@ -95,14 +87,15 @@ class Container:
             on_item_freed=self._item_freed,
         )
         self._keeper.prepare_renewal(self.indexer)
-        self.content = ContentService(database)
-        self.history = HistoryService(database)
+        self.content = ContentService(self.database)
+        self.history = HistoryService(self.database)
         self.knowledge = KnowledgeService(
-            database,
+            self.database,
             FollowedItems(self.indexer, self._wake_follower),
             settings.chroma_collection_name,
         )
         self._make_jobs()
+        self._health = ServiceHealth(settings, self.database, self._keeper, self.jobs, metrics)
         self._closed = False
 
     @classmethod
@@ -126,45 +119,14 @@ class Container:
 
         Raises StartupError: the directory is in use or not writable, or a model is not to be had.
         """
-        data_directory = DataDirectory(settings.data_dir)
-        data_directory.acquire()
-        try:
-            was_clean = data_directory.mark_open()  # before a model is put there
-            database = Database(settings.resolved_database_url)
-            model = embedder
-            try:
-                model = embedder or open_model(settings)
-                database.hold()
-                database.migrate()
-                choice = choose_generation(
-                    settings, database, model, open_model, any_model=any_model
-                )
-            except AppError:
-                if model is not None and embedder is None:
-                    model.close()  # its threads must not outlive the refusal
-                database.close()
-                if was_clean:
-                    data_directory.mark_clean()  # no index has been touched yet
-                raise
-            container = cls(
-                settings,
-                data_directory,
-                database,
-                choice,
-                metrics or Metrics(),
-                was_clean=was_clean,
-                closes_embedder=embedder is None,
-            )
+        opened = open_data(settings, embedder, open_model, any_model=any_model)
+        with released_on_failure(opened.data_directory):
+            container = cls(settings, opened, metrics or Metrics())
             try:
                 container.start(run_jobs=run_jobs)
             except AppError:
                 container.close()  # no thread of it may outlive the lock
                 raise
-        except AppError as error:
-            data_directory.release()
-            raise (
-                error if isinstance(error, StartupError) else StartupError(error.detail)
-            ) from error
         return container
 
     def start(self, *, run_jobs: bool) -> None:
@@ -284,45 +246,12 @@ class Container:
     # Health --------------------------------------------------------------------------------
 
     def part_health(self) -> dict[str, PartHealth]:
-        """How database, vector index and model are."""
-        try:
-            self.database.ping()
-            database = PartHealth(status=HealthStatus.READY, detail="answers")
-        except AppError as error:
-            database = PartHealth(status=HealthStatus.FAILED, detail=error.detail)
-        indexes = {
-            name: PartHealth(
-                status=HealthStatus.DEGRADED if index.degraded_reason else HealthStatus.READY,
-                detail=index.degraded_reason or f"{index.name}: {index.count} records",
-            )
-            for name, index in (
-                ("vector_index", self.vector_index.status),
-                ("lexical_index", self.lexical_index.status),
-            )
-        }
-        model = PartHealth(status=HealthStatus.READY, detail=self.embedder.model_name)
-        if self.settings.embedding_provider != "openai":  # there, every question costs money
-            try:
-                self.embedder.embed_query("ready")
-            except AppError as error:
-                model = PartHealth(status=HealthStatus.FAILED, detail=error.detail)
-        return {
-            "database": database,
-            **indexes,
-            "embedding_model": model,
-            "generation": self._keeper.health(),
-        }
+        """How database, indexes, model and generation are."""
+        return self._health.parts()
 
     def refresh_gauges(self) -> None:
         """Count what the metrics show as it stands now."""
-        stats = self.maintenance.stats()
-        self.metrics.chunks.set(stats.total_chunks)
-        self.metrics.items.set(stats.unique_knowledge_items)
-        self.metrics.index_drift.set(stats.total_chunks - stats.vector_index_records)
-        reasons = (self.vector_index.degraded_reason, self.lexical_index.degraded_reason)
-        self.metrics.index_degraded.set(any(reasons))
-        self.metrics.generation_documents_missing.set(self._keeper.documents_missing())
-        self.metrics.jobs_waiting.set(self.jobs.count_waiting())
+        self._health.refresh_gauges()
 
     # Parts ---------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 import ast
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,13 @@ from app.settings import Settings, env_example
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "app").rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+"""What is written for people; CHANGELOG.md speaks of what was."""
+
 MAY_CATCH_EXCEPTION = {
     "app/generations/renewal.py": 1,
     "app/jobs/worker.py": 1,
@@ -132,6 +140,36 @@ def test_every_module_says_in_one_sentence_what_it_is_for(path: Path) -> None:
     docstring = ast.get_docstring(ast.parse(source))
     assert docstring
     assert docstring.splitlines()[0].rstrip().endswith((".", ":")), docstring.splitlines()[0]
+
+
+def test_a_class_name_stands_for_one_thing_beside_the_json_that_shows_it() -> None:
+    modules_by_name: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules_by_name.setdefault(node.name, []).append(path.stem)
+    for name, modules in modules_by_name.items():
+        records = [module for module in modules if not module.endswith("schemas")]
+        assert len(records) <= 1, (name, modules)
+        assert len(modules) - len(records) <= 1, (name, modules)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_every_module_that_a_page_names_is_there(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    paths = re.findall(r"(?<![\w/.])((?:app|tests|benchmarks|migrations)/[\w/.-]*[\w/])", text)
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+    names = set(re.findall(r"`(\w+\.py)`", text))
+    assert names <= {path.name for path in MODULES} | {path.name for path in TESTS}
+
+
+def test_the_readme_says_where_every_package_is() -> None:
+    map_of_modules = (
+        (ROOT / "README.md").read_text(encoding="utf-8").split("## Where things are")[1]
+    )
+    packages = {path.parent.relative_to(ROOT).as_posix() for path in MODULES} - {"app"}
+    packages -= {"app/adapters"}  # its parts have lines of their own
+    assert [name for name in sorted(packages) if f"`{name}/`" not in map_of_modules] == []
 
 
 def test_application_code_never_commits() -> None:

@@ -1,13 +1,11 @@
 """What the commands need of the service: the same whether it is opened here or called over HTTP."""
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Protocol
 
-from pydantic import BaseModel, ConfigDict
-
-from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate, Status
+from app.command.care_schemas import CompactionReport, VerifyReport
+from app.knowledge.items import ItemStatus
+from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate
 from app.protocols import ProgressListener
 from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import GenerationList
@@ -15,52 +13,11 @@ from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchBody
 
 
-class VerifyReport(BaseModel):
-    """What a comparison of SQL with itself and with both indexes found, and what was mended."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    clean: bool
-    """Nothing is wrong (any more)."""
-    documents: int
-    chunks: int
-    index_records: int
-    sampled_vectors: int
-    unreferenced_embeddings: int
-    problem_count: int
-    mended_count: int
-    problems: list[str]
-    """The first problems, a sentence each, with what was or is to be done about them."""
-    healed: list[str]
-    """Indexes whose files had to be made good as they were opened, a sentence each."""
-
-
-class StorageSizes(BaseModel):
-    """Bytes on the disk."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    database: int
-    vector_index: int
-    lexical_index: int
-    total: int
-
-
-class CompactionReport(BaseModel):
-    """What compacting has changed."""
-
-    model_config = ConfigDict(from_attributes=True)
-
-    before: StorageSizes
-    after: StorageSizes
-    embeddings_dropped: int
-
-
 class Backend(Protocol):
     """A Groundwork service. Every failure is an AppError."""
 
     def page(
-        self, status: Status | None, category: str | None, text: str | None, cursor: str | None
+        self, status: ItemStatus | None, category: str | None, text: str | None, cursor: str | None
     ) -> ItemPage:
         """One page of items; `text` stands in title or uri."""
         ...
@@ -126,16 +83,3 @@ class LocalOpener(Protocol):
     def __call__(self, *, any_model: bool = False) -> AbstractContextManager[LocalBackend]:
         """Raises StartupError; with `any_model`, not because the model has changed."""
         ...
-
-
-@dataclass(frozen=True)
-class Backends:
-    """How a command reaches a service; tests hand in others."""
-
-    local: LocalOpener
-    remote: Callable[[str], AbstractContextManager[Backend]]
-    """Connects to the server at an address."""
-
-    def choose(self, url: str | None) -> AbstractContextManager[Backend]:
-        """The server at the address, or without one the data directory."""
-        return self.remote(url) if url else self.local()

@@ -5,15 +5,18 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import typer
-from pydantic import BaseModel
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from app.protocols import Progress as IndexingProgress
-from app.protocols import ProgressListener
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from app.protocols import Progress as IndexingProgress
+    from app.protocols import ProgressListener
 
 UNPRINTABLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
@@ -50,7 +53,7 @@ def line(text: str) -> str:
     return printable(" ".join(text.split()))
 
 
-def print_json(value: BaseModel) -> None:
+def print_json(value: "BaseModel") -> None:
     """Write a result for scripts: the JSON that the server answers, in UTF-8."""
     text = json.dumps(value.model_dump(mode="json"), indent=2, ensure_ascii=False)
     typer.echo((text + "\n").encode(), nl=False)
@@ -77,14 +80,14 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
-def rate(progress: IndexingProgress, seconds: float) -> str:
+def rate(progress: "IndexingProgress", seconds: float) -> str:
     """Chunks embedded a second, such as `93/s`; nothing as long as it would say little."""
     if seconds < TELLING_SECONDS or not progress.chunks_embedded:
         return ""
     return f"{progress.chunks_embedded / seconds:,.0f}/s"
 
 
-def time_left(progress: IndexingProgress, seconds: float) -> str:
+def time_left(progress: "IndexingProgress", seconds: float) -> str:
     """Such as `1:05 left`, if the rest goes like what is done; nothing where that says little."""
     done, found = progress.documents_done, progress.documents_found
     if seconds < TELLING_SECONDS or not done or done >= found:
@@ -96,7 +99,7 @@ def time_left(progress: IndexingProgress, seconds: float) -> str:
 
 
 @contextmanager
-def indexing_progress(source: str) -> Iterator[ProgressListener]:
+def indexing_progress(source: str) -> "Iterator[ProgressListener]":
     """Show how far indexing is, where a person watches."""
     bar = Progress(
         SpinnerColumn(),
@@ -116,7 +119,7 @@ def indexing_progress(source: str) -> Iterator[ProgressListener]:
             f"Indexing {line(source)}", total=None, found="?", embedded=0, rate="", left=""
         )
 
-        def show(progress: IndexingProgress) -> None:
+        def show(progress: "IndexingProgress") -> None:
             seconds = bar.tasks[0].elapsed or 0.0
             bar.update(
                 task,

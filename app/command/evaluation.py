@@ -162,12 +162,12 @@ def _measured(
 
 
 def _modes(given: list[str] | None) -> tuple[str, ...]:
-    from app.evaluation.running import SEARCH_MODES, search_mode
+    from app.evaluation.running import EVALUATED_MODES, evaluated_mode
 
-    names = [name for part in given or SEARCH_MODES for name in part.split(",")]
+    names = [name for part in given or EVALUATED_MODES for name in part.split(",")]
     for name in names:
         try:
-            search_mode(name)
+            evaluated_mode(name)
         except ValueError as error:
             raise typer.BadParameter(str(error), param_hint="--mode") from error
     return tuple(dict.fromkeys(names))

@@ -9,18 +9,12 @@ from types import FrameType
 
 import anyio
 
-from app.command.backend import CompactionReport, VerifyReport
+from app.command.care_schemas import CompactionReport, VerifyReport
 from app.command.display import say, working
 from app.container import Container
 from app.errors import StartupError
-from app.knowledge.items import ItemFilter, normalise_category
-from app.knowledge.schemas import (
-    Item,
-    ItemCreate,
-    ItemPage,
-    ItemUpdate,
-    Status,
-)
+from app.knowledge.items import ItemFilter, ItemStatus, normalise_category
+from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate
 from app.protocols import ProgressListener
 from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import Generation, GenerationList
@@ -40,7 +34,7 @@ class ContainerBackend:
         self._was_there = was_there
 
     def page(
-        self, status: Status | None, category: str | None, text: str | None, cursor: str | None
+        self, status: ItemStatus | None, category: str | None, text: str | None, cursor: str | None
     ) -> ItemPage:
         """One page of items; `text` stands in title or uri."""
         wanted = ItemFilter(status=status, category=normalise_category(category), text=text)

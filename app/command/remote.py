@@ -11,7 +11,8 @@ from pydantic import BaseModel, ValidationError
 from app.errors import AppError, UnavailableError
 from app.indexing import results
 from app.jobs.schemas import Job
-from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate, Status
+from app.knowledge.items import ItemStatus
+from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate
 from app.protocols import Progress, ProgressListener, SourceNote
 from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import GenerationList
@@ -35,7 +36,7 @@ class RemoteBackend:
         self._client = client
 
     def page(
-        self, status: Status | None, category: str | None, text: str | None, cursor: str | None
+        self, status: ItemStatus | None, category: str | None, text: str | None, cursor: str | None
     ) -> ItemPage:
         """One page of items; `text` stands in title or uri."""
         wanted = {"status": status, "category": category, "q": text, "cursor": cursor}

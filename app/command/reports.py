@@ -2,17 +2,21 @@
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
-from app.command.backend import CompactionReport, VerifyReport
 from app.command.display import line, printable, results
-from app.command.sources import WEB_ADDRESS, Indexed
-from app.knowledge.schemas import Item
-from app.rag.answer_schemas import SearchAnswer, SearchResult
-from app.rag.generation_schemas import GenerationList
-from app.rag.schemas import CollectionStats, SourceNote
+from app.command.sources import WEB_ADDRESS
+
+if TYPE_CHECKING:
+    from app.command.care_schemas import CompactionReport, VerifyReport
+    from app.command.indexing import Indexed
+    from app.knowledge.schemas import Item
+    from app.rag.answer_schemas import SearchAnswer, SearchResult
+    from app.rag.generation_schemas import GenerationList
+    from app.rag.schemas import CollectionStats, SourceNote
 
 SHOWN_NOTES = 10
 SNIPPET_LINES = 4
@@ -22,7 +26,7 @@ SNIPPET_COLUMNS = 160
 # Search ----------------------------------------------------------------------------------------
 
 
-def print_search(answer: SearchAnswer) -> None:
+def print_search(answer: "SearchAnswer") -> None:
     """The results: rank, score, place, headings and the lines that fit the question best."""
     console = results()
     for rank, result in enumerate(answer.results, 1):
@@ -36,7 +40,7 @@ def print_search(answer: SearchAnswer) -> None:
         console.print()
 
 
-def place(result: SearchResult) -> str:
+def place(result: "SearchResult") -> str:
     """Where a result stands: `path:120` for a file, which editors and terminals can open."""
     uri = line(result.document_uri)
     lines = f"lines {result.start_line}-{result.end_line}"
@@ -45,7 +49,7 @@ def place(result: SearchResult) -> str:
     return f"{uri}:{result.start_line}  {lines}"
 
 
-def _headings(result: SearchResult) -> str:
+def _headings(result: "SearchResult") -> str:
     return line(" > ".join(result.heading_path) or result.document_title or result.title)
 
 
@@ -69,7 +73,7 @@ def _cut(text: str) -> str:
 # Indexing --------------------------------------------------------------------------------------
 
 
-def print_indexed(indexed: Indexed) -> None:
+def print_indexed(indexed: "Indexed") -> None:
     """What became of a source."""
     console = results()
     item, result = indexed.item, indexed.result
@@ -90,7 +94,7 @@ def print_indexed(indexed: Indexed) -> None:
     _print_notes("taken in with a warning", result.warnings)
 
 
-def _print_notes(what: str, notes: Sequence[SourceNote]) -> None:
+def _print_notes(what: str, notes: "Sequence[SourceNote]") -> None:
     """The first notes and how many there are."""
     if not notes:
         return
@@ -110,7 +114,7 @@ def counted(number: int, noun: str) -> str:
 # Items -----------------------------------------------------------------------------------------
 
 
-def print_items(items: Sequence[Item]) -> None:
+def print_items(items: "Sequence[Item]") -> None:
     """The items as a table, one a line."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, justify in (("id", "right"), ("status", "left"), ("chunks", "right")):
@@ -125,13 +129,13 @@ def print_items(items: Sequence[Item]) -> None:
     results().print(table)
 
 
-def print_item(item: Item) -> None:
+def print_item(item: "Item") -> None:
     """One item, a field a line."""
     values = {**item.model_dump(mode="json"), "tags": ", ".join(item.tags)}
     _print_fields({name: value for name, value in values.items() if value not in (None, "")})
 
 
-def print_generations(found: GenerationList) -> None:
+def print_generations(found: "GenerationList") -> None:
     """A line for each: state, model, splitter, and how far it is."""
     table = Table(box=None, pad_edge=False)
     for name in ("ID", "STATE", "MODEL", "SPLITTER", "DOCUMENTS", "CHUNKS"):
@@ -145,7 +149,7 @@ def print_generations(found: GenerationList) -> None:
     results().print(table)
 
 
-def print_stats(stats: CollectionStats) -> None:
+def print_stats(stats: "CollectionStats") -> None:
     """The counts, one a line."""
     _print_fields(stats.model_dump())
 
@@ -160,7 +164,7 @@ def _print_fields(fields: dict[str, object]) -> None:
     results().print(grid)
 
 
-def print_verified(report: VerifyReport) -> None:
+def print_verified(report: "VerifyReport") -> None:
     """What was compared and found."""
     console = results()
     for sentence in report.healed:
@@ -181,7 +185,7 @@ def print_verified(report: VerifyReport) -> None:
     )
 
 
-def print_compacted(report: CompactionReport) -> None:
+def print_compacted(report: "CompactionReport") -> None:
     """What takes how much space, before and after."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("")

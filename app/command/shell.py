@@ -2,14 +2,16 @@
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from pydantic import ValidationError
 from typer.core import TyperGroup
 
 from app.command import display
 from app.errors import AppError, StartupError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 FAILED, USAGE, UNOPENED, PROBLEMS = 1, 2, 3, 4
 
@@ -32,13 +34,17 @@ class Commands(TyperGroup):
             code, message = UNOPENED, error.detail
         except AppError as error:
             code, message = FAILED, error.detail
-        except ValidationError as error:
+        except ValueError as error:
+            from pydantic import ValidationError  # noqa: PLC0415 - what `--help` does not need
+
+            if not isinstance(error, ValidationError):
+                raise
             code, message = USAGE, _faults(error)
         display.complain(message)
         raise typer.Exit(code)
 
 
-def _faults(error: ValidationError) -> str:
+def _faults(error: "ValidationError") -> str:
     """What a pydantic model refused, with the names that the person used."""
     is_setting = error.title == "Settings"
     faults = []

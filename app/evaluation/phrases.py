@@ -21,7 +21,7 @@ DEPTHS = (100,)
 
 
 @dataclass(frozen=True)
-class Passage:
+class ExpectedPassage:
     """A place that answers a question."""
 
     file: str
@@ -41,7 +41,7 @@ class PhraseSet:
     name: str
     documents: Sequence[CorpusDocument]
     questions: Sequence[Question]
-    passages: Mapping[str, Sequence[Passage]]
+    passages: Mapping[str, Sequence[ExpectedPassage]]
     """For each question, by id, what answers it."""
     remarks: Sequence[str] = ()
     depths: Sequence[int] = DEPTHS
@@ -54,7 +54,7 @@ class PhraseSet:
         }
         return RankedAnswers(judgements, self._names)
 
-    def missing(self) -> list[Passage]:
+    def missing(self) -> list[ExpectedPassage]:
         """The passages that the files no longer hold."""
         texts = {document.id: one_line(document.text) for document in self.documents}
         return [
@@ -111,7 +111,7 @@ def read_phrases(folder: Path) -> PhraseSet:
     if path is None:
         raise SourceNotFoundError(f"{folder} has no {QUERIES}.")
     questions: list[Question] = []
-    passages: dict[str, Sequence[Passage]] = {}
+    passages: dict[str, Sequence[ExpectedPassage]] = {}
     for line in json_lines(path):
         question = Question(line.text("_id"), line.text("text"))
         if question.id in passages:
@@ -152,12 +152,12 @@ def _document(root: Path, path: Path) -> CorpusDocument:
     return CorpusDocument(id=key, key=key, text=loaded.content, title=loaded.title)
 
 
-def _passages(line: JsonLine) -> list[Passage]:
+def _passages(line: JsonLine) -> list[ExpectedPassage]:
     answers: Any = line.mapping("metadata").get("answers")
     if not isinstance(answers, list) or not answers:
         raise SourceUnreadableError(f"{line.place}: 'metadata.answers' is not a list of answers.")
     passages = []
     for answer in answers:
         fields = JsonLine(line.place, answer if isinstance(answer, dict) else {})
-        passages.append(Passage(fields.text("file"), one_line(fields.text("phrase"))))
+        passages.append(ExpectedPassage(fields.text("file"), one_line(fields.text("phrase"))))
     return passages

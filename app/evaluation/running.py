@@ -21,19 +21,19 @@ TIMED_RESULTS = 10
 
 
 @dataclass(frozen=True)
-class SearchMode:
-    """A way to search."""
+class EvaluatedMode:
+    """A way to search that `groundwork eval` compares with others."""
 
     mode: Mode
     fusion: Fusion = SearchRequest.fusion
     ranking: RankingWishes = NO_WISHES
 
 
-SEARCH_MODES: Mapping[str, SearchMode] = {
-    "hybrid": SearchMode("hybrid"),
-    "dense": SearchMode("dense"),
-    "lexical": SearchMode("lexical"),
-    "rrf": SearchMode("hybrid", "rrf"),
+EVALUATED_MODES: Mapping[str, EvaluatedMode] = {
+    "hybrid": EvaluatedMode("hybrid"),
+    "dense": EvaluatedMode("dense"),
+    "lexical": EvaluatedMode("lexical"),
+    "rrf": EvaluatedMode("hybrid", "rrf"),
 }
 """By name; the first is what a search does when nothing is said."""
 
@@ -46,7 +46,7 @@ FIELD_NAMES = frozenset(
 PROFILE_PREFIX = "profile:"
 
 
-def search_mode(name: str) -> SearchMode:
+def evaluated_mode(name: str) -> EvaluatedMode:
     """The way to search that a name stands for.
 
     `hybrid`; with `profile:code` after a plus sign (or alone: of `hybrid`) that profile; with
@@ -54,8 +54,8 @@ def search_mode(name: str) -> SearchMode:
     ValueError, with a sentence.
     """
     first, *parts = name.split("+")
-    if first not in SEARCH_MODES:
-        first, parts = next(iter(SEARCH_MODES)), [first, *parts]
+    if first not in EVALUATED_MODES:
+        first, parts = next(iter(EVALUATED_MODES)), [first, *parts]
     settings: dict[str, Any] = {}
     for part in parts:
         field, equals, value = part.partition("=")
@@ -64,8 +64,8 @@ def search_mode(name: str) -> SearchMode:
         elif equals and field in FIELD_NAMES:
             settings[field] = _value(field, value)
         else:
-            _one_of(part, (*SEARCH_MODES, f"{PROFILE_PREFIX}NAME", "FIELD=NUMBER"))
-    of = SEARCH_MODES[first]
+            _one_of(part, (*EVALUATED_MODES, f"{PROFILE_PREFIX}NAME", "FIELD=NUMBER"))
+    of = EVALUATED_MODES[first]
     return dataclasses.replace(of, ranking=RankingWishes(**settings)) if settings else of
 
 
@@ -215,7 +215,7 @@ def rank_all(
     for question in questions:
         results: dict[str, SearchResult] = {}
         for depth in question_set.depths:
-            answer = searcher.search(_request(question, search_mode(mode), items, depth))
+            answer = searcher.search(_request(question, evaluated_mode(mode), items, depth))
             degraded.update(answer.degraded)
             for result in answer.results:
                 results.setdefault(result.chunk_id, result)
@@ -234,20 +234,20 @@ def _timed(
     """How long each question takes in each mode, in turns: what else the machine does hits all."""
     milliseconds: dict[str, list[float]] = {name: [] for name in modes}
     for name in modes:  # what is loaded late is loaded now
-        searcher.search(_request(questions[0], search_mode(name), items, TIMED_RESULTS))
+        searcher.search(_request(questions[0], evaluated_mode(name), items, TIMED_RESULTS))
     for question in questions:
         for number, name in enumerate(modes, 1):
             # Vectors of queries are cached. A space more for each mode is the same question to
             # both sides of the search, but not to the cache: so every mode pays for its embedding.
             unheard = " " * number
-            request = _request(question, search_mode(name), items, TIMED_RESULTS, unheard)
+            request = _request(question, evaluated_mode(name), items, TIMED_RESULTS, unheard)
             milliseconds[name].append(searcher.search(request).duration_ms)
     return milliseconds
 
 
 def _request(
     question: Question,
-    mode: SearchMode,
+    mode: EvaluatedMode,
     items: Mapping[str | None, int],
     n_results: int,
     unheard: str = "",

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from app.knowledge.items import normalise_category, tidy_tags
 from app.knowledge.refreshing import LOCAL_SECONDS, MOST_SECONDS, WEB_SECONDS
-from app.web.parameters import is_number
+from app.web.numbers import is_number
 
 MOST_TAGS = 100
 

@@ -3,7 +3,25 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
+
+
+class DocumentType(StrEnum):
+    """What lies at an item's `uri`."""
+
+    MARKDOWN = "markdown"
+    WEBSITE = "website"
+    FOLDER = "folder"
+
+
+class ItemStatus(StrEnum):
+    """Where an item stands. `archived` items are never searched."""
+
+    PENDING = "pending"
+    ACTIVE = "active"
+    ERROR = "error"
+    ARCHIVED = "archived"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from app.knowledge import schemas
 from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
-from app.knowledge.items import ItemFilter, normalise_category
+from app.knowledge.items import DocumentType, ItemFilter, ItemStatus, normalise_category
 from app.knowledge.service import KnowledgeService
 from app.web.pagination import LARGEST_ID
 from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits
@@ -53,14 +53,14 @@ def create_knowledge(
 )
 def list_knowledge(
     service: ServiceDep,
-    status: schemas.ItemStatus | None = None,
+    status: ItemStatus | None = None,
     category: Annotated[
         CategoryFilter | None, Query(description="With everything below it.")
     ] = None,
     tag: Annotated[
         TagFilters | None, Query(description="Any of these; repeated, or with commas.")
     ] = None,
-    document_type: schemas.DocumentType | None = None,
+    document_type: DocumentType | None = None,
     collection: NameFilter | None = None,
     q: Annotated[NameFilter | None, Query(description="In title or uri.")] = None,
     sort: Annotated[

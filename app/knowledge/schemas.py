@@ -16,28 +16,7 @@ from app.knowledge.item_fields import (
     Title,
     Uri,
 )
-from app.knowledge.items import ItemDraft, type_complaint
-
-
-class DocumentType(StrEnum):
-    """What lies at an item's `uri`."""
-
-    MARKDOWN = "markdown"
-    WEBSITE = "website"
-    FOLDER = "folder"
-
-
-class ItemStatus(StrEnum):
-    """Where an item stands. `archived` items are never searched."""
-
-    PENDING = "pending"
-    ACTIVE = "active"
-    ERROR = "error"
-    ARCHIVED = "archived"
-
-
-Status = ItemStatus
-"""Its short name in code."""
+from app.knowledge.items import DocumentType, ItemDraft, ItemStatus, type_complaint
 
 
 class NewItemStatus(StrEnum):

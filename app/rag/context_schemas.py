@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 from app.rag.search_schemas import SearchBody
 from app.search import context as contexts
 from app.search import context_budget, passages
-from app.web.parameters import is_number
+from app.web.numbers import is_number
 
 
 class ContextFormat(StrEnum):

@@ -18,7 +18,7 @@ from app.search.profiles import (
     MOST_WEIGHT,
     RankingWishes,
 )
-from app.web.parameters import is_number
+from app.web.numbers import is_number
 
 
 class RankingProfile(StrEnum):

@@ -15,15 +15,13 @@ from pydantic import (
 )
 
 from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
-from app.knowledge.items import normalise_category
-from app.knowledge.schemas import DocumentType
+from app.knowledge.items import DocumentType, normalise_category
 from app.rag.ranking_schemas import RankingFields, RankingProfile, wishes_of
 from app.search import requests
-from app.search.neighbours import MOST_CONTEXT_CHUNKS
 from app.search.requests import SearchRequest
-from app.search.soundness import MOST_KNOWLEDGE_IDS
+from app.search.soundness import MOST_CONTEXT_CHUNKS, MOST_KNOWLEDGE_IDS
+from app.web.numbers import is_number
 from app.web.pagination import LARGEST_ID
-from app.web.parameters import is_number
 
 
 class SearchMode(StrEnum):

@@ -4,29 +4,20 @@ import atexit
 import dataclasses
 import functools
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Self
 
-import anyio
-import anyio.to_thread
-
-from app.errors import OverloadedError
-from app.generations.in_use import AssemblesContext
 from app.generations.records import GenerationReport
-from app.generations.service import GenerationService
-from app.indexing.compaction import Compaction, CompactionReport
-from app.indexing.indexer import Indexer
-from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyReport
+from app.indexing.compaction import CompactionReport
+from app.indexing.maintenance import CollectionStats, VerifyReport
 from app.indexing.results import BulkIndexingResult, IndexingResult
-from app.jobs.records import Job, JobHandler, Outcome
-from app.jobs.service import JobService
-from app.jobs.watching import JobWatch
+from app.jobs.records import Job, JobHandler
 from app.knowledge.items import ItemDraft, normalise_category, tidy_tags
-from app.knowledge.service import KnowledgeService
 from app.protocols import ProgressListener
 from app.rag.answers import bulk_answer, indexing_answer
+from app.rag.engine import Engine
 from app.rag.indexing_jobs import (
     INDEX_ALL_JOB,
     INDEX_JOB,
@@ -34,49 +25,12 @@ from app.rag.indexing_jobs import (
     index_all_arguments,
     index_arguments,
 )
-from app.search.collection_rankings import CollectionRanking, CollectionRankings
-from app.search.context import AnswersSearches, ContextAnswer, ContextRequest
+from app.rag.threads import WorkerThreads
+from app.search.collection_rankings import CollectionRanking
+from app.search.context import ContextAnswer, ContextRequest
 from app.search.profiles import RankingWishes
 from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
 from app.search.soundness import require_sound
-
-SEARCH_THREADS = 16
-"""Searches that run side by side; further ones wait their turn, up to `most_waiting_searches`."""
-
-Result = TypeVar("Result")
-
-
-class Engine(Protocol):
-    """The synchronous parts below RAGService; the container has them."""
-
-    @property
-    def knowledge(self) -> KnowledgeService: ...  # noqa: D102, the types say it
-    @property
-    def indexer(self) -> Indexer: ...  # noqa: D102
-    @property
-    def searcher(self) -> AnswersSearches: ...  # noqa: D102
-    @property
-    def context(self) -> AssemblesContext: ...  # noqa: D102
-    @property
-    def collection_rankings(self) -> CollectionRankings: ...  # noqa: D102
-    @property
-    def jobs(self) -> JobService: ...  # noqa: D102
-    @property
-    def maintenance(self) -> IndexMaintenance: ...  # noqa: D102
-    @property
-    def compaction(self) -> Compaction: ...  # noqa: D102
-    @property
-    def job_watch(self) -> JobWatch: ...  # noqa: D102
-    @property
-    def most_waiting_searches(self) -> int: ...  # noqa: D102
-    def run_job(  # noqa: D102
-        self, kind: str, arguments: Mapping[str, Any], watcher: ProgressListener
-    ) -> Outcome: ...
-    @property
-    def generations(self) -> GenerationService: ...  # noqa: D102
-    def rebuild(self, *, embed: bool = False) -> None: ...  # noqa: D102
-    def settle(self) -> None: ...  # noqa: D102
-    def close(self) -> None: ...  # noqa: D102
 
 
 class RAGService:
@@ -112,8 +66,7 @@ class RAGService:
                 persist_directory, collection_name, chunk_size, chunk_overlap, embedding_model
             )
         self._engine = engine
-        self._searching = anyio.CapacityLimiter(SEARCH_THREADS)
-        self._removing = anyio.CapacityLimiter(SEARCH_THREADS)
+        self._threads = WorkerThreads(engine.most_waiting_searches)
 
     # Indexing ------------------------------------------------------------------------------
 
@@ -138,7 +91,7 @@ class RAGService:
             tags=tuple(tidy_tags([tags] if isinstance(tags, str) else tags or ())),
         )
         save = functools.partial(self._engine.knowledge.save, knowledge_id, draft)
-        await self._run(self._removing, save)
+        await self._threads.run(save)
         return await self.index_item(knowledge_id)
 
     async def index_item(self, knowledge_id: int, *, force: bool = False) -> IndexingResult:
@@ -176,19 +129,19 @@ class RAGService:
     async def remove_knowledge(self, knowledge_id: int) -> bool:
         """Take an item's chunks out of the index, and keep the item; False if it had none."""
         remove = functools.partial(self._engine.indexer.remove, knowledge_id)
-        return await self._run(self._removing, remove)
+        return await self._threads.run(remove)
 
     async def submit_index(self, knowledge_id: int, *, force: bool = False) -> Job:
         """Promise to index an item; raises NotFoundError."""
-        return await self._run(
-            self._removing, functools.partial(self._submit_index, knowledge_id, force=force)
+        return await self._threads.run(
+            functools.partial(self._submit_index, knowledge_id, force=force)
         )
 
     async def submit_index_all(self, status: str | None = None, *, force: bool = False) -> Job:
         """Promise to index all items of a status, or all but the archived ones."""
         arguments = index_all_arguments(status, force=force)
-        return await self._run(
-            self._removing, functools.partial(self._engine.jobs.add, INDEX_ALL_JOB, arguments)
+        return await self._threads.run(
+            functools.partial(self._engine.jobs.add, INDEX_ALL_JOB, arguments)
         )
 
     def job_handlers(self) -> dict[str, JobHandler]:
@@ -240,13 +193,13 @@ class RAGService:
         """
         require_sound(request)
         search = functools.partial(self._engine.searcher.search, request)
-        return await self._search(search)
+        return await self._threads.search(search)
 
     async def context(self, request: ContextRequest) -> ContextAnswer:
         """The passages that answer, put together for a prompt; raises InvalidRequestError."""
         require_sound(request.search)
         assemble = functools.partial(self._engine.context.assemble, request)
-        return await self._search(assemble)
+        return await self._threads.search(assemble)
 
     def collections(self) -> list[CollectionRanking]:
         """The collections that items name, with the ranking of each."""
@@ -308,25 +261,11 @@ class RAGService:
 
     # Synchronous parts ---------------------------------------------------------------------
 
-    @staticmethod
-    async def _run(limiter: anyio.CapacityLimiter, call: Callable[[], Result]) -> Result:
-        return await anyio.to_thread.run_sync(call, limiter=limiter)
-
-    async def _search(self, call: Callable[[], Result]) -> Result:
-        """Search when a thread is free; raises OverloadedError when too many wait for one."""
-        waiting = self._searching.statistics().tasks_waiting
-        if waiting >= self._engine.most_waiting_searches and not self._searching.available_tokens:
-            raise OverloadedError(
-                f"{SEARCH_THREADS} searches run and {waiting} wait already; try again in a moment "
-                "(MOST_WAITING_SEARCHES)."
-            )
-        return await self._run(self._searching, call)
-
     async def _watched(self, submit: Callable[[], Job]) -> Job:
         """Promise a job and wait until it has ended, or has failed for the first time."""
         watch = self._engine.job_watch
         watch.require_room()
-        return await watch.wait_for_end(await self._run(self._removing, submit))
+        return await watch.wait_for_end(await self._threads.run(submit))
 
     def _submit_index(self, knowledge_id: int, *, force: bool, waited_for: bool = False) -> Job:
         self._engine.knowledge.get(knowledge_id)

@@ -4,7 +4,7 @@ import dataclasses
 from dataclasses import dataclass
 
 from app.protocols import TokenMeter
-from app.search.context_formats import ContextFormat
+from app.search.context_formats import ContextWriter
 from app.search.passage_queries import DocumentFacts
 from app.search.passages import Passage, PassageLines, PassagePlan
 from app.search.queries import citation
@@ -50,7 +50,7 @@ class ContextText:
 class ContextBudget:
     """Takes passages in the order of their ranks while there is room. For one thread."""
 
-    def __init__(self, max_tokens: int, meter: TokenMeter | None, style: ContextFormat) -> None:
+    def __init__(self, max_tokens: int, meter: TokenMeter | None, style: ContextWriter) -> None:
         """`max_tokens` must hold the format's own sentences: at least 25."""
         self._max_tokens = max_tokens
         self._meter = meter

@@ -20,7 +20,7 @@ _NOT_ON_ONE_LINE = re.compile("[\\x00-\\x1f\\x7f\\x85\\u2028\\u2029]+")
 
 
 @dataclass(frozen=True)
-class ContextFormat:
+class ContextWriter:
     """Writes passages one after the other."""
 
     block: Callable[[Passage, int], str]
@@ -77,9 +77,9 @@ def _one_line(key: str) -> str:
     return _NOT_ON_ONE_LINE.sub(" ", key)
 
 
-FORMATS: Mapping[ContextFormatName, ContextFormat] = {
-    "markdown": ContextFormat(_markdown_block),
-    "json": ContextFormat(
+FORMATS: Mapping[ContextFormatName, ContextWriter] = {
+    "markdown": ContextWriter(_markdown_block),
+    "json": ContextWriter(
         _json_block,
         written=_as_json,
         opening="[",
@@ -88,5 +88,5 @@ FORMATS: Mapping[ContextFormatName, ContextFormat] = {
         nothing_found="[]",
         nothing_fits="[]",
     ),
-    "tool": ContextFormat(_tool_block, nothing_found=NOTHING_FOUND, nothing_fits=NOTHING_FITS),
+    "tool": ContextWriter(_tool_block, nothing_found=NOTHING_FOUND, nothing_fits=NOTHING_FITS),
 }

@@ -147,12 +147,7 @@ def convex(candidates: BothSides, *, dense_share: float = CONVEX_DENSE_SHARE) ->
     )
 
 
-def coverage(
-    candidates: BothSides,
-    *,
-    weight: float = COVERAGE_WEIGHT,
-    document_share: float = COVERAGE_DOCUMENT_SHARE,
-) -> Fusion:
+def coverage(candidates: BothSides) -> Fusion:
     """The default: `(1 - share) * cosine + share * document's cosine + weight * BM25 / ceiling`.
 
     Convex combination and RRF give the best lexical hit of every query the same, be it a text
@@ -171,11 +166,11 @@ def coverage(
     ceiling = candidates.bm25_ceiling
     if ceiling is None or ceiling < LEAST_CEILING:
         return convex(candidates)
-    own = candidates.cosines.astype(np.float64)
+    own, share = candidates.cosines.astype(np.float64), COVERAGE_DOCUMENT_SHARE
     return _fusion(
         candidates,
-        (1 - document_share) * own + document_share * candidates.document_cosines,
-        weight * _share(candidates.bm25, ceiling),
+        (1 - share) * own + share * candidates.document_cosines,
+        COVERAGE_WEIGHT * _share(candidates.bm25, ceiling),
     )
 
 

@@ -7,23 +7,7 @@ from sqlalchemy import Connection, Row, and_, bindparam, select
 from sqlalchemy.orm import aliased
 
 from app.models import ChunkRow
-
-MOST_CONTEXT_CHUNKS = 5
-"""On each side of a result."""
-
-
-@dataclass(frozen=True)
-class NeighbourText:
-    """What stands right before or right after a chunk in its document."""
-
-    content: str
-    """`document[start_index:end_index] == content`."""
-    start_index: int
-    end_index: int
-    start_line: int
-    """1-based line of the source."""
-    end_line: int
-    """The last line, included."""
+from app.search.requests import NeighbourText
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from typing import Literal
 
 from app.knowledge.items import ItemFilter
 from app.search.grouping import OtherHit
-from app.search.neighbours import NeighbourText
 from app.search.profiles import NO_WISHES, RankingWishes
 
 Mode = Literal["hybrid", "dense", "lexical"]
@@ -171,6 +170,20 @@ class Highlight:
     text: str
     """`content[start:end]`."""
     kind: Literal["word", "sentence"]
+
+
+@dataclass(frozen=True)
+class NeighbourText:
+    """What stands right before or right after a chunk in its document."""
+
+    content: str
+    """`document[start_index:end_index] == content`."""
+    start_index: int
+    end_index: int
+    start_line: int
+    """1-based line of the source."""
+    end_line: int
+    """The last line, included."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow
 from app.protocols import Vector
 from app.search.document_labels import all_tags, own_or_items_category
 from app.search.queries import READ_AT_ONCE, tags_of
-from app.search.signals import ChunkFacts
+from app.search.signals import SignalFacts
 
 _FACTS = (
     select(
@@ -55,7 +55,7 @@ def vectors_of_chunks(
 
 def facts_of_chunks(
     connection: Connection, chunk_ids: Sequence[str], *, with_labels: bool
-) -> dict[str, ChunkFacts]:
+) -> dict[str, SignalFacts]:
     """By chunk id; those that SQL does not hold are left out.
 
     Category, language and tags, which take as long as all the rest, are read if asked for.
@@ -69,10 +69,10 @@ def facts_of_chunks(
         )
     ]
     if not with_labels:
-        return {row[0]: ChunkFacts(row[3], row[4], row[5], row[2]) for row in rows}
+        return {row[0]: SignalFacts(row[3], row[4], row[5], row[2]) for row in rows}
     tags = _tags(connection, {row.item_id for row in rows})
     return {
-        row.id: ChunkFacts(
+        row.id: SignalFacts(
             key=row.key,
             modified_at=row.modified_at,
             item_importance=row.importance,

@@ -41,7 +41,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class ChunkFacts:
+class SignalFacts:
     """What SQL says of a chunk."""
 
     key: str
@@ -87,7 +87,7 @@ def completeness(told: float | None) -> float:
     return UNKNOWN_COMPLETENESS if told is None else told
 
 
-def boost(facts: ChunkFacts, ranking: Ranking) -> float:
+def boost(facts: SignalFacts, ranking: Ranking) -> float:
     """The product of the factors of all names that hold, from LEAST_BOOST to MOST_BOOST.
 
     All are compared whatever their case, without space or slashes around them; a category holds

@@ -12,9 +12,7 @@ from typing import get_args
 
 from app.errors import InvalidRequestError
 from app.knowledge.filters import MOST_FILTER_CHARACTERS, MOST_FILTER_TAGS
-from app.knowledge.items import normalise_category, tidy_tags
-from app.knowledge.schemas import DocumentType
-from app.search.neighbours import MOST_CONTEXT_CHUNKS
+from app.knowledge.items import DocumentType, normalise_category, tidy_tags
 from app.search.requests import Fusion, GroupBy, LicencePolicy, Mode, SearchRequest
 from app.web.pagination import LARGEST_ID
 
@@ -22,6 +20,8 @@ MOST_QUERY_CHARACTERS = 8000
 MOST_RESULTS = 100
 MOST_DEPTH = 1000
 MOST_KNOWLEDGE_IDS = 10_000
+MOST_CONTEXT_CHUNKS = 5
+"""On each side of a result."""
 CHUNK_TYPES = ("text", "code", "table", "list", "heading")
 MOST_OF_LIST = {"document_types": 20, "chunk_types": 20, "paths": 50, "languages": 50}
 

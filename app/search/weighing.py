@@ -14,7 +14,7 @@ from app.search.profiles import Ranking
 from app.search.ranking import RankedCandidates
 from app.search.signal_queries import facts_of_chunks, vectors_of_chunks
 from app.search.signals import (
-    ChunkFacts,
+    SignalFacts,
     boost,
     boosted,
     completeness,
@@ -69,7 +69,7 @@ def _diverse(
 
 def _facts(
     connection: Connection, ranked: RankedCandidates, ranking: Ranking
-) -> dict[str, ChunkFacts] | None:
+) -> dict[str, SignalFacts] | None:
     """By chunk id; None where nothing of them counts."""
     signals_count = (
         ranking.recency_weight or ranking.importance_weight or ranking.completeness_weight
@@ -82,13 +82,13 @@ def _facts(
 def _weighed(
     ranked: RankedCandidates,
     ranking: Ranking,
-    facts: Mapping[str, ChunkFacts] | None,
+    facts: Mapping[str, SignalFacts] | None,
     now: datetime,
 ) -> Weighed:
     each = [] if facts is None else [facts[key] for key in ranked.chunk_ids]
     nothing = np.zeros(len(ranked.chunk_ids))
 
-    def values(weight: float, value: Callable[[ChunkFacts], float]) -> Floats:
+    def values(weight: float, value: Callable[[SignalFacts], float]) -> Floats:
         return np.array([value(fact) for fact in each]) if weight and each else nothing
 
     half_life = ranking.recency_half_life_days

@@ -24,13 +24,6 @@ Digits = BeforeValidator(_digits_only)
 """For ids in paths: `1.0`, `01` and ` 1` are no other addresses of what is at `1`."""
 
 
-def is_number(value: object) -> object:
-    """Refuse what Pydantic would take for a number, against what the schema says."""
-    if isinstance(value, bool | str):
-        raise ValueError("must be a number")  # noqa: TRY004, Pydantic reports ValueError
-    return value
-
-
 async def refuse_unknown_parameters(request: Request) -> None:
     """Answer 422 to a query parameter that the operation does not have: most likely a typo."""
     if not request.scope["query_string"]:

@@ -13,7 +13,7 @@ import uvicorn
 from typer.testing import CliRunner, Result
 
 from app.cli import app
-from app.command.backend import Backends
+from app.command.choosing import Backends
 from app.command.local import ContainerBackend
 from app.command.remote import open_remote
 from app.command.serving import listening_socket

@@ -60,10 +60,28 @@ def address_of(server: "subprocess.Popen[str]") -> str:
     raise AssertionError("".join(seen))
 
 
-def test_what_talks_to_a_server_loads_neither_chroma_nor_a_model() -> None:
-    check = "import app.cli, sys; print(sorted({'chromadb', 'openvino', 'torch'} & {*sys.modules}))"
-    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+def loaded_by(program: str, libraries: set[str]) -> str:
+    """Which of the libraries are there after the program has run."""
+    program += f"; import sys; print(sorted({libraries} & {{*sys.modules}}), file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    return done.stderr.strip()
+
+
+def test_what_talks_to_a_server_loads_neither_the_service_nor_a_model() -> None:
+    service = {"sqlalchemy", "fastapi", "tantivy", "chromadb", "openvino", "torch"}
+    program = "import app.cli, app.command.remote, app.command.indexing"
+    assert loaded_by(program, service) == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["search", "--help"], ["eval", "--help"]], ids=" ".join
+)
+def test_help_loads_nothing_that_only_a_command_at_work_needs(arguments: list[str]) -> None:
+    program = f"from app.cli import app; app({arguments}, standalone_mode=False)"
+    heavy = {"pydantic", "httpx", "numpy", "anyio", "sqlalchemy", "fastapi", "chromadb", "torch"}
+    assert loaded_by(program, heavy) == "[]"
 
 
 def test_version_and_help_need_nothing(start: Start, environment: dict[str, str]) -> None:

@@ -11,11 +11,11 @@ from app.errors import SourceUnreadableError
 from app.evaluation.beir import BeirSet, read_beir
 from app.evaluation.question_set import CorpusDocument, Question
 from app.evaluation.running import (
-    SEARCH_MODES,
+    EVALUATED_MODES,
     TIMED_RESULTS,
     ask_all,
+    evaluated_mode,
     index_corpus,
-    search_mode,
 )
 from app.protocols import Progress
 from app.search.profiles import RankingWishes
@@ -158,9 +158,9 @@ def test_every_mode_is_timed_on_a_query_that_no_other_has_asked() -> None:
 
 
 def test_a_mode_may_name_a_profile_and_fields_of_a_ranking() -> None:
-    assert search_mode("hybrid") == SEARCH_MODES["hybrid"]
-    assert search_mode("profile:code").ranking == RankingWishes(profile="code")
-    mode = search_mode("dense+profile:code+recency_weight=0+expand=true+feedback_results=3")
+    assert evaluated_mode("hybrid") == EVALUATED_MODES["hybrid"]
+    assert evaluated_mode("profile:code").ranking == RankingWishes(profile="code")
+    mode = evaluated_mode("dense+profile:code+recency_weight=0+expand=true+feedback_results=3")
     assert mode.mode == "dense"
     assert mode.ranking == RankingWishes(
         profile="code", recency_weight=0.0, expand=True, feedback_results=3
@@ -181,7 +181,7 @@ def test_a_mode_may_name_a_profile_and_fields_of_a_ranking() -> None:
 )
 def test_a_mode_that_makes_no_sense_is_refused_with_a_sentence(name: str) -> None:
     with pytest.raises(ValueError, match=r"^.+\.$"):
-        search_mode(name)
+        evaluated_mode(name)
 
 
 def test_a_ranking_is_measured_beside_the_default(container: Container, fruit: BeirSet) -> None:

@@ -11,8 +11,6 @@ from sqlalchemy.engine import make_url
 
 from tests.databases import Databases
 
-ADDRESS_OF_NOTHING = ("127.0.0.1", 1)
-
 
 class Line:
     """A port of ours that leads to the server, until it is cut: then the server is away."""

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from app.container import Container
 from app.errors import InvalidRequestError, StartupError
-from app.rag.service import RAGService
+from app.rag.service import RAGService, get_rag_service, set_rag_service
 from app.search.context import ContextRequest
 from app.search.requests import SearchRequest
 
@@ -51,6 +51,14 @@ def test_the_main_job_runs_through_rag_service(container: Container, source_root
     path = source_root / "oauth.md"
     path.write_text("# OAuth\n\nHow to implement OAuth with a code flow.")
     anyio.run(main_job, container.rag, str(path))
+
+
+def test_a_program_inside_the_server_gets_the_servers_instance(container: Container):
+    set_rag_service(container.rag)
+    try:
+        assert get_rag_service() is container.rag
+    finally:
+        set_rag_service(None)
 
 
 def test_a_data_directory_in_use_is_refused_by_name(container: Container, settings):

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from app.container import Container
 from app.main import create_app
 from app.protocols import Vector
-from app.rag.service import SEARCH_THREADS
+from app.rag.threads import SEARCH_THREADS
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
 
@@ -68,8 +68,7 @@ def test_searches_that_would_wait_too_long_are_refused_and_the_others_are_answer
         thread.start()
     for _ in range(SEARCH_THREADS):
         assert embedder.asked.acquire(timeout=PATIENCE_SECONDS)
-    waiting = container.rag._searching.statistics
-    while waiting().tasks_waiting < MOST_WAITING:
+    while container.rag._threads.waiting_searches < MOST_WAITING:
         assert all(thread.is_alive() for thread in clients)
     for refused in (
         client.get(SEARCH, params={"q": "granite"}),

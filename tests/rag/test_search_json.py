@@ -9,8 +9,7 @@ from app.rag import answer_schemas, search_schemas
 from app.rag.search_json import search_response
 from app.search import requests
 from app.search.grouping import OtherHit
-from app.search.neighbours import NeighbourText
-from app.search.requests import SearchRequest
+from app.search.requests import NeighbourText, SearchRequest
 
 TEXT = st.text(max_size=12)
 WHOLE = st.integers(-(2**53), 2**53)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.search.profiles import LEAST_BOOST, MOST_BOOST, Ranking
 from app.search.signals import (
-    ChunkFacts,
+    SignalFacts,
     boost,
     boosted,
     completeness,
@@ -22,9 +22,9 @@ NOW = datetime(2026, 11, 22, tzinfo=UTC)
 moments = st.datetimes(timezones=st.just(UTC))
 
 
-def facts(**known: object) -> ChunkFacts:
+def facts(**known: object) -> SignalFacts:
     fields = dict.fromkeys(("item_importance", "completeness", "category", "language"))
-    return ChunkFacts(**{"key": "a.md", "modified_at": NOW, "tags": (), **fields, **known})  # type: ignore[arg-type]
+    return SignalFacts(**{"key": "a.md", "modified_at": NOW, "tags": (), **fields, **known})  # type: ignore[arg-type]
 
 
 def test_recency_halves_with_every_half_life() -> None:

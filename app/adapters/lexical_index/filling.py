@@ -12,7 +12,7 @@ KEPT_EVERY_RECORDS = 4096
 time takes 0.05 s and leaves a segment to be merged; with 256, half of the time went there."""
 
 
-class Filling:
+class LexicalFilling:
     """Brings one index up to date. Every method is called under the lock of the writers.
 
     What writers wrote is newer than what the source shows, and what they removed is not added

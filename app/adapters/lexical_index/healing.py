@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from app.adapters.lexical_index.filling import Filling
+from app.adapters.lexical_index.filling import LexicalFilling
 from app.adapters.lexical_index.lexical_store import (
     FillableLexicalIndex,
     LexicalIndexStatus,
@@ -51,7 +51,7 @@ class HealingLexicalIndex:
         self._state_lock = threading.Lock()
         self._index: LexicalIndex | None = None
         self._set_aside: LexicalIndex | None = None
-        self._filling: Filling | None = None
+        self._filling: LexicalFilling | None = None
         self._unsettled: OrderedDict[str, LexicalRecord] = OrderedDict()
         self._missed_writes = False
         self._degraded_reason: str | None = "The lexical index has not been opened yet."
@@ -274,7 +274,7 @@ class HealingLexicalIndex:
                 index = fillable = get_index()
                 if self._index is not index:
                     self._set_aside = index
-                filling = Filling(fillable, list(self._unsettled.values()), self._check_open)
+                filling = LexicalFilling(fillable, list(self._unsettled.values()), self._check_open)
                 self._filling = filling
             for batch in self._source():
                 self._fill(filling, batch)
@@ -296,7 +296,7 @@ class HealingLexicalIndex:
                     self._lay_aside(index, reason)
         return filling.repaired
 
-    def _fill(self, filling: Filling, batch: Sequence[LexicalRecord]) -> None:
+    def _fill(self, filling: LexicalFilling, batch: Sequence[LexicalRecord]) -> None:
         for start in range(0, len(batch), FILL_BATCH):
             with self._write_lock:  # in between, a writer may go first
                 filling.add_missing(batch[start : start + FILL_BATCH])

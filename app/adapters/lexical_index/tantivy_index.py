@@ -51,11 +51,9 @@ class TantivyIndex:
         *,
         analyser: Analyser | None = None,
         weights: FieldWeights | None = None,
-        heap_bytes: int = WRITER_HEAP_BYTES,
     ) -> None:
         self._analyser = analyser or Analyser()
         self._weights = weights or FieldWeights()
-        self._heap_bytes = heap_bytes
         self._schema = make_schema()
         self._write_lock = threading.Lock()
         self._writer: tantivy.IndexWriter | None = None
@@ -212,7 +210,7 @@ class TantivyIndex:
         with self._write_lock:
             removed = self._open_view().removed
             if self._writer is None:
-                self._writer = self._index.writer(self._heap_bytes, 1)
+                self._writer = self._index.writer(WRITER_HEAP_BYTES, 1)
                 for chunk_id in removed:
                     self._writer.delete_documents_by_term(CHUNK_ID, chunk_id)
             try:

@@ -112,9 +112,9 @@ ANSWERS: Mapping[str, Callable[[ChromaVectorIndex, Request], Response]] = {
 def main() -> None:
     """Serve over the socket that is this process's standard input.
 
-    Arguments: folder, collection, dimension, sync threshold, `open` or `anew`, seconds to open in.
+    Arguments: folder, collection, dimension, `open` or `anew`, seconds to open in.
     """
-    directory, name, dimension, threshold, how, seconds = sys.argv[1:]
+    directory, name, dimension, how, seconds = sys.argv[1:]
     end_this_process_after(float(seconds))
     limit_this_process(Path(directory))
     with socket.socket(fileno=os.dup(0)) as connection:
@@ -125,7 +125,6 @@ def main() -> None:
                 Path(directory),
                 name,
                 int(dimension),
-                int(threshold),
                 lock_seconds=PREDECESSOR_SECONDS,
                 anew=how == "anew",
             )

@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+from app.adapters.vector_index.child_connection import TimeLimits
 from app.adapters.vector_index.chroma_files import (
     IndexIdentity,
     is_complete,
     mark_complete,
     mark_incomplete,
 )
-from app.adapters.vector_index.chroma_process import ChromaProcessIndex, TimeLimits
+from app.adapters.vector_index.chroma_process import ChromaProcessIndex
 from app.errors import VectorIndexError
 from app.fault_points import FaultPoint, reached
 

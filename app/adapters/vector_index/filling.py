@@ -24,7 +24,7 @@ MENDED_FROM = 0.5
 """An index of which less than this share is right is made anew: that is less work."""
 
 
-class Filling:
+class VectorFilling:
     """One attempt to bring an index up to date.
 
     `missed` must have been noting since before the exact index was last looked at. `check` is

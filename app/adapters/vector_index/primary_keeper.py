@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 
-from app.adapters.vector_index.filling import Filling
+from app.adapters.vector_index.filling import VectorFilling
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.adapters.vector_index.missed_writes import MissedWrites
 from app.adapters.vector_index.primary import PrimaryIndex, PrimaryStore
@@ -237,7 +237,7 @@ class PrimaryKeeper:
         try:
             index = self._store.open()
             if trusted:
-                self._serve(Filling(index, exact, self._missed, self._require_open), index)
+                self._serve(VectorFilling(index, exact, self._missed, self._require_open), index)
             elif self._fill(index) or self._suspect:
                 self._on_healed()
         except VectorIndexError as error:
@@ -254,13 +254,13 @@ class PrimaryKeeper:
     def _fill(self, index: PrimaryIndex) -> int:
         """Bring the index up to date, and serve from it; gives how many records were written."""
         self._set_aside = index
-        filling = Filling(index, self._exact.full(), self._missed, self._require_open)
+        filling = VectorFilling(index, self._exact.full(), self._missed, self._require_open)
         repaired = filling.run(self._source)
         self._serve(filling, index)
         logger.info("The %s index is up to date; records mended: %d", self._store.name, repaired)
         return repaired
 
-    def _serve(self, filling: Filling, index: PrimaryIndex) -> None:
+    def _serve(self, filling: VectorFilling, index: PrimaryIndex) -> None:
         self._set_aside = index
         filling.catch_up()
         with self._write_lock:

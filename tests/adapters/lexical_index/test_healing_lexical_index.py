@@ -13,8 +13,6 @@ from app.protocols import LexicalRecord
 from tests.adapters.lexical_index.stores import FlakyStore
 from tests.contracts.lexical_index_contract import found, many, record
 
-Batches = Sequence[Sequence[LexicalRecord]]
-
 
 class Sql:
     """What SQL holds; `between` is called between the pages of a reading."""

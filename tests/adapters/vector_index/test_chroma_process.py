@@ -1,7 +1,6 @@
 """The process that holds Chroma may die, hang or be left alone at any moment; all of it heals."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -12,9 +11,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from app.adapters.vector_index.child_connection import TimeLimits
 from app.adapters.vector_index.chroma import ChromaVectorIndex
 from app.adapters.vector_index.chroma_files import IndexIdentity
-from app.adapters.vector_index.chroma_process import ChromaProcessIndex, TimeLimits
+from app.adapters.vector_index.chroma_process import ChromaProcessIndex
 from app.adapters.vector_index.chroma_store import ChromaStore
 from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.errors import VectorIndexError
@@ -205,70 +205,3 @@ def test_the_service_side_imports_no_chroma():
     code = "import sys, app.adapters.vector_index.failover, app.adapters.vector_index.chroma_store"
     code += "; sys.exit('chromadb' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
-
-
-# What others do to its files -------------------------------------------------------------------
-
-
-def flushed(process: ChromaProcessIndex, directory: Path) -> Path:
-    """A file of the graph, which the process holds in memory; its last state is known."""
-    process.upsert(records_of(unit_vectors(500, seed=3), prefix="more"))
-    assert process.failure is None
-    assert process.failure is None
-    return next(directory.rglob("data_level0.bin"))
-
-
-def cut(path: Path) -> None:
-    os.truncate(path, path.stat().st_size // 2)
-
-
-def replace(path: Path) -> None:
-    content = path.read_bytes()
-    path.unlink()
-    path.write_bytes(content)
-
-
-@pytest.mark.parametrize(
-    ("damage", "reason"), [(cut, "changed"), (replace, "changed"), (Path.unlink, "deleted")]
-)
-def test_what_others_do_to_its_files_is_noticed_without_a_call(
-    tmp_path: Path, damage: Callable[[Path], None], reason: str
-):
-    process = ChromaProcessIndex.start(tmp_path, "knowledge_base", DIMENSION, anew=True)
-    damage(flushed(process, tmp_path))
-    assert reason in (process.failure or "")
-    assert reason in (process.failure or ""), "whoever asks next is told as well"
-    process.close()
-
-
-@pytest.mark.parametrize("cleared", [False, True], ids=["opened", "cleared"])
-def test_files_that_are_replaced_before_anybody_has_looked_at_them_are_noticed(
-    tmp_path: Path, cleared: bool
-):
-    """A folder that is put back from a back-up: what the process has open is in no folder then."""
-    directory = tmp_path / "chroma"
-    process = ChromaProcessIndex.start(directory, "knowledge_base", DIMENSION, anew=True)
-    if cleared:
-        process.clear()
-    process.upsert(RECORDS)
-    shutil.copytree(directory, tmp_path / "copy")
-    shutil.rmtree(directory)
-    (tmp_path / "copy").rename(directory)
-    assert "changed" in (process.failure or "")
-    process.close()
-
-
-def test_what_the_process_itself_writes_is_no_damage(tmp_path: Path):
-    process = ChromaProcessIndex.start(tmp_path, "knowledge_base", DIMENSION, anew=True)
-    for round_ in range(6):
-        process.upsert(records_of(unit_vectors(150, seed=round_), prefix=f"round{round_}-"))
-        assert process.failure is None
-        process.search(QUERY, 5)
-        assert process.failure is None
-        process.remove(sorted(process.chunk_ids())[:40])
-        assert process.failure is None
-    process.clear()
-    assert process.failure is None
-    process.upsert(RECORDS)
-    assert process.failure is None
-    process.close()

@@ -1,0 +1,77 @@
+"""How the parts of a running service are: for `/health/ready`, and as gauges for `/metrics`."""
+
+from app.assembly.generation_keeper import GenerationKeeper
+from app.database import Database
+from app.errors import AppError
+from app.jobs.service import JobService
+from app.settings import Settings
+from app.web.health import HealthStatus, PartHealth
+from app.web.metrics import Metrics
+
+
+class ServiceHealth:
+    """Asks each part how it is. The generation that answers may change between two calls."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        keeper: GenerationKeeper,
+        jobs: JobService,
+        metrics: Metrics,
+    ) -> None:
+        self._settings = settings
+        self._database = database
+        self._keeper = keeper
+        self._jobs = jobs
+        self._metrics = metrics
+
+    def parts(self) -> dict[str, PartHealth]:
+        """How database, indexes, model and generation are, by name."""
+        return {
+            "database": self._database_health(),
+            **self._index_health(),
+            "embedding_model": self._model_health(),
+            "generation": self._keeper.health(),
+        }
+
+    def refresh_gauges(self) -> None:
+        """Count what the metrics show as it stands now; raises StorageError."""
+        parts, metrics = self._keeper.parts, self._metrics
+        stats = parts.maintenance.stats()
+        metrics.chunks.set(stats.total_chunks)
+        metrics.items.set(stats.unique_knowledge_items)
+        metrics.index_drift.set(stats.total_chunks - stats.vector_index_records)
+        reasons = (parts.vector_index.degraded_reason, parts.lexical_index.degraded_reason)
+        metrics.index_degraded.set(any(reasons))
+        metrics.generation_documents_missing.set(self._keeper.documents_missing())
+        metrics.jobs_waiting.set(self._jobs.count_waiting())
+
+    def _database_health(self) -> PartHealth:
+        try:
+            self._database.ping()
+        except AppError as error:
+            return PartHealth(status=HealthStatus.FAILED, detail=error.detail)
+        return PartHealth(status=HealthStatus.READY, detail="answers")
+
+    def _index_health(self) -> dict[str, PartHealth]:
+        parts = self._keeper.parts
+        return {
+            name: PartHealth(
+                status=HealthStatus.DEGRADED if index.degraded_reason else HealthStatus.READY,
+                detail=index.degraded_reason or f"{index.name}: {index.count} records",
+            )
+            for name, index in (
+                ("vector_index", parts.vector_index.status),
+                ("lexical_index", parts.lexical_index.status),
+            )
+        }
+
+    def _model_health(self) -> PartHealth:
+        embedder = self._keeper.parts.embedder
+        if self._settings.embedding_provider != "openai":  # there, every question costs money
+            try:
+                embedder.embed_query("ready")
+            except AppError as error:
+                return PartHealth(status=HealthStatus.FAILED, detail=error.detail)
+        return PartHealth(status=HealthStatus.READY, detail=embedder.model_name)

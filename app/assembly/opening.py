@@ -1,0 +1,68 @@
+"""What a service begins with: its data directory held, its database migrated, its models open."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from app.adapters.data_directory import DataDirectory
+from app.assembly.generation_choice import GenerationChoice, OpenEmbedder, choose_generation
+from app.database import Database
+from app.errors import AppError, StartupError
+from app.protocols import Embedder
+from app.settings import Settings
+
+
+@dataclass(frozen=True)
+class OpenedData:
+    """A data directory that this process holds, as it stands before the indexes are opened."""
+
+    data_directory: DataDirectory
+    was_clean: bool
+    """The last process closed it in order."""
+    database: Database
+    choice: GenerationChoice
+    closes_embedder: bool
+    """The model of the settings is nobody else's."""
+
+
+def open_data(
+    settings: Settings,
+    embedder: Embedder | None,
+    open_model: OpenEmbedder,
+    *,
+    any_model: bool,
+) -> OpenedData:
+    """Take the data directory, migrate its database, and find the generation that answers.
+
+    An `embedder` that is given stands for the model of the settings and stays its owner's; for
+    `open_model` and `any_model` see Container.open. Raises StartupError; then nothing is held.
+    """
+    data_directory = DataDirectory(settings.data_dir)
+    data_directory.acquire()
+    with released_on_failure(data_directory):
+        was_clean = data_directory.mark_open()  # before a model is put there
+        database = Database(settings.resolved_database_url)
+        model = embedder
+        try:
+            model = embedder or open_model(settings)
+            database.hold()
+            database.migrate()
+            choice = choose_generation(settings, database, model, open_model, any_model=any_model)
+        except AppError:
+            if model is not None and embedder is None:
+                model.close()  # its threads must not outlive the refusal
+            database.close()
+            if was_clean:
+                data_directory.mark_clean()  # no index has been touched yet
+            raise
+    return OpenedData(data_directory, was_clean, database, choice, closes_embedder=embedder is None)
+
+
+@contextmanager
+def released_on_failure(data_directory: DataDirectory) -> Iterator[None]:
+    """Let go of the data directory when the block fails, and raise its AppError as StartupError."""
+    try:
+        yield
+    except AppError as error:
+        data_directory.release()
+        raise (error if isinstance(error, StartupError) else StartupError(error.detail)) from error

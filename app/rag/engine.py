@@ -1,0 +1,50 @@
+"""What RAGService needs of the parts below it; the container has them."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from app.generations.in_use import AssemblesContext
+from app.generations.service import GenerationService
+from app.indexing.compaction import Compaction
+from app.indexing.indexer import Indexer
+from app.indexing.maintenance import IndexMaintenance
+from app.jobs.records import Outcome
+from app.jobs.service import JobService
+from app.jobs.watching import JobWatch
+from app.knowledge.service import KnowledgeService
+from app.protocols import ProgressListener
+from app.search.collection_rankings import CollectionRankings
+from app.search.context import AnswersSearches
+
+
+class Engine(Protocol):
+    """The synchronous parts that do the work. What they raise is an AppError."""
+
+    @property
+    def knowledge(self) -> KnowledgeService: ...  # noqa: D102, the types say it
+    @property
+    def indexer(self) -> Indexer: ...  # noqa: D102
+    @property
+    def searcher(self) -> AnswersSearches: ...  # noqa: D102
+    @property
+    def context(self) -> AssemblesContext: ...  # noqa: D102
+    @property
+    def collection_rankings(self) -> CollectionRankings: ...  # noqa: D102
+    @property
+    def jobs(self) -> JobService: ...  # noqa: D102
+    @property
+    def maintenance(self) -> IndexMaintenance: ...  # noqa: D102
+    @property
+    def compaction(self) -> Compaction: ...  # noqa: D102
+    @property
+    def job_watch(self) -> JobWatch: ...  # noqa: D102
+    @property
+    def most_waiting_searches(self) -> int: ...  # noqa: D102
+    def run_job(  # noqa: D102
+        self, kind: str, arguments: Mapping[str, Any], watcher: ProgressListener
+    ) -> Outcome: ...
+    @property
+    def generations(self) -> GenerationService: ...  # noqa: D102
+    def rebuild(self, *, embed: bool = False) -> None: ...  # noqa: D102
+    def settle(self) -> None: ...  # noqa: D102
+    def close(self) -> None: ...  # noqa: D102
