@@ -11,6 +11,7 @@ from app.command import display, reports
 from app.command.care import compact, generations, rebuild, verify
 from app.command.choosing import backends_of
 from app.command.evaluation import evaluate
+from app.command.memory import bound_memory
 from app.command.options import ItemId, Json, Url, split_tags
 from app.command.shell import EPILOG, FAILED, Commands, flush_results
 from app.errors import StartupError
@@ -244,6 +245,7 @@ def _all_items(backend: "Backend", status: ItemStatus | None, category: str | No
 
 def main() -> None:
     """Run the command line; ends the process with an exit code."""
+    bound_memory()
     try:
         app(prog_name="groundwork")
     finally:

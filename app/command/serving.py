@@ -13,7 +13,6 @@ import anyio.to_thread
 import uvicorn
 
 from app.command.display import say
-from app.command.memory import bound_memory
 from app.container import Container
 from app.errors import StartupError
 from app.main import create_app
@@ -79,7 +78,6 @@ def _end_at_once() -> None:
 def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM; raises StartupError when that cannot begin."""
     _configure_logging(settings.log_level)
-    bound_memory()
     with (
         closing(listening_socket(settings.host, settings.port)) as listener,
         closing(Container.open(settings)) as container,
