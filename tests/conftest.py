@@ -21,6 +21,8 @@ HERE = Path(__file__).parent
 LONGEST_FIRST = (
     "e2e/test_start_and_stop.py",
     "rag/test_service_against_a_model.py",
+    "test_container_heals.py",
+    "indexing/test_compaction.py",
 )
 """Files that take longest, in turn: begun last, one of them would keep one worker busy alone."""
 
