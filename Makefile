@@ -23,7 +23,7 @@ run: $(INSTALLED) ## migrate and serve on http://127.0.0.1:8000 (HOST, PORT, DAT
 	@exec $(BIN)/groundwork serve
 
 test: $(INSTALLED) ## the whole test suite
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 test-postgres: $(INSTALLED) ## what touches the database, on PostgreSQL (DATABASE_URL; else it starts one)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[postgres]'

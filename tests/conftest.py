@@ -16,8 +16,21 @@ from tests.fakes import FakeEmbedder
 __all__ = ["first_start", "watched_python_path"]
 
 
+HERE = Path(__file__).parent
+
+LONGEST_FIRST = (
+    "e2e/test_start_and_stop.py",
+    "rag/test_service_against_a_model.py",
+    "test_container_heals.py",
+    "indexing/test_compaction.py",
+)
+"""Files that take longest, in turn: begun last, one of them would keep one worker busy alone."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is about the other database."""
+    """Leave out what is about the other database; put first what takes longest."""
+    places = {HERE / name: place for place, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
     unwanted = "sqlite_only" if TEST_POSTGRES_URL else "postgres_only"
     left_out = [item for item in items if item.get_closest_marker(unwanted)]
     if left_out:

@@ -1,5 +1,6 @@
 """Stand-ins for slow or foreign parts; each passes the contract suite of the real thing."""
 
+import functools
 import hashlib
 import re
 from collections.abc import Sequence
@@ -56,8 +57,12 @@ class FakeEmbedder:
     def _embed(self, text: str) -> Vector:
         vector = np.zeros(self.dimension)
         for start, end in self.spans(text).tolist() or [(0, 0)]:
-            word = text[start:end].lower().encode("utf-8", "replace")
-            # A direction of its own for every word, the same in every process.
-            seed = int.from_bytes(hashlib.sha256(word).digest()[:8], "big")
-            vector += np.random.default_rng(seed).standard_normal(self.dimension)
+            vector += _direction(text[start:end].lower(), self.dimension)
         return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _direction(word: str, dimension: int) -> npt.NDArray[np.float64]:
+    """A direction of its own for every word, the same in every process."""
+    seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "replace")).digest()[:8], "big")
+    return np.random.default_rng(seed).standard_normal(dimension)

@@ -10,15 +10,27 @@ from app.container import Container
 from app.knowledge.items import ItemDraft
 from app.search.requests import SearchRequest
 from app.settings import Settings
-from tests.databases import sqlite_only
+from tests.databases import Databases, sqlite_only
 
 OpenContainer = Callable[[], Container]
 FILES = 30
 
 
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the service of every test lies: a copy of it is sound at no other place."""
+    return tmp_path_factory.mktemp("healing")
+
+
 @pytest.fixture
-def settings(settings: Settings) -> Settings:
-    return settings.model_copy(update={"vector_index": "chroma", "index_care_interval_seconds": 0})
+def source_root(place: Path) -> Path:
+    return place / "sources"
+
+
+@pytest.fixture
+def settings(settings: Settings, place: Path) -> Settings:
+    own = {"data_dir": place / "data", "index_care_interval_seconds": 0, "vector_index": "chroma"}
+    return settings.model_copy(update=own)
 
 
 def healings(container: Container, index: str) -> float:
@@ -28,24 +40,46 @@ def healings(container: Container, index: str) -> float:
 
 
 @pytest.fixture
-def older(open_container: OpenContainer, settings: Settings, source_root: Path) -> Path:
-    """Copies of both indexes from an earlier stop; the service has changed and stopped since."""
+def older(
+    open_container: OpenContainer,
+    settings: Settings,
+    source_root: Path,
+    place: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    databases: Databases,
+) -> Path:
+    """Copies of both indexes from an earlier stop; the service has changed and stopped since.
+
+    Made once, and put back for every test: it takes two seconds. A database of PostgreSQL lies
+    elsewhere, so there it is made for each.
+    """
+    kept = tmp_path_factory.getbasetemp() / f"{place.name}-kept"
+    shutil.rmtree(place)
+    if kept.exists():
+        shutil.copytree(kept, place)
+    else:
+        source_root.mkdir(parents=True)
+        use_and_change(open_container, settings, source_root)
+        if not databases.is_postgres:
+            shutil.copytree(place, kept)
+    return place / "older"
+
+
+def use_and_change(open_container: OpenContainer, settings: Settings, source_root: Path) -> None:
     first = open_container()
     first.knowledge.create(ItemDraft("piers", str(source_root), "folder"))
     for number in range(FILES):
         (source_root / f"{number}.md").write_text(f"# Pier {number}\n\nThe old{number} is here.\n")
     assert first.indexer.index(1).success
     first.close()
-    older = settings.data_dir.with_name("older")
     for name in ("chroma", "lexical"):
-        shutil.copytree(settings.data_dir / name, older / name)
+        shutil.copytree(settings.data_dir / name, settings.data_dir.with_name("older") / name)
     second = open_container()
     for number in range(0, FILES, 2):
         (source_root / f"{number}.md").write_text(f"# Pier {number}\n\nThe new{number} is here.\n")
     (source_root / "1.md").unlink()
     assert second.indexer.index(1).success
     second.close()
-    return older
 
 
 def check(container: Container) -> None:

@@ -16,13 +16,24 @@ class FirstStart:
     """A first start on an empty data directory, watched for connections."""
 
     models: Path
+    home: Path
+    """The home of its user, who has opted out of nothing."""
     log: str
     exit_code: int
+
+    @property
+    def export_log(self) -> str:
+        """What the process that converted the model has written."""
+        (log,) = self.models.glob("export-*.log")
+        return log.read_text()
 
 
 @pytest.fixture(scope="session")
 def watched_python_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """As PYTHONPATH of a process it makes every outgoing connection fail and be reported."""
+    """As PYTHONPATH of a process it makes every outgoing connection fail and be reported.
+
+    So are the heavy libraries that the process has imported.
+    """
     folder = tmp_path_factory.mktemp("watched")
     (folder / "sitecustomize.py").write_text(RECORD_CONNECTIONS)
     return folder
@@ -37,12 +48,16 @@ def first_start(tmp_path_factory: pytest.TempPathFactory, watched_python_path: P
     outcome = folder / "outcome.json"
     with FileLock(shared / "first-start.lock"):
         if not outcome.exists():
-            folder.mkdir()
-            server = ServerProcess(folder / "data", folder, PYTHONPATH=watched_python_path)
+            (folder / "home").mkdir(parents=True)
+            server = ServerProcess(
+                folder / "data", folder, PYTHONPATH=watched_python_path, HOME=folder / "home"
+            )
             try:
                 server.start()
                 code = server.stop()
             finally:
                 server.close()
             outcome.write_text(json.dumps({"log": server.log, "exit_code": code}))
-    return FirstStart(folder / "data" / "models", **json.loads(outcome.read_text()))
+    return FirstStart(
+        folder / "data" / "models", folder / "home", **json.loads(outcome.read_text())
+    )

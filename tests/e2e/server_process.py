@@ -33,7 +33,7 @@ os.execv(sys.argv[2], sys.argv[2:])
 """Runs a command that can write no larger file, and may do no more than its files' owner."""
 
 RECORD_CONNECTIONS = """
-import sys
+import atexit, sys
 
 def record(event, arguments):
     if event in ("socket.connect", "socket.sendto") and isinstance(arguments[1], tuple):
@@ -43,10 +43,18 @@ def record(event, arguments):
         print("NETWORK", event, arguments, file=sys.stderr, flush=True)
         raise PermissionError(event)
 
+def report_heavy():
+    heavy = {"torch", "transformers", "sentence_transformers"} & set(sys.modules)
+    print("HEAVY", sorted(heavy), file=sys.stderr, flush=True)
+
 sys.addaudithook(record)
+atexit.register(report_heavy)
 print("WATCHED", file=sys.stderr, flush=True)
 """
-"""A `sitecustomize` that forbids and reports every outgoing connection of a process."""
+"""A `sitecustomize` that forbids and reports every outgoing connection of a process.
+
+At its end it tells which of the heavy libraries were imported.
+"""
 
 
 def wait_until(condition: Callable[[], Any], what: str, seconds: float = WAIT_SECONDS) -> Any:

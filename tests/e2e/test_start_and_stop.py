@@ -1,8 +1,10 @@
 """How the real server starts, refuses to start, and stops."""
 
 import re
+import shutil
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -11,9 +13,17 @@ import pytest
 
 from tests.e2e.conftest import StartServer
 from tests.e2e.first_start import FirstStart
-from tests.e2e.server_process import clean_environment, run_command
+from tests.e2e.server_process import (
+    ServerProcess,
+    clean_environment,
+    run_command,
+    wait_until,
+)
 
 STOP_SECONDS = 10
+
+FILES = 600
+"""Of one chunk each: several groups, so that a stop finds the work half done."""
 
 
 def one_sentence(err: str) -> str:
@@ -27,24 +37,63 @@ def one_sentence(err: str) -> str:
 def test_the_first_start_prepares_the_model_and_calls_nobody(first_start: FirstStart) -> None:
     assert first_start.exit_code == 0, first_start.log
     assert "WATCHED" in first_start.log
-    assert "NETWORK" not in first_start.log
+    assert "WATCHED" in first_start.export_log
+    assert "NETWORK" not in first_start.log + first_start.export_log
+    assert not (first_start.home / "intel").exists(), "telemetry keeps its files there"
     assert any(first_start.models.rglob("*.bin"))
 
 
-def test_serving_calls_nobody_and_holds_no_torch(
-    own_server: StartServer, own_sources: Path, watched_python_path: Path
-) -> None:
-    (own_sources / "a.md").write_text("# Quay\n\nThe quay is made of granite.\n")
-    server = own_server(PYTHONPATH=watched_python_path).start()
-    knowledge_id = server.create(own_sources, "folder")
-    assert server.index(knowledge_id)["success"]
-    assert server.search("What is the quay made of?")[0]["knowledge_id"] == knowledge_id
-    maps = Path(f"/proc/{server.pid}/maps").read_text()
-    assert "openvino" in maps
-    assert "torch" not in maps
-    assert server.stop() == 0
-    assert "WATCHED" in server.log
-    assert "NETWORK" not in server.log
+def test_only_the_process_that_converts_the_model_imports_torch(first_start: FirstStart) -> None:
+    assert "HEAVY ['sentence_transformers', 'torch'" in first_start.export_log
+    assert "HEAVY []" in first_start.log
+    assert "HEAVY ['" not in first_start.log
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that was watched while it indexed and searched, and has stopped."""
+
+    found: bool
+    maps: str
+    exit_code: int
+    log: str
+
+
+@pytest.fixture(scope="module")
+def served(
+    tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart, watched_python_path: Path
+) -> Served:
+    folder = tmp_path_factory.mktemp("served")
+    sources = folder / "sources"
+    sources.mkdir()
+    (sources / "a.md").write_text("# Quay\n\nThe quay is made of granite.\n")
+    shutil.copytree(first_start.models, folder / "data" / "models")
+    server = ServerProcess(folder / "data", sources, PYTHONPATH=watched_python_path)
+    try:
+        knowledge_id = server.start().create(sources, "folder")
+        assert server.index(knowledge_id)["success"]
+        found = server.search("What is confidentialword made of?")
+        server.http.get("/api/v1/rag/search", params={"q": "confidentialword"})
+        maps = Path(f"/proc/{server.pid}/maps").read_text()
+        code = server.stop()
+    finally:
+        server.close()
+    return Served(found[0]["knowledge_id"] == knowledge_id, maps, code, server.log)
+
+
+def test_serving_calls_nobody_and_holds_no_torch(served: Served) -> None:
+    assert served.found
+    assert "openvino" in served.maps
+    assert "torch" not in served.maps
+    assert served.exit_code == 0
+    assert "WATCHED" in served.log
+    assert "NETWORK" not in served.log
+    assert "HEAVY ['" not in served.log
+
+
+def test_the_log_holds_no_traceback_and_no_query(served: Served) -> None:
+    assert served.log.count("/api/v1/rag/search") == 2
+    assert not re.search("confidentialword|Traceback", served.log)
 
 
 def test_what_was_indexed_is_there_after_a_restart(
@@ -62,9 +111,8 @@ def test_what_was_indexed_is_there_after_a_restart(
 
 
 def test_a_second_server_on_the_same_directory_is_refused_and_the_first_goes_on(
-    own_server: StartServer,
+    server: ServerProcess,
 ) -> None:
-    server = own_server().start()
     refused = run_command(server.environment, "serve")
     assert refused.returncode == 1
     complaint = one_sentence(refused.stderr)
@@ -147,9 +195,8 @@ def test_a_stop_while_searches_run_is_quick_and_in_order(
 def test_a_stop_while_a_job_indexes_is_quick_and_the_job_goes_on_after_the_restart(
     own_server: StartServer, own_sources: Path
 ) -> None:
-    for number in range(150):
-        words = " ".join(f"plank{number}x{word}" for word in range(120))
-        (own_sources / f"{number}.md").write_text(f"# Deck {number}\n\n{words}\n")
+    for number in range(FILES):
+        (own_sources / f"{number}.md").write_text(f"# Deck {number}\n\nIt has {number} planks.\n")
     server = own_server().start()
     server.create(own_sources, "folder")
     job = server.http.post("/api/v1/rag/index/1", params={"wait": "false"}).headers["location"]
@@ -160,18 +207,12 @@ def test_a_stop_while_a_job_indexes_is_quick_and_the_job_goes_on_after_the_resta
     assert server.stop() == 0
     assert time.monotonic() - began < STOP_SECONDS
     assert not any(child.is_running() for child in children)
+    assert "goes on after the restart" in server.log, "it was under way"
     server.start()
-    deadline = time.monotonic() + 120
-    while (state := server.http.get(job).json()["state"]) in ("queued", "running"):
-        assert time.monotonic() < deadline
+    state = wait_until(
+        lambda: (now := server.http.get(job).json()["state"]) not in ("queued", "running") and now,
+        "the job ends",
+    )
     assert state == "succeeded"
-    assert server.item(1)["chunk_count"] >= 150
-    assert server.stats()["total_documents"] == 150
-
-
-def test_the_log_holds_no_traceback_and_no_query(own_server: StartServer) -> None:
-    server = own_server().start()
-    server.search("confidentialword")
-    server.http.get("/api/v1/rag/search", params={"q": "confidentialword"})
-    assert server.stop() == 0
-    assert not re.search("confidentialword|Traceback", server.log)
+    assert server.item(1)["chunk_count"] == FILES
+    assert server.stats()["total_documents"] == FILES

@@ -25,7 +25,7 @@ def forbid(event, arguments):
 sys.addaudithook(forbid)
 """
 
-EXPORT_AND_EMBED = """
+EMBED = """
 import json, sys
 from pathlib import Path
 from app.adapters.embedding.local import LocalEmbedder
@@ -39,15 +39,14 @@ print(json.dumps({"heavy": heavy}))
 
 
 @dataclass(frozen=True)
-class OfflineExport:
-    """A start on an empty data directory, in a process that may open no connection."""
+class Offline:
+    """A process that could open no connection, and has ended."""
 
-    models_dir: Path
     home: Path
     finished: subprocess.CompletedProcess[str]
 
 
-def run_without_network(folder: Path, code: str, *arguments: str) -> OfflineExport:
+def run_without_network(folder: Path, code: str, *arguments: str) -> Offline:
     """Run code in a process where, as in every child of it, opening a connection is an error."""
     (folder / "sitecustomize.py").write_text(FORBID_CONNECTIONS)
     home = folder / "home"  # a fresh one: nobody has opted out of anything in it
@@ -61,13 +60,7 @@ def run_without_network(folder: Path, code: str, *arguments: str) -> OfflineExpo
         timeout=180,
         check=False,
     )
-    return OfflineExport(folder / "models", home, finished)
-
-
-@pytest.fixture(scope="session")
-def offline_export(tmp_path_factory: pytest.TempPathFactory) -> OfflineExport:
-    folder = tmp_path_factory.mktemp("offline-export")
-    return run_without_network(folder, EXPORT_AND_EMBED, str(folder / "models"))
+    return Offline(home, finished)
 
 
 @pytest.fixture(scope="session")

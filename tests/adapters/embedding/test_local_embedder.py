@@ -9,7 +9,7 @@ import pytest
 
 from app.adapters.embedding.local import LocalEmbedder
 from app.protocols import Embedder
-from tests.adapters.embedding.conftest import OfflineExport, run_without_network
+from tests.adapters.embedding.conftest import EMBED, run_without_network
 from tests.contracts.embedder_contract import EmbedderContract
 
 
@@ -52,14 +52,15 @@ def test_known_vectors_of_the_published_model(local_embedder: LocalEmbedder) -> 
     assert float(first @ third) == pytest.approx(0.2151, abs=0.005)
 
 
-def test_neither_export_nor_embedding_opens_a_connection_or_imports_torch(
-    offline_export: OfflineExport,
+def test_embedding_opens_no_connection_and_imports_no_torch(
+    model_directory: Path, tmp_path: Path
 ) -> None:
-    assert offline_export.finished.returncode == 0, offline_export.finished.stderr
-    assert json.loads(offline_export.finished.stdout) == {"heavy": []}
-    (log,) = offline_export.models_dir.glob("export-*.log")
-    assert "NETWORK" not in offline_export.finished.stderr + log.read_text()
-    assert not (offline_export.home / "intel").exists(), "telemetry keeps its files there"
+    # That converting the model opens none either: tests/e2e/test_start_and_stop.py.
+    offline = run_without_network(tmp_path, EMBED, str(model_directory))
+    assert offline.finished.returncode == 0, offline.finished.stderr
+    assert json.loads(offline.finished.stdout) == {"heavy": []}
+    assert "NETWORK" not in offline.finished.stderr
+    assert not (offline.home / "intel").exists(), "telemetry keeps its files there"
 
 
 def test_the_trap_catches_what_openvino_does_when_left_alone(tmp_path: Path) -> None:
