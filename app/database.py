@@ -235,7 +235,7 @@ def _run_migrations(connection: Connection, revision: str) -> None:
 
 @functools.cache
 def _newest_revisions() -> tuple[str, ...]:
-    """Reading all migrations takes 40 ms: once a process."""
+    """Reading the migrations and running none takes 15 ms of CPU, this 1 ms: once a process."""
     return tuple(ScriptDirectory.from_config(_migration_config()).get_heads())
 
 
