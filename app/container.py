@@ -19,10 +19,10 @@ from app.assembly.generation_parts import GenerationParts
 from app.database import Database
 from app.errors import AppError, StartupError, StorageError
 from app.following.service import FollowedItems, SourceFollower
-from app.indexing.compaction import Compaction
+from app.indexing.compaction import Compaction, CompactionReport
 from app.indexing.generation import Generation
 from app.indexing.indexer import Indexer
-from app.indexing.maintenance import IndexMaintenance
+from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyReport
 from app.jobs.bell import JobBell
 from app.jobs.records import Outcome
 from app.jobs.service import JobService
@@ -213,6 +213,28 @@ class Container:
         """Run a job in the calling thread, beside the worker's."""
         return self._worker.run_here(kind, arguments, watcher)
 
+    def stats(self) -> CollectionStats:
+        """Counts of what is stored and searchable."""
+        return self._keeper.asked(lambda parts: parts.maintenance.stats())
+
+    def verify(self, *, repair: bool = False) -> VerifyReport:
+        """Compare SQL with itself and with both indexes, once these are open; perhaps mend it."""
+
+        def verify(parts: GenerationParts) -> VerifyReport:
+            parts.settle()
+            return parts.maintenance.verify(repair=repair)
+
+        return self._keeper.asked(verify)
+
+    def compact(self) -> CompactionReport:
+        """Give space back, and erase for good what was deleted; raises StorageError."""
+
+        def compact(parts: GenerationParts) -> CompactionReport:
+            parts.settle()
+            return parts.compaction.run()
+
+        return self._keeper.asked(compact)
+
     def settle(self) -> None:
         """Wait until both indexes are loaded, and mended if that was necessary."""
         self.parts.settle()
@@ -290,39 +312,44 @@ class Container:
             database = PartHealth(status=HealthStatus.READY, detail="answers")
         except AppError as error:
             database = PartHealth(status=HealthStatus.FAILED, detail=error.detail)
+        return {
+            "database": database,
+            **self._keeper.asked(self._health_of),
+            "generation": self._keeper.health(),
+        }
+
+    def _health_of(self, parts: GenerationParts) -> dict[str, PartHealth]:
         indexes = {
             name: PartHealth(
                 status=HealthStatus.DEGRADED if index.degraded_reason else HealthStatus.READY,
                 detail=index.degraded_reason or f"{index.name}: {index.count} records",
             )
             for name, index in (
-                ("vector_index", self.vector_index.status),
-                ("lexical_index", self.lexical_index.status),
+                ("vector_index", parts.vector_index.status),
+                ("lexical_index", parts.lexical_index.status),
             )
         }
-        model = PartHealth(status=HealthStatus.READY, detail=self.embedder.model_name)
+        model = PartHealth(status=HealthStatus.READY, detail=parts.embedder.model_name)
         if self.settings.embedding_provider != "openai":  # there, every question costs money
             try:
-                self.embedder.embed_query("ready")
+                parts.embedder.embed_query("ready")
             except AppError as error:
                 model = PartHealth(status=HealthStatus.FAILED, detail=error.detail)
-        return {
-            "database": database,
-            **indexes,
-            "embedding_model": model,
-            "generation": self._keeper.health(),
-        }
+        return {**indexes, "embedding_model": model}
 
     def refresh_gauges(self) -> None:
         """Count what the metrics show as it stands now."""
-        stats = self.maintenance.stats()
+        self._keeper.asked(self._refresh_gauges_of)
+        self.metrics.generation_documents_missing.set(self._keeper.documents_missing())
+        self.metrics.jobs_waiting.set(self.jobs.count_waiting())
+
+    def _refresh_gauges_of(self, parts: GenerationParts) -> None:
+        stats = parts.maintenance.stats()
         self.metrics.chunks.set(stats.total_chunks)
         self.metrics.items.set(stats.unique_knowledge_items)
         self.metrics.index_drift.set(stats.total_chunks - stats.vector_index_records)
-        reasons = (self.vector_index.degraded_reason, self.lexical_index.degraded_reason)
+        reasons = (parts.vector_index.degraded_reason, parts.lexical_index.degraded_reason)
         self.metrics.index_degraded.set(any(reasons))
-        self.metrics.generation_documents_missing.set(self._keeper.documents_missing())
-        self.metrics.jobs_waiting.set(self.jobs.count_waiting())
 
     # Parts ---------------------------------------------------------------------------------
 

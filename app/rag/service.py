@@ -16,9 +16,9 @@ from app.errors import OverloadedError
 from app.generations.in_use import AssemblesContext
 from app.generations.records import GenerationReport
 from app.generations.service import GenerationService
-from app.indexing.compaction import Compaction, CompactionReport
+from app.indexing.compaction import CompactionReport
 from app.indexing.indexer import Indexer
-from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyReport
+from app.indexing.maintenance import CollectionStats, VerifyReport
 from app.indexing.results import BulkIndexingResult, IndexingResult
 from app.jobs.records import Job, JobHandler, Outcome
 from app.jobs.service import JobService
@@ -62,10 +62,6 @@ class Engine(Protocol):
     @property
     def jobs(self) -> JobService: ...  # noqa: D102
     @property
-    def maintenance(self) -> IndexMaintenance: ...  # noqa: D102
-    @property
-    def compaction(self) -> Compaction: ...  # noqa: D102
-    @property
     def job_watch(self) -> JobWatch: ...  # noqa: D102
     @property
     def most_waiting_searches(self) -> int: ...  # noqa: D102
@@ -74,8 +70,10 @@ class Engine(Protocol):
     ) -> Outcome: ...
     @property
     def generations(self) -> GenerationService: ...  # noqa: D102
+    def stats(self) -> CollectionStats: ...  # noqa: D102
+    def verify(self, *, repair: bool = False) -> VerifyReport: ...  # noqa: D102
+    def compact(self) -> CompactionReport: ...  # noqa: D102
     def rebuild(self, *, embed: bool = False) -> None: ...  # noqa: D102
-    def settle(self) -> None: ...  # noqa: D102
     def close(self) -> None: ...  # noqa: D102
 
 
@@ -262,19 +260,17 @@ class RAGService:
 
     def get_collection_stats(self) -> CollectionStats:
         """Counts of what is stored and searchable."""
-        return self._engine.maintenance.stats()
+        return self._engine.stats()
 
     # Care ----------------------------------------------------------------------------------
 
     def verify(self, *, repair: bool = False) -> VerifyReport:
         """Compare SQL with itself and with both indexes, once these are open; perhaps mend it."""
-        self._engine.settle()
-        return self._engine.maintenance.verify(repair=repair)
+        return self._engine.verify(repair=repair)
 
     def compact(self) -> CompactionReport:
         """Give space back, and erase for good what was deleted; raises StorageError."""
-        self._engine.settle()
-        return self._engine.compaction.run()
+        return self._engine.compact()
 
     def rebuild(self, *, embed: bool = False) -> None:
         """Fill the indexes from SQL anew, and first switch to the model and splitter wanted.
