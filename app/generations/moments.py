@@ -12,7 +12,9 @@ TURNS_SECONDS = ((60.0, 5.0), (60.0, 15.0), (120.0, 30.0), (300.0, 30.0))
 """How long such a moment is waited for while everybody may index, and how long then while no new
 run begins; the last turn again and again. Runs of seconds, one after the other without a pause,
 leave no moment by themselves, and end within such a hold. One of minutes does not: so holds are
-short enough for whoever waits behind them, and rarer the more of them were in vain."""
+short enough for whoever waits behind them, and rarer the more of them were in vain. Where all runs
+had ended, and time lacked only to embed what they had stored, everybody may index as long as they
+were held and no longer: else who keeps the model busy could stay ahead for ever."""
 
 LOOKING_SECONDS = 2.0
 """How often what was indexed meanwhile is caught up with while runs go on."""
@@ -57,12 +59,16 @@ class QuietMoments:
         self._is_complete = is_complete
         self._turns_seconds = turns_seconds
         self._looking_seconds = looking_seconds
+        self._is_behind = False
+        """Nothing was indexed any more, but what had been stored was too much for the turn."""
 
     def take(self, act: Callable[[], Result]) -> Result:
         """Act at the first such moment, while nothing is indexed; gives what that gives."""
         turn = 0
         while True:
             open_seconds, held_seconds = self._turns_seconds[turn]
+            if self._is_behind:
+                open_seconds = min(open_seconds, held_seconds)
             done = self._within(open_seconds, act)
             if done is None:
                 logger.info("New indexing waits up to %s s, so that a switch can be.", held_seconds)
@@ -84,10 +90,12 @@ class QuietMoments:
             try:
                 self._catch_up(require_time)
             except OutOfTimeError:
-                return None
+                with self._indexing.paused(0) as self._is_behind:
+                    return None
             left = max(0.0, ends - time.monotonic())
             with self._indexing.paused(min(self._looking_seconds, left)) as is_quiet:
                 if is_quiet and self._is_complete():  # nothing is embedded while others wait
                     return (act(),)
             if time.monotonic() > ends:
+                self._is_behind = False
                 return None

@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from app.container import Container
 from app.errors import UnavailableError, WorkStoppedError
 from app.generations.filling import GenerationFiller
+from app.generations.moments import QuietMoments
 from app.generations.renewal import GenerationRenewal
 from app.knowledge.items import ItemDraft
 from app.protocols import Progress, Vectors
@@ -179,6 +181,42 @@ def test_nothing_is_embedded_while_indexing_is_paused(open_with: Open, filled: i
     assert len(held) > before, "what came meanwhile was embedded"
     assert set(held) == {0}
     assert "otters" in found(container, "otters")[0]
+
+
+class SaturatedIndexing:
+    """Stays ahead of whoever catches up, for as long as it is let."""
+
+    def __init__(self) -> None:
+        self.is_let, self.backlog = True, 40
+
+    @contextmanager
+    def paused(self, timeout_seconds: float) -> Iterator[bool]:
+        yield not self.is_let
+
+    @contextmanager
+    def beginning_nothing(self) -> Iterator[None]:
+        self.is_let = False
+        yield
+        self.is_let = True
+
+    def catch_up(self, require_time: Callable[[], None]) -> None:
+        while self.backlog:
+            threading.Event().wait(0.002)
+            self.backlog -= not self.is_let
+            require_time()
+
+
+def test_indexing_that_stays_ahead_is_held_as_long_as_it_is_let():
+    indexing = SaturatedIndexing()
+    moments = QuietMoments(
+        indexing,
+        indexing.catch_up,
+        lambda: not indexing.backlog,
+        turns_seconds=((0.01, 0.02), (10 * WAIT_SECONDS, 0.02)),
+    )
+    started = time.monotonic()
+    assert moments.take(lambda: "switched") == "switched"
+    assert time.monotonic() - started < WAIT_SECONDS
 
 
 def test_a_stop_ends_the_holding(open_with: Open, filled: int):
