@@ -19,10 +19,10 @@ from app.assembly.health import ServiceHealth
 from app.assembly.opening import OpenedData, open_data, released_on_failure
 from app.errors import AppError, StartupError, StorageError
 from app.following.service import FollowedItems, SourceFollower
-from app.indexing.compaction import Compaction
+from app.indexing.compaction import Compaction, CompactionReport
 from app.indexing.generation import Generation
 from app.indexing.indexer import Indexer
-from app.indexing.maintenance import IndexMaintenance
+from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyReport
 from app.jobs.bell import JobBell
 from app.jobs.records import Outcome
 from app.jobs.service import JobService
@@ -174,6 +174,28 @@ class Container:
     ) -> Outcome:
         """Run a job in the calling thread, beside the worker's."""
         return self._worker.run_here(kind, arguments, watcher)
+
+    def stats(self) -> CollectionStats:
+        """Counts of what is stored and searchable."""
+        return self._keeper.asked(lambda parts: parts.maintenance.stats())
+
+    def verify(self, *, repair: bool = False) -> VerifyReport:
+        """Compare SQL with itself and with both indexes, once these are open; perhaps mend it."""
+
+        def verify(parts: GenerationParts) -> VerifyReport:
+            parts.settle()
+            return parts.maintenance.verify(repair=repair)
+
+        return self._keeper.asked(verify)
+
+    def compact(self) -> CompactionReport:
+        """Give space back, and erase for good what was deleted; raises StorageError."""
+
+        def compact(parts: GenerationParts) -> CompactionReport:
+            parts.settle()
+            return parts.compaction.run()
+
+        return self._keeper.asked(compact)
 
     def settle(self) -> None:
         """Wait until both indexes are loaded, and mended if that was necessary."""

@@ -14,6 +14,11 @@ CommaSeparated = NoDecode
 
 MEBIBYTE = 1024 * 1024
 
+_CHANGED_LATER = (
+    "After a change and a restart, everything that is stored is made anew in the background, from "
+    "the text in the database; until that is done, what was made before goes on answering."
+)
+
 
 class Settings(BaseSettings):
     """What can be set, with its default. `.env.example` lists the same fields; a test compares."""
@@ -73,8 +78,12 @@ class Settings(BaseSettings):
     )
 
     # Chunks
-    chunk_size: int = Field(1000, ge=1, le=100_000, description="Largest chunk, in characters.")
-    overlap: int = Field(200, ge=0, description="Characters that neighbouring chunks share.")
+    chunk_size: int = Field(
+        1000, ge=1, le=100_000, description=f"Largest chunk, in characters. {_CHANGED_LATER}"
+    )
+    overlap: int = Field(
+        200, ge=0, description=f"Characters that neighbouring chunks share. {_CHANGED_LATER}"
+    )
 
     # Embedding
     embedding_provider: Literal["local", "sentence-transformers", "openai"] = Field(
@@ -83,7 +92,9 @@ class Settings(BaseSettings):
         "openai: any OpenAI-compatible endpoint.",
     )
     embedding_model: str = Field(
-        "all-MiniLM-L6-v2", min_length=1, description="Name or path of the embedding model."
+        "all-MiniLM-L6-v2",
+        min_length=1,
+        description=f"Name or path of the embedding model. {_CHANGED_LATER}",
     )
     models_dir: Path | None = Field(
         None, description="Folder of converted models; empty means {DATA_DIR}/models."
@@ -144,7 +155,8 @@ class Settings(BaseSettings):
     disable_auto_indexing: bool = Field(
         False,
         description="Turn off all indexing that nobody asked for: neither are folders watched nor "
-        "sources looked at again after their refresh_interval.",
+        "sources looked at again after their refresh_interval. A change of EMBEDDING_MODEL, "
+        "CHUNK_SIZE or OVERLAP is made all the same: that reads no source.",
     )
 
     @field_validator(

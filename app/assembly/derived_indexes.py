@@ -66,8 +66,10 @@ class DerivedIndexes:
             self._lexical_store, lexical_source(database, stored.generation)
         )
         self._keeper = LexicalIndexKeeper(
-            self.lexical, on_healed=lambda: metrics.observe_healing(LEXICAL)
+            self.lexical, on_healed=lambda: self._note_healed(LEXICAL)
         )
+        self._being_made: set[str] = set()
+        """Indexes that there were not yet: to make them is no healing."""
         self._stamps = IndexStamps(
             database,
             {
@@ -87,6 +89,15 @@ class DerivedIndexes:
             logger.warning("The lexical index is not the one that was closed: it is made anew.")
             self._lexical_store.mark_incomplete()
         self._keeper.start(trusted=self._was_clean)
+
+    def start_new(self) -> None:
+        """Make both in the background, for a generation that has none; until `made`."""
+        self._being_made = {VECTOR, LEXICAL}
+        self.start(is_empty=False)
+
+    def made(self) -> None:
+        """Both hold everything: whatever is mended from here on was damaged."""
+        self._being_made = set()
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
         """Wait until both are loaded, and mended if that was necessary; whether that is so."""
@@ -139,9 +150,13 @@ class DerivedIndexes:
             ChromaStore(self._vector_folder, identity),
             exact,
             vector_source(self._database, generation),
-            on_healed=lambda: self._metrics.observe_healing(VECTOR),
+            on_healed=lambda: self._note_healed(VECTOR),
             is_intact=lambda: self._stamps.is_intact(VECTOR),
         )
+
+    def _note_healed(self, name: str) -> None:
+        if name not in self._being_made:
+            self._metrics.observe_healing(name)
 
     def _make_empty_lexical_index(self) -> None:
         """There is nothing to index: so that the first search need not wait for the keeper."""

@@ -55,6 +55,7 @@ def choose_generation(
         if is_empty or current is None:
             queries.make_current(session, wanted.generation.id)
             return GenerationChoice(wanted, wanted_embedder, wanted, wanted_embedder)
+        queries.forget_empty(session, but=wanted.generation.id)
     fingerprint = current.generation.fingerprint
     if any_model or fingerprint == wanted_embedder.fingerprint:
         return GenerationChoice(current, wanted_embedder, wanted, wanted_embedder)

@@ -67,10 +67,14 @@ class GenerationKeeper:
         )
         self.searcher = CurrentSearcher(self._in_use)
         self.context = CurrentContext(self._in_use)
+        self.asked = self._in_use.asked
 
     @property
     def parts(self) -> GenerationParts:
-        """Everything that belongs to the generation that answers."""
+        """What belongs to the generation that answers: closed soon after it is exchanged.
+
+        Whoever asks it while that may happen does so through `asked`.
+        """
         return self._in_use.current
 
     def prepare_renewal(self, indexer: Indexer) -> None:
@@ -84,6 +88,7 @@ class GenerationKeeper:
                 make_parts=self._make_next_parts,
                 switch=self._switch_to,
                 retire=self._retire,
+                on_embedded=self._shared.metrics.observe_embedding,
             )
 
     @property
@@ -170,6 +175,7 @@ class GenerationKeeper:
 
     def _switch_to(self, parts: GenerationParts) -> GenerationParts:
         """Let the new generation answer; gives the former one."""
+        parts.indexes.made()
         former = self._in_use.exchange(parts)
         # The former model is some 200 MB, which go once nobody knows it any more.
         self._choice = dataclasses.replace(self._choice, embedder=parts.embedder)

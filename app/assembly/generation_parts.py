@@ -123,7 +123,7 @@ class GenerationParts:
     def start_new_indexes(self) -> None:
         """Make its indexes, and have them filled from SQL in the background."""
         delete_index_files(self._settings, self.stored.generation.id)
-        self.indexes.start(is_empty=False)
+        self.indexes.start_new()
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
         """Wait until both indexes are loaded, and mended if that was necessary; if that is so."""

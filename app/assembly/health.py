@@ -1,9 +1,11 @@
 """How the parts of a running service are: for `/health/ready`, and as gauges for `/metrics`."""
 
 from app.assembly.generation_keeper import GenerationKeeper
+from app.assembly.generation_parts import GenerationParts
 from app.database import Database
 from app.errors import AppError
 from app.jobs.service import JobService
+from app.protocols import Embedder
 from app.settings import Settings
 from app.web.health import HealthStatus, PartHealth
 from app.web.metrics import Metrics
@@ -30,22 +32,23 @@ class ServiceHealth:
         """How database, indexes, model and generation are, by name."""
         return {
             "database": self._database_health(),
-            **self._index_health(),
-            "embedding_model": self._model_health(),
+            **self._keeper.asked(self._health_of),
             "generation": self._keeper.health(),
         }
 
     def refresh_gauges(self) -> None:
         """Count what the metrics show as it stands now; raises StorageError."""
-        parts, metrics = self._keeper.parts, self._metrics
-        stats = parts.maintenance.stats()
+        self._keeper.asked(self._refresh_gauges_of)
+        self._metrics.generation_documents_missing.set(self._keeper.documents_missing())
+        self._metrics.jobs_waiting.set(self._jobs.count_waiting())
+
+    def _refresh_gauges_of(self, parts: GenerationParts) -> None:
+        stats, metrics = parts.maintenance.stats(), self._metrics
         metrics.chunks.set(stats.total_chunks)
         metrics.items.set(stats.unique_knowledge_items)
         metrics.index_drift.set(stats.total_chunks - stats.vector_index_records)
         reasons = (parts.vector_index.degraded_reason, parts.lexical_index.degraded_reason)
         metrics.index_degraded.set(any(reasons))
-        metrics.generation_documents_missing.set(self._keeper.documents_missing())
-        metrics.jobs_waiting.set(self._jobs.count_waiting())
 
     def _database_health(self) -> PartHealth:
         try:
@@ -54,9 +57,8 @@ class ServiceHealth:
             return PartHealth(status=HealthStatus.FAILED, detail=error.detail)
         return PartHealth(status=HealthStatus.READY, detail="answers")
 
-    def _index_health(self) -> dict[str, PartHealth]:
-        parts = self._keeper.parts
-        return {
+    def _health_of(self, parts: GenerationParts) -> dict[str, PartHealth]:
+        indexes = {
             name: PartHealth(
                 status=HealthStatus.DEGRADED if index.degraded_reason else HealthStatus.READY,
                 detail=index.degraded_reason or f"{index.name}: {index.count} records",
@@ -67,8 +69,9 @@ class ServiceHealth:
             )
         }
 
-    def _model_health(self) -> PartHealth:
-        embedder = self._keeper.parts.embedder
+        return {**indexes, "embedding_model": self._model_health(parts.embedder)}
+
+    def _model_health(self, embedder: Embedder) -> PartHealth:
         if self._settings.embedding_provider != "openai":  # there, every question costs money
             try:
                 embedder.embed_query("ready")

@@ -6,20 +6,15 @@ from dataclasses import dataclass
 from app.database import Database
 from app.fault_points import FaultPoint, reached
 from app.generations import queries
-from app.indexing import vector_queries
 from app.indexing.documents import PreparedChunk
+from app.indexing.embedding import GROUP_CHUNKS, embed_unknown
 from app.indexing.generation import Generation
-from app.indexing.queries import slices
 from app.indexing.stored_documents import cut_again
 from app.models import DocumentRow
 from app.protocols import Embedder, TextSplitter
 
 DOCUMENTS_LISTED = 500
 """Missing documents that one look at SQL names."""
-
-GROUP_CHUNKS = 192
-"""Chunks that are embedded together, at most one document more: enough for batches of equal
-length, few enough that a stop is heeded soon."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +37,12 @@ class GenerationFiller:
         embedder: Embedder,
         check: Callable[[], None],
         on_stored: Callable[[Sequence[str]], None] = lambda _: None,
+        on_embedded: Callable[[int, float], None] = lambda _texts, _seconds: None,
     ) -> None:
         """`check` raises when the work is to stop; asked before each document and each batch.
 
-        `on_stored` is given the ids of chunks that were stored.
+        `on_stored` is given the ids of chunks that were stored; for `on_embedded` see
+        embed_unknown.
         """
         self._database = database
         self._generation = generation
@@ -53,16 +50,18 @@ class GenerationFiller:
         self._embedder = embedder
         self._check = check
         self._on_stored = on_stored
-        self.embedded = 0
-        """Texts that no generation had embedded before."""
+        self._on_embedded = on_embedded
 
     def fill(self) -> None:
-        """Go on until no document is missing; raises EmbeddingError, StorageError."""
-        while True:
-            with self._database.read() as session:
-                missing = queries.missing_documents(session, self._generation.id, DOCUMENTS_LISTED)
-            if not missing:
-                return
+        """Go once through the documents that are missing; raises EmbeddingError, StorageError.
+
+        It ends however fast documents come and change meanwhile: those are missing afterwards.
+        """
+        with self._database.read() as session:
+            end = queries.last_document(session)
+        last_id = 0
+        while missing := self._missing_between(last_id, end):
+            last_id = missing[-1]
             group: list[_Cut] = []
             for document_id in missing:
                 self._check()
@@ -76,6 +75,12 @@ class GenerationFiller:
 
     # Inside ------------------------------------------------------------------------------------
 
+    def _missing_between(self, last_id: int, end: int) -> list[int]:
+        with self._database.read() as session:
+            return queries.missing_documents(
+                session, self._generation.id, DOCUMENTS_LISTED, after=last_id, up_to=end
+            )
+
     def _cut(self, document_id: int) -> _Cut | None:
         with self._database.read() as session:
             row = queries.document(session, document_id)
@@ -86,7 +91,14 @@ class GenerationFiller:
         )
 
     def _store(self, group: Sequence[_Cut]) -> None:
-        self._embed({c.text_hash: c.embedded_text for one in group for c in one.chunks})
+        texts = {c.text_hash: c.embedded_text for one in group for c in one.chunks}
+        embed_unknown(
+            self._database,
+            self._embedder,
+            texts,
+            check=self._check,
+            on_embedded=self._on_embedded,
+        )
         stored: list[str] = []
         with self._database.write() as session:
             for one in group:
@@ -95,17 +107,3 @@ class GenerationFiller:
                     stored += [chunk.id for chunk in one.chunks]
         reached(FaultPoint.GENERATION_DOCUMENTS_STORED)
         self._on_stored(stored)
-
-    def _embed(self, texts: dict[str, str]) -> None:
-        """Store a vector for every text (by its hash) that has none yet."""
-        fingerprint = self._generation.fingerprint
-        with self._database.read() as session:
-            missing = vector_queries.missing_embeddings(session, list(texts), fingerprint)
-        for hashes in slices(missing, GROUP_CHUNKS):
-            self._check()
-            vectors = self._embedder.embed_documents([texts[text_hash] for text_hash in hashes])
-            with self._database.write() as session:
-                vector_queries.add_embeddings(
-                    session, fingerprint, zip(hashes, vectors, strict=True)
-                )
-            self.embedded += len(hashes)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import delete, func, insert, select, update
+from sqlalchemy import Select, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from app.generations.records import StoredGeneration
@@ -16,6 +16,7 @@ from app.models import (
     DocumentRow,
     GenerationDocumentRow,
     GenerationRow,
+    ItemRow,
 )
 from app.numbering import count_on_from
 from app.protocols import Embedder
@@ -81,6 +82,19 @@ def forget(session: Session) -> None:
         session.execute(delete(table))
 
 
+def forget_empty(session: Session, *, but: int) -> None:
+    """Forget generations that nothing was ever made for: a start noted them, and others wanted it.
+
+    Those that answer or hold anything stay, and so does the one that is wanted now.
+    """
+    for stored in all_generations(session):
+        number = stored.generation.id
+        if stored.is_current or number == but:
+            continue
+        if not count_done(session, number) and not count_chunks(session, number):
+            session.execute(delete(GenerationRow).where(GenerationRow.id == number))
+
+
 def drop_some(session: Session, generation_id: int) -> bool:
     """Drop some chunks of a generation, and in the end itself; whether anything is left.
 
@@ -88,8 +102,7 @@ def drop_some(session: Session, generation_id: int) -> bool:
     """
     of_generation = GenerationDocumentRow.generation_id == generation_id
     session.execute(delete(GenerationDocumentRow).where(of_generation))
-    some = select(ChunkRow.id).where(ChunkRow.generation_id == generation_id)
-    chunk_ids = list(session.scalars(some.limit(CHUNKS_AT_ONCE)))
+    chunk_ids = list(session.scalars(_chunks_by_item(generation_id).limit(CHUNKS_AT_ONCE)))
     for ids in indexing_queries.slices(chunk_ids):
         session.execute(delete(ChunkRow).where(ChunkRow.id.in_(ids)))
     if chunk_ids:
@@ -115,8 +128,10 @@ def count_chunks(session: Session, generation_id: int) -> int:
     return session.scalar(select(func.count()).where(of_generation)) or 0
 
 
-def missing_documents(session: Session, generation_id: int, limit: int) -> list[int]:
-    """Some documents (row ids) of which the generation has nothing yet."""
+def missing_documents(
+    session: Session, generation_id: int, limit: int, *, after: int = 0, up_to: int | None = None
+) -> list[int]:
+    """Some documents of which the generation has nothing: row ids within the bounds, in order."""
     done = (
         select(GenerationDocumentRow.document_id)
         .where(
@@ -125,8 +140,15 @@ def missing_documents(session: Session, generation_id: int, limit: int) -> list[
         )
         .exists()
     )
-    missing = select(DocumentRow.id).where(~done).order_by(DocumentRow.id).limit(limit)
-    return list(session.scalars(missing))
+    missing = select(DocumentRow.id).where(DocumentRow.id > after, ~done)
+    if up_to is not None:
+        missing = missing.where(DocumentRow.id <= up_to)
+    return list(session.scalars(missing.order_by(DocumentRow.id).limit(limit)))
+
+
+def last_document(session: Session) -> int:
+    """The highest row id of a document; 0 when there is none."""
+    return session.scalar(select(func.max(DocumentRow.id))) or 0
 
 
 def document(session: Session, document_id: int) -> DocumentRow | None:
@@ -160,6 +182,16 @@ def chunk_ids(session: Session, generation_id: int) -> set[str]:
     """The ids of all chunks of a generation."""
     of_generation = ChunkRow.generation_id == generation_id
     return set(session.scalars(select(ChunkRow.id).where(of_generation)))
+
+
+def _chunks_by_item(generation_id: int) -> Select[str]:
+    """The ids of its chunks, by way of their items: for that there is an index.
+
+    Without, each look would read all that is stored. An index of generations alone would be worse:
+    SQLite, which has no statistics here, then takes it for the chunks of one document, too.
+    """
+    of_items = ChunkRow.item_id.in_(select(ItemRow.id))
+    return select(ChunkRow.id).where(ChunkRow.generation_id == generation_id, of_items)
 
 
 def _stored(row: GenerationRow, *, is_current: bool) -> StoredGeneration:

@@ -10,6 +10,7 @@ from app.errors import AppError, UnavailableError
 from app.fault_points import FaultPoint, reached
 from app.generations import queries
 from app.generations.filling import GenerationFiller
+from app.generations.moments import TURNS_SECONDS, QuietMoments
 from app.generations.records import StoredGeneration
 from app.indexing import lexical_queries, vector_queries
 from app.indexing.comparison import ComparableVectorIndex
@@ -65,8 +66,8 @@ Parts = TypeVar("Parts", bound=NextGeneration)
 class GenerationRenewal(Generic[Parts]):
     """One switch to one generation. Searches go on all the while, and so does indexing.
 
-    What is indexed meanwhile goes into the generation that answers, and is caught up with: at
-    last while no indexing runs, which is the only thing that has to wait for the switch.
+    What is indexed meanwhile goes into the generation that answers, and is caught up with. It
+    switches at a moment when nothing is indexed; see QuietMoments for who waits for that.
     """
 
     def __init__(
@@ -79,11 +80,14 @@ class GenerationRenewal(Generic[Parts]):
         make_parts: Callable[[], Parts],
         switch: Callable[[Parts], Parts],
         retire: Callable[[Parts], None],
+        on_embedded: Callable[[int, float], None] = lambda _texts, _seconds: None,
         pauses_seconds: Sequence[float] = PAUSES_SECONDS,
+        turns_seconds: Sequence[tuple[float, float]] = TURNS_SECONDS,
     ) -> None:
         """`switch` exchanges the parts, on the writer thread, once SQL names the new generation;
 
-        `retire` ends those that it gives back, after everything else.
+        `retire` ends those that it gives back, after everything else. `on_embedded` is told of
+        each batch: how many texts, and the seconds it took.
         """
         self._database = database
         self._publisher = publisher
@@ -92,11 +96,13 @@ class GenerationRenewal(Generic[Parts]):
         self._make_parts = make_parts
         self._switch = switch
         self._retire = retire
+        self._on_embedded = on_embedded
         self._pauses_seconds = pauses_seconds
+        self._turns_seconds = turns_seconds
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="generation-renewal", daemon=True)
-        self._embedded_before = 0
-        self._filler: GenerationFiller | None = None
+        self.texts_embedded = 0
+        """Texts that no generation had embedded before, since this renewal began."""
         self.trouble: str | None = None
         """Why it does not get on."""
         self.is_done = False
@@ -136,20 +142,13 @@ class GenerationRenewal(Generic[Parts]):
         )  # fmt: skip
         parts = self._make_parts()
         try:
-            self._fill(parts, on_stored=lambda _: None)
+            self._fill(parts, self._check, on_stored=lambda _: None)
             self._publisher.between_changes(lambda: self._begin_indexes(parts)).result()
             while not parts.settle(SETTLING_SECONDS):
                 self._check()
             parts.require_sound()
             reached(FaultPoint.GENERATION_INDEXES_FILLED)
-
-            def take(chunk_ids: Sequence[str]) -> None:
-                self._upsert(parts, chunk_ids)
-
-            self._fill(parts, on_stored=take)
-            with self._indexer.paused():
-                self._fill(parts, on_stored=take)
-                former = self._publisher.between_changes(lambda: self._switch_to(parts)).result()
+            former = self._switch_when_quiet(parts)
         except BaseException:
             self._end_indexes(parts)
             raise
@@ -178,11 +177,6 @@ class GenerationRenewal(Generic[Parts]):
             done = queries.count_done(session, self.generation.id)
             return max(0, queries.count_documents(session) - done)
 
-    @property
-    def texts_embedded(self) -> int:
-        """Texts that no generation had embedded before, since this renewal began."""
-        return self._embedded_before + (self._filler.embedded if self._filler else 0)
-
     # Inside ------------------------------------------------------------------------------------
 
     def _run(self) -> None:
@@ -209,21 +203,48 @@ class GenerationRenewal(Generic[Parts]):
         )
         self._closing.wait(pause)
 
-    def _fill(self, parts: Parts, on_stored: Callable[[Sequence[str]], None]) -> None:
+    def _fill(
+        self, parts: Parts, check: Callable[[], None], on_stored: Callable[[Sequence[str]], None]
+    ) -> None:
         def take(chunk_ids: Sequence[str]) -> None:
             self.trouble, self._failures = None, 0
             on_stored(chunk_ids)
 
-        self._embedded_before = self.texts_embedded
-        self._filler = GenerationFiller(
+        GenerationFiller(
             database=self._database,
             generation=self.generation,
             splitter=parts.splitter,
             embedder=parts.embedder,
-            check=self._check,
+            check=check,
             on_stored=take,
+            on_embedded=self._note_embedded,
+        ).fill()
+
+    def _note_embedded(self, texts: int, seconds: float) -> None:
+        self.texts_embedded += texts
+        self._on_embedded(texts, seconds)
+
+    def _switch_when_quiet(self, parts: Parts) -> Parts:
+        """Follow what is indexed until there is a moment for the switch; gives the former parts."""
+
+        def catch_up(require_time: Callable[[], None]) -> None:
+            def check() -> None:
+                self._check()
+                require_time()
+
+            self._fill(parts, check, on_stored=lambda chunk_ids: self._upsert(parts, chunk_ids))
+
+        def switch() -> Parts:
+            return self._publisher.between_changes(lambda: self._switch_to(parts)).result()
+
+        moments = QuietMoments(
+            self._indexer, catch_up, self._is_complete, turns_seconds=self._turns_seconds
         )
-        self._filler.fill()
+        return moments.take(switch)
+
+    def _is_complete(self) -> bool:
+        with self._database.read() as session:
+            return not queries.missing_documents(session, self.generation.id, 1)
 
     def _begin_indexes(self, parts: Parts) -> None:
         """On the writer thread: from here on the next indexes follow what is settled, too."""

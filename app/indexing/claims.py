@@ -51,6 +51,8 @@ class ItemClaims:
         self._closed = False
         self._holds = 0
         """How many want that nobody works on anything."""
+        self._closed_doors = 0
+        """How many want that no more runs begin."""
 
     @contextmanager
     def claim(
@@ -76,18 +78,35 @@ class ItemClaims:
             self.stop(item_id)
 
     @contextmanager
-    def hold_all(self) -> Iterator[None]:
+    def hold_all(self, timeout_seconds: float | None = None) -> Iterator[bool]:
         """Wait until nobody works on any item, and let nobody begin during the block.
 
-        Nobody else waits while this waits: one run may take hours. Raises UnavailableError when
-        everything is closed meanwhile.
+        Gives whether that is so: False, and nothing is held, when the time is over. Nobody else
+        waits while this waits: one run may take hours. Raises UnavailableError when everything is
+        closed meanwhile.
         """
-        self._hold_when_idle()
+        is_held = self._hold_when_idle(timeout_seconds)
+        try:
+            yield is_held
+        finally:
+            if is_held:
+                with self._changed:
+                    self._holds -= 1
+                    self._changed.notify_all()
+
+    @contextmanager
+    def close_door(self) -> Iterator[None]:
+        """Let no run begin during the block; who comes waits. What has begun goes on.
+
+        Removals go in: somebody waits for them, and they are short.
+        """
+        with self._changed:
+            self._closed_doors += 1
         try:
             yield
         finally:
             with self._changed:
-                self._holds -= 1
+                self._closed_doors -= 1
                 self._changed.notify_all()
 
     def stop(self, item_id: int) -> None:
@@ -155,15 +174,20 @@ class ItemClaims:
             turn.has_begun = self._may_begin(turn, line)
             return turn.has_begun
 
-    def _hold_when_idle(self) -> None:
+    def _hold_when_idle(self, timeout_seconds: float | None) -> bool:
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or not self._working())
+            is_idle = self._changed.wait_for(
+                lambda: self._closed or not self._working(), timeout_seconds
+            )
             if self._closed:
                 raise _service_stopping()
-            self._holds += 1
+            if is_idle:
+                self._holds += 1
+            return is_idle
 
     def _may_begin(self, turn: _Turn, line: list[_Turn]) -> bool:
-        return line[0] is turn and not self._holds
+        is_let_in = turn.is_removal or not self._closed_doors
+        return line[0] is turn and is_let_in and not self._holds
 
     def _working(self) -> bool:
         return any(line[0].has_begun for line in self._lines.values())

@@ -8,16 +8,15 @@ from sqlalchemy.orm import Session
 
 from app.database import Database
 from app.errors import EmbeddingError
-from app.indexing import maintenance_queries, queries, repair_queries, vector_queries
+from app.indexing import maintenance_queries, queries, repair_queries
 from app.indexing.database_check import Fault, FaultKind
 from app.indexing.documents import PreparedDocument, document_number
 from app.indexing.embedded_text import embedded_text
+from app.indexing.embedding import embed_unknown
 from app.indexing.generation import Generation, splitting_rules
 from app.indexing.publisher import Publisher
 from app.indexing.stored_documents import cut_again, loaded_document
 from app.protocols import Embedder, SourceEntry, TextSplitter
-
-EMBEDDED_AT_ONCE = 256
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,8 @@ class DatabaseRepair:
         """Embed every text that has no vector under the model in use; raises EmbeddingError."""
         with self._database.read() as session:
             rows = maintenance_queries.chunks_without_embedding(session, self._generation)
-        self._embed({hash_: embedded_text(context, text) for _, hash_, context, text in rows})
+        texts = {hash_: embedded_text(context, text) for _, hash_, context, text in rows}
+        embed_unknown(self._database, self._embedder, texts)
         with self._database.write() as session:
             queries.add_index_change(session, [row[0] for row in rows])
 
@@ -131,29 +131,17 @@ class DatabaseRepair:
     def _split_document(self, document_id: int) -> None:
         with self._database.read() as session:
             row = repair_queries.document(session, document_id)
-            old_ids = repair_queries.chunk_ids_of(session, document_id)
         if row is None:
             return
         chunks = cut_again(row, self._splitter, self._embedder.token_meter, self._generation)
-        self._embed({chunk.text_hash: chunk.embedded_text for chunk in chunks})
+        texts = {chunk.text_hash: chunk.embedded_text for chunk in chunks}
+        embed_unknown(self._database, self._embedder, texts)
         with self._database.write() as session:
-            repair_queries.delete_chunks(session, old_ids)
+            repair_queries.forget_chunks_of(session, document_id)
         entry = SourceEntry(row.key, row.uri, row.stamp)
         rules = splitting_rules(self._splitter)
         document = PreparedDocument(entry, loaded_document(row), rules, chunks)
         self._publisher.publish(row.item_id, [document]).result()
-
-    def _embed(self, texts: dict[str, str]) -> None:
-        """Store a vector for each text (by its hash) that has none yet."""
-        fingerprint = self._embedder.fingerprint
-        with self._database.read() as session:
-            missing = vector_queries.missing_embeddings(session, list(texts), fingerprint)
-        for hashes in queries.slices(missing, EMBEDDED_AT_ONCE):
-            vectors = self._embedder.embed_documents([texts[text_hash] for text_hash in hashes])
-            with self._database.write() as session:
-                vector_queries.add_embeddings(
-                    session, fingerprint, zip(hashes, vectors, strict=True)
-                )
 
     @staticmethod
     def _renumber(session: Session, rows: list[int | str]) -> None:

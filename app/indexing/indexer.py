@@ -18,9 +18,10 @@ from app.errors import (
     WorkStoppedError,
 )
 from app.fault_points import FaultPoint, reached
-from app.indexing import queries, vector_queries
+from app.indexing import queries
 from app.indexing.claims import ItemClaims
 from app.indexing.documents import KnownDocument, PreparedDocument
+from app.indexing.embedding import GROUP_CHUNKS, embed_unknown
 from app.indexing.generation import Generation
 from app.indexing.prefetch import prefetched
 from app.indexing.preparing import DocumentPreparer
@@ -44,10 +45,6 @@ from app.protocols import (
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
-
-GROUP_CHUNKS = 192
-"""Chunks that are embedded and published together: enough to fill batches of equal length,
-few enough (2 s of work) that progress shows and a stop is heeded soon."""
 
 PREFETCHED_DOCUMENTS = 32
 PREFETCHED_CHARACTERS = 4_000_000
@@ -163,12 +160,19 @@ class Indexer:
         self._publisher.settle_soon()
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def paused(self, timeout_seconds: float | None = None) -> Iterator[bool]:
         """Wait until nothing is being indexed, and let nothing begin during the block.
 
-        Raises UnavailableError when the service stops meanwhile.
+        Gives whether that is so; False once the time is over. Raises UnavailableError when the
+        service stops meanwhile.
         """
-        with self._claims.hold_all():
+        with self._claims.hold_all(timeout_seconds) as is_held:
+            yield is_held
+
+    @contextmanager
+    def beginning_nothing(self) -> Iterator[None]:
+        """Let runs wait that would begin during the block; those that have begun go on."""
+        with self._claims.close_door():
             yield
 
     def switch_to(self, splitter: TextSplitter, embedder: Embedder, generation: Generation) -> None:
@@ -242,23 +246,15 @@ class Indexer:
         texts = {
             chunk.text_hash: chunk.embedded_text for document in group for chunk in document.chunks
         }
-        fingerprint = self._embedder.fingerprint
-        with self._database.read() as session:
-            missing = vector_queries.missing_embeddings(session, list(texts), fingerprint)
-        for hashes in queries.slices(missing, GROUP_CHUNKS):
-            run.signal.check()
-            started = time.perf_counter()
-            vectors = self._embedder.embed_documents([texts[text_hash] for text_hash in hashes])
-            self._metrics.observe_embedding(len(hashes), time.perf_counter() - started)
-            reached(FaultPoint.TEXTS_EMBEDDED)
-            # Stored at once: whatever happens next, this text is never embedded again.
-            with self._database.write() as session:
-                vector_queries.add_embeddings(
-                    session, fingerprint, zip(hashes, vectors, strict=True)
-                )
-            reached(FaultPoint.EMBEDDINGS_STORED)
-            run.embedded += len(hashes)
+
+        def count(embedded: int, seconds: float) -> None:
+            self._metrics.observe_embedding(embedded, seconds)
+            run.embedded += embedded
             run.report()
+
+        embed_unknown(
+            self._database, self._embedder, texts, check=run.signal.check, on_embedded=count
+        )
 
     def _finish(self, run: IndexingRunState) -> IndexingResult:
         self._withdraw(run, run.survey.gone)

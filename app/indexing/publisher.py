@@ -101,7 +101,7 @@ class Publisher:
         return self._submit(lambda: self._publish(item_id, documents))
 
     def withdraw(self, documents: Sequence[KnownDocument]) -> "Future[int]":
-        """Remove documents that their source no longer has; gives the number of chunks."""
+        """Remove documents that their source lacks; gives how many chunks could be found."""
         return self._submit(lambda: self._withdraw(documents))
 
     def settle_soon(self) -> None:
@@ -242,12 +242,14 @@ class Publisher:
         return records, words
 
     def _withdraw(self, documents: Sequence[KnownDocument]) -> int:
+        row_ids = [document.id for document in documents]
         with self._database.write() as session:
-            chunk_ids = queries.delete_documents(session, [document.id for document in documents])
+            searchable = queries.count_searchable_chunks(session, row_ids)
+            chunk_ids = queries.delete_documents(session, row_ids)
             change_id = queries.add_index_change(session, chunk_ids)
         reached(FaultPoint.DOCUMENTS_WITHDRAWN)
         self._settle(change_id, chunk_ids)
-        return len(chunk_ids)
+        return searchable
 
     # The outbox ----------------------------------------------------------------------------
 

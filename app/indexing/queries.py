@@ -194,8 +194,16 @@ def chunk_values(
     }
 
 
+def count_searchable_chunks(session: Session, document_row_ids: Sequence[int]) -> int:
+    """Chunks of these documents that answer."""
+    return sum(
+        session.scalar(select(func.count()).where(ChunkRow.document_id.in_(ids), IS_CURRENT)) or 0
+        for ids in slices(document_row_ids)
+    )
+
+
 def delete_documents(session: Session, document_row_ids: Sequence[int]) -> list[str]:
-    """Delete documents with their chunks; returns the ids of the chunks."""
+    """Delete documents with their chunks; returns the ids of the chunks of all generations."""
     chunk_ids: list[str] = []
     for ids in slices(document_row_ids):
         of_these = ChunkRow.document_id.in_(ids)

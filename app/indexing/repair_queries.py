@@ -7,7 +7,15 @@ from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from app.indexing import queries
-from app.models import ChunkRow, DocumentRow, EmbeddingRow, GenerationRow, ItemRow, TagRow
+from app.models import (
+    ChunkRow,
+    DocumentRow,
+    EmbeddingRow,
+    GenerationDocumentRow,
+    GenerationRow,
+    ItemRow,
+    TagRow,
+)
 
 EMBEDDINGS_AT_ONCE = 5000
 """Vectors that one transaction drops: 0.1 s, in which nobody else can write."""
@@ -81,9 +89,12 @@ def document(session: Session, document_id: int) -> DocumentRow | None:
     return session.get(DocumentRow, document_id)
 
 
-def chunk_ids_of(session: Session, document_id: int) -> list[str]:
-    """The ids of a document's chunks, of all generations."""
-    return list(session.scalars(select(ChunkRow.id).where(ChunkRow.document_id == document_id)))
+def forget_chunks_of(session: Session, document_id: int) -> None:
+    """Delete a document's chunks of all generations, which lack it then; the indexes follow."""
+    of_document = select(ChunkRow.id).where(ChunkRow.document_id == document_id)
+    delete_chunks(session, list(session.scalars(of_document)))
+    done = GenerationDocumentRow.document_id == document_id
+    session.execute(delete(GenerationDocumentRow).where(done))
 
 
 def have_read_again(session: Session, document_id: int) -> None:

@@ -5,9 +5,9 @@ from typing import Any, Protocol
 
 from app.generations.in_use import AssemblesContext
 from app.generations.service import GenerationService
-from app.indexing.compaction import Compaction
+from app.indexing.compaction import CompactionReport
 from app.indexing.indexer import Indexer
-from app.indexing.maintenance import IndexMaintenance
+from app.indexing.maintenance import CollectionStats, VerifyReport
 from app.jobs.records import Outcome
 from app.jobs.service import JobService
 from app.jobs.watching import JobWatch
@@ -33,10 +33,6 @@ class Engine(Protocol):
     @property
     def jobs(self) -> JobService: ...  # noqa: D102
     @property
-    def maintenance(self) -> IndexMaintenance: ...  # noqa: D102
-    @property
-    def compaction(self) -> Compaction: ...  # noqa: D102
-    @property
     def job_watch(self) -> JobWatch: ...  # noqa: D102
     @property
     def most_waiting_searches(self) -> int: ...  # noqa: D102
@@ -45,6 +41,8 @@ class Engine(Protocol):
     ) -> Outcome: ...
     @property
     def generations(self) -> GenerationService: ...  # noqa: D102
+    def stats(self) -> CollectionStats: ...  # noqa: D102
+    def verify(self, *, repair: bool = False) -> VerifyReport: ...  # noqa: D102
+    def compact(self) -> CompactionReport: ...  # noqa: D102
     def rebuild(self, *, embed: bool = False) -> None: ...  # noqa: D102
-    def settle(self) -> None: ...  # noqa: D102
     def close(self) -> None: ...  # noqa: D102

@@ -215,19 +215,17 @@ class RAGService:
 
     def get_collection_stats(self) -> CollectionStats:
         """Counts of what is stored and searchable."""
-        return self._engine.maintenance.stats()
+        return self._engine.stats()
 
     # Care ----------------------------------------------------------------------------------
 
     def verify(self, *, repair: bool = False) -> VerifyReport:
         """Compare SQL with itself and with both indexes, once these are open; perhaps mend it."""
-        self._engine.settle()
-        return self._engine.maintenance.verify(repair=repair)
+        return self._engine.verify(repair=repair)
 
     def compact(self) -> CompactionReport:
         """Give space back, and erase for good what was deleted; raises StorageError."""
-        self._engine.settle()
-        return self._engine.compaction.run()
+        return self._engine.compact()
 
     def rebuild(self, *, embed: bool = False) -> None:
         """Fill the indexes from SQL anew, and first switch to the model and splitter wanted.

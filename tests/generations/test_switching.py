@@ -1,5 +1,6 @@
 """Another model or splitter: made anew beside what answers, then taken at once."""
 
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import event
 
 from app.container import Container
 from app.errors import AppError, EmbeddingError, StartupError
@@ -16,6 +18,7 @@ from app.protocols import Embedder, Vectors
 from app.search.requests import SearchRequest
 from app.settings import Settings
 from app.web.health import HealthStatus
+from tests.databases import sqlite_only
 from tests.fakes import FakeEmbedder
 
 PARAGRAPHS = [f"Paragraph {n} speaks of topic{n} and of nothing else. " * 3 for n in range(12)]
@@ -455,3 +458,79 @@ def test_only_folders_of_ours_are_deleted(open_with: Open, filled: int, settings
     left = [path.name for path in (settings.data_dir / "generations").glob("*")]
     assert left == [], "an index of a generation that does not answer"
     assert found(again, "topic3")
+
+
+# What is told -----------------------------------------------------------------------------------
+
+
+def test_chunks_of_a_document_that_went_are_counted_as_they_were_found(
+    open_with: Open, docs: Path, filled: int
+):
+    container = open_with(chunk_size=400)
+    container.renew()
+    before = container.maintenance.stats().total_chunks
+    (docs / "second.md").unlink()
+    result = container.indexer.index(filled)
+    after = container.maintenance.stats().total_chunks
+    assert result.chunks_removed == before - after > 0
+    assert container.history.list(filled, 1, None).items[0].chunks_removed == before - after
+
+
+@pytest.mark.parametrize("vector_index", ["exact", "chroma"])
+def test_a_switch_is_no_healing_and_its_embedding_is_counted(
+    open_with: Open, filled: int, vector_index: str
+):
+    model = FakeEmbedder(dimension=32, model_name="newer")
+    container = open_with(model, vector_index=vector_index)
+    metrics, registry = container.metrics, container.metrics.registry
+    container.settle()
+    before = dict(metrics.healed)
+    assert container.renew()
+    container.settle()
+    assert metrics.healed == before
+    embedded = registry.get_sample_value("groundwork_embedded_chunks_total")
+    assert embedded == len(model.embedded_texts) > 0
+    assert registry.get_sample_value("groundwork_embedding_seconds_count") == 1
+
+
+def test_damage_after_a_switch_is_counted_as_a_healing(open_with: Open, filled: int):
+    container = open_with(chunk_size=400)
+    container.renew()
+    shutil.rmtree(container.parts.indexes.folders[1])
+    assert not container.lexical_index.status.ready
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not container.lexical_index.status.ready:
+        assert time.monotonic() < deadline
+        threading.Event().wait(0.01)
+    container.settle()
+    assert container.metrics.healed == {"lexical": 1}
+
+
+def test_a_command_under_other_settings_leaves_no_generation(open_with: Open, filled: int):
+    other = open_with(chunk_size=400)
+    assert [each.state for each in other.generations.all()] == ["current", "building"]
+    other.close()
+    usual = open_with()
+    assert [each.state for each in usual.generations.all()] == ["current"]
+
+
+@sqlite_only
+def test_dropping_looks_chunks_up_and_never_scans_them(open_with: Open, filled: int):
+    statements: list[tuple[str, Any]] = []
+    container = open_with(chunk_size=400)
+    container.renew()
+    with container.database.write() as session:
+        connection = session.connection()
+        event.listen(
+            connection,
+            "before_cursor_execute",
+            lambda _1, _2, sql, parameters, _3, _4: statements.append((sql, parameters)),
+        )
+        while queries.drop_some(session, 1):
+            pass
+    assert any(sql.startswith("SELECT chunks") for sql, _ in statements)
+    with container.database.read() as session:
+        for sql, parameters in statements:
+            plan = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", parameters)
+            for step in plan.all():
+                assert not step[3].startswith("SCAN chunks"), sql

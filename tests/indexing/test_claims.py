@@ -288,6 +288,49 @@ def test_holding_all_waits_for_whoever_works_and_lets_nobody_begin():
     assert late.end() == "held it"
 
 
+def test_holding_all_gives_up_when_the_time_is_over():
+    claims = ItemClaims()
+    with claims.claim(1), claims.hold_all(timeout_seconds=0.01) as is_held:
+        assert not is_held
+        with claims.claim(2), claims.take_over(3):
+            pass
+    with claims.hold_all(timeout_seconds=0) as is_held:
+        assert is_held
+
+
+def test_a_closed_door_keeps_runs_out_lets_removals_in_and_those_inside_go_on():
+    claims = ItemClaims()
+    with claims.claim(1) as inside:
+        with claims.close_door():
+            kept_out, taken_out = Waiting(claims, 2), Waiting(claims, 3)
+            with claims.take_over(3), claims.take_over(4):
+                inside.check()
+            assert kept_out.outcome is None
+            assert taken_out.end() is ItemStoppedError
+        assert kept_out.end() == "held it"
+
+
+def test_behind_a_closed_door_all_can_be_held_once_those_inside_have_ended():
+    claims, begun, end = ItemClaims(), threading.Event(), threading.Event()
+
+    def work() -> None:
+        with claims.claim(1):
+            begun.set()
+            assert end.wait(PATIENCE_SECONDS)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    assert begun.wait(PATIENCE_SECONDS)
+    with claims.close_door():
+        late = Waiting(claims, 2)
+        end.set()
+        with claims.hold_all(PATIENCE_SECONDS) as is_held:
+            assert is_held
+            assert late.outcome is None
+    assert late.end() == "held it"
+    worker.join(PATIENCE_SECONDS)
+
+
 def test_holding_all_ends_when_everything_stops():
     claims, outcome = ItemClaims(), []
 

@@ -8,7 +8,11 @@ from sqlalchemy import delete, text, update
 
 from app.container import Container
 from app.errors import EmbeddingError
+from app.generations import queries as generation_queries
+from app.indexing.database_check import database_faults
+from app.indexing.database_repair import DatabaseRepair
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow
+from app.settings import Settings
 from tests.fakes import FakeEmbedder
 
 Damage = Callable[[Container], None]
@@ -136,6 +140,48 @@ def test_chunks_made_anew_are_found_as_before(shelf: Container, found):
     lose_a_chunk_row(shelf)
     shelf.maintenance.verify(repair=True)
     assert sorted(found("barge load river")) == before
+
+
+def test_a_kill_between_taking_chunks_out_and_putting_them_in_leaves_them_missing_everywhere(
+    shelf: Container, settings: Settings, embedder: MoodyEmbedder
+):
+    shelf.close()
+    container = Container.open(
+        settings.model_copy(update={"chunk_size": 400}), embedder=embedder, run_jobs=False
+    )
+    container.renew()
+    damaged = (ChunkRow.generation_id == 2) & (ChunkRow.document_id == 1)
+    write(container, update(ChunkRow).where(damaged).values(content="Not what stands there."))
+
+    class Killed(BaseException):
+        """As a kill ends everything."""
+
+    class KilledPublisher:
+        """Dies as it is to publish."""
+
+        def publish(self, *_: object) -> None:
+            raise Killed
+
+    repair = DatabaseRepair(
+        database=container.database,
+        publisher=KilledPublisher(),  # type: ignore[arg-type]  # the one method that is reached
+        embedder=embedder,
+        splitter=container.splitter,
+        generation=container.generation,
+    )
+    with container.database.read() as session:
+        faults = list(database_faults(session, container.generation))
+    with pytest.raises(Killed):
+        repair.mend(faults)
+    with container.database.read() as session:
+        for number in (1, 2):
+            missing = generation_queries.missing_documents(session, number, 10)
+            assert len(missing) == 1, "the document whose chunks are gone"
+    container.close()
+    back = Container.open(settings, embedder=embedder, run_jobs=False)
+    assert back.renew()
+    assert back.maintenance.verify().problems == ()
+    back.close()
 
 
 def test_a_text_that_is_not_that_of_its_hash_is_read_again_at_the_next_indexing(

@@ -1,0 +1,101 @@
+"""Finds the moment for a switch: nothing is being indexed, and nothing is missing."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol, TypeVar
+
+logger = logging.getLogger(__name__)
+
+TURNS_SECONDS = ((60.0, 5.0), (60.0, 15.0), (120.0, 30.0), (300.0, 30.0))
+"""How long such a moment is waited for while everybody may index, and how long then while no new
+run begins; the last turn again and again. Runs of seconds, one after the other without a pause,
+leave no moment by themselves, and end within such a hold. One of minutes does not: so holds are
+short enough for whoever waits behind them, and rarer the more of them were in vain. Where all runs
+had ended, and time lacked only to embed what they had stored, everybody may index as long as they
+were held and no longer: else who keeps the model busy could stay ahead for ever."""
+
+LOOKING_SECONDS = 2.0
+"""How often what was indexed meanwhile is caught up with while runs go on."""
+
+Result = TypeVar("Result")
+
+
+class OutOfTimeError(Exception):
+    """What is done within a turn took longer than the turn; it goes on in the next one."""
+
+
+class PausableIndexing(Protocol):
+    """Indexing that can be held; see Indexer."""
+
+    def paused(self, timeout_seconds: float) -> AbstractContextManager[bool]:
+        """Wait until nothing is being indexed, and let nothing begin during the block."""
+        ...
+
+    def beginning_nothing(self) -> AbstractContextManager[None]:
+        """Let runs wait that would begin during the block."""
+        ...
+
+
+class QuietMoments:
+    """Waits for such moments, and makes room for one when indexing never pauses by itself."""
+
+    def __init__(
+        self,
+        indexing: PausableIndexing,
+        catch_up: Callable[[Callable[[], None]], None],
+        is_complete: Callable[[], bool],
+        *,
+        turns_seconds: Sequence[tuple[float, float]] = TURNS_SECONDS,
+        looking_seconds: float = LOOKING_SECONDS,
+    ) -> None:
+        """`catch_up` makes what is missing, most of it while runs go on.
+
+        It is given what raises OutOfTimeError once a turn is over, to be called now and then.
+        """
+        self._indexing = indexing
+        self._catch_up = catch_up
+        self._is_complete = is_complete
+        self._turns_seconds = turns_seconds
+        self._looking_seconds = looking_seconds
+        self._is_behind = False
+        """Nothing was indexed any more, but what had been stored was too much for the turn."""
+
+    def take(self, act: Callable[[], Result]) -> Result:
+        """Act at the first such moment, while nothing is indexed; gives what that gives."""
+        turn = 0
+        while True:
+            open_seconds, held_seconds = self._turns_seconds[turn]
+            if self._is_behind:
+                open_seconds = min(open_seconds, held_seconds)
+            done = self._within(open_seconds, act)
+            if done is None:
+                logger.info("New indexing waits up to %s s, so that a switch can be.", held_seconds)
+                with self._indexing.beginning_nothing():
+                    done = self._within(held_seconds, act)
+            if done is not None:
+                return done[0]
+            turn = min(turn + 1, len(self._turns_seconds) - 1)
+
+    def _within(self, seconds: float, act: Callable[[], Result]) -> tuple[Result] | None:
+        """Act if there is such a moment within the time."""
+        ends = time.monotonic() + seconds
+
+        def require_time() -> None:
+            if time.monotonic() > ends:
+                raise OutOfTimeError
+
+        while True:
+            try:
+                self._catch_up(require_time)
+            except OutOfTimeError:
+                with self._indexing.paused(0) as self._is_behind:
+                    return None
+            left = max(0.0, ends - time.monotonic())
+            with self._indexing.paused(min(self._looking_seconds, left)) as is_quiet:
+                if is_quiet and self._is_complete():  # nothing is embedded while others wait
+                    return (act(),)
+            if time.monotonic() > ends:
+                self._is_behind = False
+                return None
