@@ -100,6 +100,7 @@ class GenerationRenewal(Generic[Parts]):
         self._pauses_seconds = pauses_seconds
         self._turns_seconds = turns_seconds
         self._closing = threading.Event()
+        self._one_at_a_time = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="generation-renewal", daemon=True)
         self.texts_embedded = 0
         """Texts that no generation had embedded before, since this renewal began."""
@@ -135,31 +136,13 @@ class GenerationRenewal(Generic[Parts]):
         return self.is_done
 
     def run(self) -> None:
-        """Make it and switch, in the calling thread; raises what stands in the way."""
-        logger.info(
-            "Generation %d is being made: %s, %s.",
-            self.generation.id, self.stored.embedding_model, self.generation.rules,
-        )  # fmt: skip
-        parts = self._make_parts()
-        try:
-            self._fill(parts, self._check, on_stored=lambda _: None)
-            self._publisher.between_changes(lambda: self._begin_indexes(parts)).result()
-            while not parts.settle(SETTLING_SECONDS):
-                self._check()
-            parts.require_sound()
-            reached(FaultPoint.GENERATION_INDEXES_FILLED)
-            former = self._switch_when_quiet(parts)
-        except BaseException:
-            self._end_indexes(parts)
-            raise
-        reached(FaultPoint.GENERATION_EXCHANGED)
-        self.is_done = True
-        self.trouble = None
-        logger.info("Generation %d answers from now on.", self.generation.id)
-        try:
-            self._retire(former)
-        except AppError as error:  # it is out of use all the same
-            logger.warning("The former generation did not close: %s", error.detail)
+        """Make it and switch, in the calling thread; raises what stands in the way.
+
+        What another thread is making already is waited for.
+        """
+        with self._one_at_a_time:
+            if not self.is_done:
+                self._make_and_switch()
 
     def told_progress(self) -> str:
         """How far it is, in words; raises StorageError."""
@@ -190,6 +173,32 @@ class GenerationRenewal(Generic[Parts]):
                 self._pause("An unexpected error, see the server's log.")
             else:
                 return
+
+    def _make_and_switch(self) -> None:
+        logger.info(
+            "Generation %d is being made: %s, %s.",
+            self.generation.id, self.stored.embedding_model, self.generation.rules,
+        )  # fmt: skip
+        parts = self._make_parts()
+        try:
+            self._fill(parts, self._check, on_stored=lambda _: None)
+            self._publisher.between_changes(lambda: self._begin_indexes(parts)).result()
+            while not parts.settle(SETTLING_SECONDS):
+                self._check()
+            parts.require_sound()
+            reached(FaultPoint.GENERATION_INDEXES_FILLED)
+            former = self._switch_when_quiet(parts)
+        except BaseException:
+            self._end_indexes(parts)
+            raise
+        reached(FaultPoint.GENERATION_EXCHANGED)
+        self.is_done = True
+        self.trouble = None
+        logger.info("Generation %d answers from now on.", self.generation.id)
+        try:
+            self._retire(former)
+        except AppError as error:  # it is out of use all the same
+            logger.warning("The former generation did not close: %s", error.detail)
 
     def _pause(self, trouble: str) -> None:
         """Wait before the next attempt, the longer the more failed without getting on."""

@@ -534,3 +534,22 @@ def test_dropping_looks_chunks_up_and_never_scans_them(open_with: Open, filled: 
             plan = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", parameters)
             for step in plan.all():
                 assert not step[3].startswith("SCAN chunks"), sql
+
+
+def test_a_rebuild_waits_for_what_is_being_made_in_the_background(
+    open_with: Open, filled: int
+) -> None:
+    model = GatedEmbedder(dimension=32, model_name="newer")
+    container = open_with(model, run_jobs=True)
+    assert model.reached.wait(WAIT_SECONDS)
+    rebuild = threading.Thread(target=container.rebuild)
+    rebuild.start()
+    rebuild.join(0.2)
+    assert rebuild.is_alive()
+    model.gate.set()
+    rebuild.join(WAIT_SECONDS)
+    assert not rebuild.is_alive()
+    assert container.wait_for_renewal(WAIT_SECONDS)
+    assert not container.needs_renewal
+    assert len(model.embedded_texts) == len(set(model.embedded_texts)) > 0
+    assert container.verify().clean
