@@ -12,6 +12,7 @@ import tantivy
 from tantivy import Query
 
 from app.adapters.lexical_index.fields import BODY, CHUNK_ID, TITLE, chunk_ids_at, make_schema
+from app.adapters.lexical_index.segment_files import committed_files
 
 QUERIES = 200
 SPARSE_FACTOR = 64
@@ -85,12 +86,11 @@ def _lower(limit: int, value: int) -> None:
 
 
 def _examine(folder: Path) -> str | None:
-    """Check every file's checksum, read what the index says it holds, and search in it."""
-    for path in sorted(folder.iterdir()):
-        if path.suffix and path.name[0] != "." and path.name != "meta.json":
-            reason = _bad_checksum(path)
-            if reason is not None:
-                return reason
+    """Check each file's checksum, read what the index says it holds, and search in it."""
+    for path in committed_files(folder):
+        reason = _bad_checksum(path)
+        if reason is not None:
+            return reason
     index = tantivy.Index(make_schema(), path=str(folder))
     searcher = index.searcher()
     everything = Query.all_query()

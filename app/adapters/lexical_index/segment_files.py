@@ -84,6 +84,27 @@ class SegmentFiles:
         return states
 
 
+def committed_files(folder: Path) -> list[Path]:
+    """What the list of segments names and is there, in order of name.
+
+    A writer that was killed may leave more: parts of segments and of lists of deletions that it
+    had not committed, which tantivy does not read and clears away by itself. Raises OSError or
+    ValueError when the list cannot be read.
+    """
+    meta = _parsed((folder / META_NAME).read_text(encoding="utf-8"))
+    deletions = {}
+    for segment in meta.get("segments", ()):
+        deleted = segment.get("deletes")
+        segment_id = _plain_id(segment)
+        deletions[segment_id] = f"{segment_id}.{deleted['opstamp']}.del" if deleted else None
+    return sorted(
+        path
+        for path in folder.iterdir()
+        if path.name[:SEGMENT_NAME_LENGTH] in deletions
+        and (path.suffix != ".del" or path.name == deletions[path.name[:SEGMENT_NAME_LENGTH]])
+    )
+
+
 def _parsed(text: str) -> Mapping[str, Any]:
     meta = json.loads(text)
     if not isinstance(meta, dict):
@@ -92,4 +113,8 @@ def _parsed(text: str) -> Mapping[str, Any]:
 
 
 def _segment_ids(meta: Mapping[str, Any]) -> set[str]:
-    return {segment["segment_id"].replace("-", "") for segment in meta.get("segments", ())}
+    return {_plain_id(segment) for segment in meta.get("segments", ())}
+
+
+def _plain_id(segment: Mapping[str, Any]) -> str:
+    return str(segment["segment_id"]).replace("-", "")

@@ -273,6 +273,18 @@ def by_id(one: LexicalRecord) -> str:
     return one.chunk_id
 
 
+def test_what_a_killed_writer_had_not_committed_is_no_damage(complete: Path):
+    index = TantivyStore(complete).open()
+    index.remove(["chunk-0000"])
+    index.close()
+    folder = generation(complete)
+    segment = next(folder.glob("*.idx")).stem
+    assert list(folder.glob(f"{segment}.*.del"))
+    for name in (f"{'0' * 32}.fieldnorm", f"{'0' * 32}.idx", f"{segment}.99999.del"):
+        (folder / name).write_bytes(b"cut")
+    assert probe_tantivy(folder, 30) is None
+
+
 @pytest.mark.parametrize("rounds", [1, 9])
 def test_what_was_written_survives_a_kill_and_the_index_heals(complete: Path, rounds: int):
     writer = subprocess.Popen(
