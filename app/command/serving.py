@@ -13,6 +13,7 @@ import anyio.to_thread
 import uvicorn
 
 from app.command.display import say
+from app.command.memory import spare_collections
 from app.container import Container
 from app.errors import StartupError
 from app.main import create_app
@@ -93,6 +94,7 @@ def serve(settings: Settings) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _ignore)
         set_rag_service(container.rag)
+        spare_collections()
         try:
             _Server(config, container, _announcement(listener)).run([listener])
         finally:
