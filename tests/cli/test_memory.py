@@ -1,0 +1,40 @@
+"""What the server asks of Python's garbage collector, in a process of its own."""
+
+import json
+import subprocess
+import sys
+
+SERVING = """
+import gc, json, weakref
+from app.command.memory import spare_collections
+
+class Node:
+    pass
+
+loaded = [[] for _ in range(200_000)]
+spare_collections()
+full_before = gc.get_stats()[2]["collections"]
+first = Node()
+first.itself = first
+lost = weakref.ref(first)
+del first
+for _ in range(100_000):
+    node = Node()
+    node.itself = node
+kept = [[] for _ in range(1_000_000)]
+print(json.dumps({
+    "frozen": gc.get_freeze_count(),
+    "full": gc.get_stats()[2]["collections"] - full_before,
+    "cyclic garbage is gone": lost() is None,
+}))
+"""
+
+
+def test_what_is_loaded_is_not_searched_again_and_cyclic_garbage_is_still_found() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SERVING], capture_output=True, text=True, timeout=60, check=True
+    )
+    told = json.loads(done.stdout)
+    assert told["frozen"] >= 200_000
+    assert told["full"] == 0
+    assert told["cyclic garbage is gone"]
