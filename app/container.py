@@ -121,7 +121,11 @@ class Container:
         """
         opened = open_data(settings, embedder, open_model, any_model=any_model)
         with released_on_failure(opened.data_directory):
-            container = cls(settings, opened, metrics or Metrics())
+            try:
+                container = cls(settings, opened, metrics or Metrics())
+            except AppError:
+                opened.close()
+                raise
             try:
                 container.start(run_jobs=run_jobs)
             except AppError:

@@ -8,10 +8,11 @@ import pytest
 from app.adapters.vector_index.chroma import ChromaVectorIndex
 from app.container import Container
 from app.database import Database
-from app.errors import StartupError
+from app.errors import EmbeddingError, StartupError
 from app.indexing import queries
 from app.knowledge.items import ItemDraft
 from app.settings import Settings
+from tests.fakes import FakeEmbedder
 
 
 @pytest.fixture
@@ -68,4 +69,16 @@ def test_a_start_that_fails_for_want_of_a_model_takes_no_trust_away(
     wrong = settings.model_copy(update={"embedding_model": "no/such-model"})
     with pytest.raises(StartupError, match="no/such-model"):
         Container.open(wrong)
+    assert (settings.data_dir / "stopped-cleanly").exists()
+
+
+def test_a_start_that_fails_after_the_model_was_opened_closes_it_and_takes_no_trust_away(
+    settings: Settings, indexed: list[str]
+):
+    model = FakeEmbedder()
+    wrong = settings.model_copy(update={"lexical_language": "klingon"})
+    with pytest.raises(StartupError, match="klingon"):
+        Container.open(wrong, open_model=lambda _: model)
+    with pytest.raises(EmbeddingError, match="closed"):
+        model.embed_query("still open?")
     assert (settings.data_dir / "stopped-cleanly").exists()

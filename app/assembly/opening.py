@@ -24,6 +24,17 @@ class OpenedData:
     closes_embedder: bool
     """The model of the settings is nobody else's."""
 
+    def close(self) -> None:
+        """Close models and database; no index has been touched yet."""
+        mine = [self.choice.wanted_embedder] if self.closes_embedder else []
+        if self.choice.embedder is not self.choice.wanted_embedder:
+            mine.append(self.choice.embedder)
+        for model in mine:
+            model.close()  # its threads must not outlive the refusal
+        self.database.close()
+        if self.was_clean:
+            self.data_directory.mark_clean()
+
 
 def open_data(
     settings: Settings,

@@ -32,11 +32,12 @@ def bound_memory() -> None:
 
 
 def spare_collections() -> None:
-    """Look for cyclic garbage rarely, and not among what stays; to be called once all is loaded.
+    """Look for cyclic garbage rarely, and not among the modules; to be called once all are loaded.
 
-    A full collection holds up every thread: 0.2 s after a minute of mixed load (`make load`), twice
-    in five seconds with Python's own thresholds. Nearly all of what it looks at are modules, routes
-    and tables, which are never garbage, and what caches hold.
+    What is made afterwards may become garbage: who drops much of it asks for a collection. A full
+    one holds up every thread, for 0.2 s after a minute of mixed load (`make load`), and came twice
+    in five seconds with Python's own thresholds. Most of what it looks at are modules, which are
+    never garbage, and what caches hold.
     """
     gc.collect()
     gc.freeze()

@@ -79,6 +79,7 @@ def _end_at_once() -> None:
 def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM; raises StartupError when that cannot begin."""
     _configure_logging(settings.log_level)
+    spare_collections()
     with (
         closing(listening_socket(settings.host, settings.port)) as listener,
         closing(Container.open(settings)) as container,
@@ -94,7 +95,6 @@ def serve(settings: Settings) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _ignore)
         set_rag_service(container.rag)
-        spare_collections()
         try:
             _Server(config, container, _announcement(listener)).run([listener])
         finally:

@@ -7,7 +7,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from app.adapters.loading.footprints import Change, Footprint
-from app.adapters.watching.folder_notifier import FolderNotifier, WatchLimitError
+from app.adapters.watching.folder_notifier import (
+    FolderNotifier,
+    MissedChangesError,
+    WatchLimitError,
+)
 from app.errors import AppError
 from app.following.pauses import ItemPauses
 from app.following.records import FollowedItem
@@ -235,9 +239,13 @@ class SourceWatch:
     def wait_and_dispatch(self) -> None:
         """Wait for changes, and add jobs for the items that they concern."""
         if self._notifier is not None:
-            told = self._notifier.wait(self._seconds_to_wait(), self._woken.is_set)
-            for path, came_or_went in told.items():
-                self._take_change(path, came_or_went=came_or_went)
+            try:
+                told = self._notifier.wait(self._seconds_to_wait(), self._woken.is_set)
+            except MissedChangesError as error:
+                self._take_missed_changes(error)
+            else:
+                for path, came_or_went in told.items():
+                    self._take_change(path, came_or_went=came_or_went)
         if self._stale:
             self.look()  # first watch what is new, then index: nothing falls between the two
         self._dispatch()
@@ -246,6 +254,13 @@ class SourceWatch:
         moment = self._clock()
         pauses = [self._pauses.seconds_left(item_id, moment) for item_id in self._changed]
         return max(0.0, min([self._recheck_at - moment, *pauses]))
+
+    def _take_missed_changes(self, error: MissedChangesError) -> None:
+        """Any file of any item may have changed; new folders are found by the next recheck."""
+        if error.detail != self._complaint:
+            logger.warning("All that is watched is looked at, some changes are lost: %s", error)
+        self._complaint = error.detail
+        self._changed |= self._watched.keys()
 
     def _take_change(self, path: str, *, came_or_went: bool) -> None:
         folder = path.rpartition("/")[0]

@@ -1,5 +1,6 @@
 """Makes the next generation in the background, and switches to it once it holds everything."""
 
+import gc
 import logging
 import threading
 from collections.abc import Callable, Sequence
@@ -143,6 +144,8 @@ class GenerationRenewal(Generic[Parts]):
         with self._one_at_a_time:
             if not self.is_done:
                 self._make_and_switch()
+                # The former parts know one another in circles, and hold files open.
+                gc.collect()
 
     def told_progress(self) -> str:
         """How far it is, in words; raises StorageError."""

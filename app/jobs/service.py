@@ -104,7 +104,9 @@ class JobService:
             queued = queries.retry_job(session, job)
         job = self.get(job_id)
         if not queued:
-            raise ConflictError(f"Job {job_id} is {job.state}; only an ended one can be retried.")
+            raise ConflictError(
+                f"Job {job_id} is {job.state}; only a failed or cancelled one can be retried."
+            )
         self._on_queued()
         self._bell.ring(job_id)
         return job

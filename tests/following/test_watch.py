@@ -8,12 +8,15 @@ import pytest
 
 from app.adapters.loading.footprints import Footprints
 from app.adapters.loading.path_guard import PathGuard
-from app.adapters.watching.folder_notifier import WatchLimitError
+from app.adapters.watching.folder_notifier import MissedChangesError, WatchLimitError
 from app.errors import UnavailableError
 from app.following.pauses import BURST
 from app.following.records import FollowedItem
 from app.following.watch import RECHECK_SECONDS, SourceWatch
 from tests.following.conftest import Clock
+
+MISSED = "missed"
+"""Told of as a path: something changed, and nobody can say what."""
 
 
 class FakeNotifier:
@@ -26,6 +29,9 @@ class FakeNotifier:
 
     def wait(self, seconds: float, interrupted: Callable[[], bool]) -> Mapping[str, bool]:  # noqa: ARG002
         assert not self.closed
+        if MISSED in self.told:
+            self.told.clear()
+            raise MissedChangesError("A name cannot be told.")
         told = {path: how for path, how in self.told.items() if self._sees(path)}
         self.told.clear()
         return told
@@ -115,6 +121,16 @@ def test_a_changed_document_has_its_item_indexed(desk: Desk, root: Path) -> None
     desk.begin()
     assert desk.change(root / "docs/guide/b.md") == [item]
     assert desk.step() == []
+
+
+def test_changes_that_cannot_be_told_have_all_watched_items_indexed(
+    desk: Desk, root: Path, clock: Clock
+) -> None:
+    first, second = desk.follow(root / "docs"), desk.follow(root / "docs/guide")
+    desk.begin()
+    assert desk.change(Path(MISSED)) == [first, second]
+    clock.forward(600)
+    assert desk.change(root / "docs/a.md") == [first]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
 """Another model or splitter: made anew beside what answers, then taken at once."""
 
+import gc
 import shutil
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -553,3 +555,15 @@ def test_a_rebuild_waits_for_what_is_being_made_in_the_background(
     assert not container.needs_renewal
     assert len(model.embedded_texts) == len(set(model.embedded_texts)) > 0
     assert container.verify().clean
+
+
+def test_after_a_switch_nothing_holds_the_former_indexes(open_with: Open, filled: int) -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        container = open_with(chunk_size=300, overlap=50)
+        former = weakref.ref(container.parts.indexes)
+        assert container.renew()
+        assert former() is None
+    finally:
+        gc.enable()

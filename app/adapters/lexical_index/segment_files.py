@@ -93,7 +93,7 @@ def committed_files(folder: Path) -> list[Path]:
     """
     meta = _parsed((folder / META_NAME).read_text(encoding="utf-8"))
     deletions = {}
-    for segment in meta.get("segments", ()):
+    for segment in meta["segments"]:
         deleted = segment.get("deletes")
         segment_id = _plain_id(segment)
         deletions[segment_id] = f"{segment_id}.{deleted['opstamp']}.del" if deleted else None
@@ -106,15 +106,28 @@ def committed_files(folder: Path) -> list[Path]:
 
 
 def _parsed(text: str) -> Mapping[str, Any]:
-    meta = json.loads(text)
-    if not isinstance(meta, dict):
-        raise ValueError("its list of segments is none")  # noqa: TRY004, the text is wrong
-    return meta
+    """Tantivy's list of segments; raises ValueError when it is none."""
+    try:
+        meta = json.loads(text)
+    except RecursionError as error:
+        raise ValueError("its list of segments is too deeply nested") from error
+    segments = meta.get("segments") if isinstance(meta, dict) else None
+    if not isinstance(segments, list) or not all(map(_is_segment, segments)):
+        raise ValueError("its list of segments is none")
+    return dict(meta)
+
+
+def _is_segment(segment: object) -> bool:
+    if not isinstance(segment, dict) or not isinstance(segment.get("segment_id"), str):
+        return False
+    deleted = segment.get("deletes")
+    return deleted is None or (isinstance(deleted, dict) and "opstamp" in deleted)
 
 
 def _segment_ids(meta: Mapping[str, Any]) -> set[str]:
-    return {_plain_id(segment) for segment in meta.get("segments", ())}
+    return {_plain_id(segment) for segment in meta["segments"]}
 
 
 def _plain_id(segment: Mapping[str, Any]) -> str:
-    return str(segment["segment_id"]).replace("-", "")
+    plain: str = segment["segment_id"].replace("-", "")
+    return plain

@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -129,7 +130,8 @@ def main() -> None:
                 anew=how == "anew",
             )
         except VectorIndexError as error:
-            send(connection, Response(error=error.detail), SEND_SECONDS)
+            with suppress(OSError):  # the service may be gone: then there is nobody to tell
+                send(connection, Response(error=error.detail), SEND_SECONDS)
             return
         end_this_process_after(0)
         try:

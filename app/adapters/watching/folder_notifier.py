@@ -24,9 +24,16 @@ SLICE_MS = 500
 ATTEMPTS = 3
 """Folders may vanish between being listed and being watched."""
 
+UNTOLD_PATH = "Unable to decode path"
+"""How watchfiles begins when a name is not UTF-8; whatever it would have told with it is lost."""
+
 
 class WatchLimitError(UnavailableError):
     """The operating system lets us watch no more folders."""
+
+
+class MissedChangesError(UnavailableError):
+    """Something changed, and the library cannot say what; it goes on telling."""
 
 
 class FolderNotifier:
@@ -37,13 +44,16 @@ class FolderNotifier:
     """
 
     def __init__(self, folders: Collection[str]) -> None:
-        self._notify = _watch(folders)
+        self._folders = frozenset(folders)
+        self._notify = _watch(self._folders)
 
     def wait(self, seconds: float, interrupted: Callable[[], bool]) -> Mapping[str, bool]:
         """The paths that changed since the last call, as soon as there are any; else none.
 
         With each path, whether it came or went (or both), and did not merely change. Returns at the
         latest after so many seconds, or soon after `interrupted` gives True.
+
+        Raises MissedChangesError when some of them cannot be told, UnavailableError when none can.
         """
         end = time.monotonic() + seconds
         while True:
@@ -59,8 +69,15 @@ class FolderNotifier:
             # 0 would stand for ever.
             told = self._notify.watch(LONGEST_GROUPING_MS, PAUSE_MS, max(1, longest_ms), None)
         except (WatchfilesRustInternalError, OSError) as error:
+            if UNTOLD_PATH in str(error):
+                self._begin_anew()  # it would try to tell the same again for ever
+                raise MissedChangesError(str(error)) from error
             raise UnavailableError(f"Folders cannot be watched: {error}.") from error
         return () if isinstance(told, str) else told
+
+    def _begin_anew(self) -> None:
+        self._notify.close()
+        self._notify = _watch(self._folders)
 
     def close(self) -> None:
         """Watch no longer."""

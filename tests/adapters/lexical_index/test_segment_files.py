@@ -86,6 +86,20 @@ def test_what_others_do_is_noticed(
     assert reason in (index.fault() or "")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        *('{"segments": [1], "opstamp": 3}', '{"segments": [{}]}', '{"segments": null}', "null"),
+        *('{"segments": [{"segment_id": 1}]}', '{"segments": [{"segment_id": "a", "deletes": 1}]}'),
+        "[" * 100_000,
+    ],
+    ids=range(7),
+)
+def test_a_list_of_another_shape_is_noticed(folder: Path, index: TantivyIndex, text: str):
+    (folder / "meta.json").write_text(text)
+    assert "cannot be read" in (index.fault() or "")
+
+
 def test_commits_merges_and_removals_are_no_fault(index: TantivyIndex):
     for round_ in range(40):
         index.upsert(many(8, prefix=f"round{round_}"))

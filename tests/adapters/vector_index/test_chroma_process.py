@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -205,3 +206,18 @@ def test_the_service_side_imports_no_chroma():
     code = "import sys, app.adapters.vector_index.failover, app.adapters.vector_index.chroma_store"
     code += "; sys.exit('chromadb' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_a_child_whose_service_is_gone_ends_without_a_word(tmp_path: Path) -> None:
+    ours, its = socket.socketpair()
+    ours.close()
+    command = [sys.executable, "-m", "app.adapters.vector_index.chroma_child"]
+    with its:
+        child = subprocess.run(
+            [*command, str(tmp_path), "knowledge", "4", "open", "30"],
+            stdin=its,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    assert (child.returncode, child.stderr) == (0, b"")

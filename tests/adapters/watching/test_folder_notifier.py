@@ -1,11 +1,17 @@
 """The operating system tells what changes, just where it was asked to look."""
 
+import os
 import threading
 from pathlib import Path
 
 import pytest
 
-from app.adapters.watching.folder_notifier import FolderNotifier, WatchLimitError, told_error
+from app.adapters.watching.folder_notifier import (
+    FolderNotifier,
+    MissedChangesError,
+    WatchLimitError,
+    told_error,
+)
 from app.errors import UnavailableError
 
 LONG = 30.0
@@ -38,6 +44,16 @@ def test_a_new_a_changed_and_a_deleted_file_are_told_apart(notifier, folder: Pat
     assert notifier.wait(LONG, never) == {str(folder / "old.md"): False}
     (folder / "old.md").unlink()
     assert notifier.wait(LONG, never) == {str(folder / "old.md"): True}
+
+
+def test_a_name_that_is_no_utf_8_is_said_to_be_missed_and_what_follows_is_told(
+    notifier, folder: Path
+) -> None:
+    Path(os.fsdecode(os.fsencode(folder) + b"/bad\xff.md")).write_text("bad")
+    with pytest.raises(MissedChangesError, match="decode"):
+        notifier.wait(LONG, never)
+    (folder / "new.md").write_text("new")
+    assert notifier.wait(LONG, never) == {str(folder / "new.md"): True}
 
 
 def test_what_lies_deeper_is_not_told_nor_what_is_merely_read(notifier, folder: Path) -> None:
