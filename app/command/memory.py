@@ -36,8 +36,7 @@ def spare_collections() -> None:
 
     What is made afterwards may become garbage: who drops much of it asks for a collection. A full
     one holds up every thread, for 0.2 s after a minute of mixed load (`make load`), and came twice
-    in five seconds with Python's own thresholds. Most of what it looks at are modules, which are
-    never garbage, and what caches hold.
+    in five seconds with Python's own thresholds. Modules, of all it looks at, are never garbage.
     """
     gc.collect()
     gc.freeze()
