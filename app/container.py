@@ -31,8 +31,10 @@ from app.jobs.worker import JobWorker
 from app.knowledge.content import ContentService
 from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
+from app.processor import available_cores
 from app.protocols import Embedder, ProgressListener, TextSplitter
 from app.rag.service import RAGService
+from app.rag.threads import searches_at_once
 from app.search.collection_rankings import CollectionRankings
 from app.settings import Settings
 from app.web.health import PartHealth
@@ -54,6 +56,9 @@ class Container:
     def __init__(self, settings: Settings, opened: OpenedData, metrics: Metrics) -> None:
         self.settings = settings
         self.metrics = metrics
+        self.searches_at_once = searches_at_once(
+            available_cores(), embedded_here=settings.embedding_provider != "openai"
+        )
         self.most_waiting_searches = settings.most_waiting_searches
         self._data_directory = opened.data_directory
         self.database = opened.database

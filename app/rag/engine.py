@@ -35,6 +35,8 @@ class Engine(Protocol):
     @property
     def job_watch(self) -> JobWatch: ...  # noqa: D102
     @property
+    def searches_at_once(self) -> int: ...  # noqa: D102
+    @property
     def most_waiting_searches(self) -> int: ...  # noqa: D102
     def run_job(  # noqa: D102
         self, kind: str, arguments: Mapping[str, Any], watcher: ProgressListener

@@ -66,7 +66,7 @@ class RAGService:
                 persist_directory, collection_name, chunk_size, chunk_overlap, embedding_model
             )
         self._engine = engine
-        self._threads = WorkerThreads(engine.most_waiting_searches)
+        self._threads = WorkerThreads(engine.searches_at_once, engine.most_waiting_searches)
 
     # Indexing ------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ from fastapi.testclient import TestClient
 from app.container import Container
 from app.main import create_app
 from app.protocols import Vector
-from app.rag.threads import SEARCH_THREADS
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
 
@@ -58,15 +57,16 @@ def test_searches_that_would_wait_too_long_are_refused_and_the_others_are_answer
     body = {"title": "a", "uri": str(path), "document_type": "markdown"}
     item = client.post("/api/v1/knowledge", json=body).json()["id"]
     assert client.post(f"/api/v1/rag/index/{item}").json()["success"]
+    at_once = container.searches_at_once
     statuses: list[int] = []
 
     def ask() -> None:
         statuses.append(client.get(SEARCH, params={"q": "granite"}).status_code)
 
-    clients = [threading.Thread(target=ask) for _ in range(SEARCH_THREADS + MOST_WAITING)]
+    clients = [threading.Thread(target=ask) for _ in range(at_once + MOST_WAITING)]
     for thread in clients:
         thread.start()
-    for _ in range(SEARCH_THREADS):
+    for _ in range(at_once):
         assert embedder.asked.acquire(timeout=PATIENCE_SECONDS)
     while container.rag._threads.waiting_searches < MOST_WAITING:
         assert all(thread.is_alive() for thread in clients)
@@ -81,7 +81,7 @@ def test_searches_that_would_wait_too_long_are_refused_and_the_others_are_answer
     embedder.gate.set()
     for thread in clients:
         thread.join(PATIENCE_SECONDS)
-    assert statuses == [200] * (SEARCH_THREADS + MOST_WAITING)
+    assert statuses == [200] * (at_once + MOST_WAITING)
     assert client.get(SEARCH, params={"q": "granite"}).status_code == 200
 
 

@@ -16,11 +16,11 @@ from app.adapters.embedding.model_files import ModelFiles, find_model
 from app.adapters.embedding.openvino_runtime import (
     CompiledEncoder,
     TokenIds,
-    available_threads,
     import_openvino,
 )
 from app.adapters.embedding.token_meter import TokenizerMeter, load_tokenizer, well_formed
 from app.errors import EmbeddingError
+from app.processor import available_cores
 from app.protocols import Vector, Vectors
 
 logger = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class LocalEmbedder:
             importing.result()
         encoder = CompiledEncoder(
             exported.folder / MODEL,
-            threads=threads or available_threads(),
+            threads=threads or available_cores(),
             padding_id=exported.manifest.padding_id,
             precision=exported.manifest.precision,
         )

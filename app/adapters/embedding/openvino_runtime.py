@@ -57,11 +57,6 @@ def import_openvino() -> Any:
             ) from error
 
 
-def available_threads() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _lower_priority(niceness: int) -> None:
     """Make this thread, and those it starts, give way to others; only Linux knows how."""
     if niceness and sys.platform == "linux":

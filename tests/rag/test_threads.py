@@ -1,0 +1,16 @@
+"""How many searches run side by side."""
+
+import pytest
+
+from app.rag.threads import MOST_THREADS, searches_at_once
+
+
+@pytest.mark.parametrize(
+    ("cores", "expected"), [(1, 2), (2, 4), (8, MOST_THREADS), (64, MOST_THREADS)]
+)
+def test_searches_that_embed_here_share_the_cores(cores: int, expected: int) -> None:
+    assert searches_at_once(cores, embedded_here=True) == expected
+
+
+def test_searches_that_wait_for_an_endpoint_do_not_depend_on_the_cores() -> None:
+    assert searches_at_once(1, embedded_here=False) == MOST_THREADS
