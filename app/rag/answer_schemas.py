@@ -54,6 +54,10 @@ class Explanation(BaseModel):
         description="What BM25 would give a text that says all of the query; the fusion method "
         "`coverage` divides by it."
     )
+    bm25_highest: float = Field(
+        description="Among the candidates: `convex`, the mode `lexical`, and `coverage` without a "
+        "ceiling divide BM25 by it."
+    )
     signals: SignalExplanation | None = Field(
         description="Null: nothing but the fused score counts."
     )

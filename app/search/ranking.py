@@ -124,4 +124,5 @@ def explain(ranked: RankedCandidates, candidates: Candidates, position: int) -> 
         lexical_rank=how.lexical_rank,
         bm25=float(candidates.lexical_scores[place]),
         bm25_ceiling=candidates.lexical_ceiling,
+        bm25_highest=float(candidates.lexical_scores.max(initial=0.0)),
     )

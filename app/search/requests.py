@@ -157,6 +157,8 @@ class Explanation:
     lexical_rank: int | None
     bm25_ceiling: float | None
     """What `coverage` divides BM25 by."""
+    bm25_highest: float
+    """Among the candidates: what BM25 is divided by otherwise."""
     signals: SignalExplanation | None = None
     """None: nothing but the fused score counts."""
 
