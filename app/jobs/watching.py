@@ -41,6 +41,11 @@ class JobWatch:
         self._waiting = 0
         self._following = 0
 
+    @property
+    def waiting(self) -> int:
+        """Clients that wait for the end of a job."""
+        return self._waiting
+
     def require_room(self) -> None:
         """Raise OverloadedError when too many clients wait already."""
         if self._waiting >= self._most_waiting:

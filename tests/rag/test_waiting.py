@@ -148,8 +148,7 @@ def test_who_asks_while_the_same_is_queued_shares_the_job_and_who_asks_while_it_
             await reached(embedder)
             for _ in range(3):
                 tasks.start_soon(index)
-            await anyio.wait_all_tasks_blocked()
-            while container.jobs.count_waiting() == 0:
+            while container.job_watch.waiting < 4:
                 await anyio.lowlevel.checkpoint()
             embedder.gate.set()
 
