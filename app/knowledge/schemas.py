@@ -128,17 +128,19 @@ class ItemReplacement(WholeItem):
 class ItemUpdate(ItemFields):
     """The fields to change; what is left out stays as it is."""
 
-    title: Title = Field(default="")
-    uri: Uri = Field(default="")
-    document_type: DocumentType = Field(default=DocumentType.MARKDOWN)
+    # What a field holds that was left out is never read. It comes from a factory, because a default
+    # would stand in the description, and a generated client would send it.
+    title: Title = Field(default_factory=str)
+    uri: Uri = Field(default_factory=str)
+    document_type: DocumentType = Field(default_factory=lambda: DocumentType.MARKDOWN)
     category: Category = None
     tags: Tags = Field(default_factory=list)
-    collection: Collection = Field(default="")
+    collection: Collection = Field(default_factory=str)
     licence: Licence = None
     refresh_interval: RefreshInterval = None
     importance: Importance = None
     status: SettableItemStatus = Field(
-        default=SettableItemStatus.PENDING,
+        default_factory=lambda: SettableItemStatus.PENDING,
         description="`pending`: to be indexed again. `active` brings an archived item back, as "
         "`pending` if it is not indexed.",
     )

@@ -85,13 +85,13 @@ def _searchable(value: str) -> str:
 
 Query = Annotated[
     str,
-    AfterValidator(_searchable),
     Field(
         min_length=1,
         max_length=8000,
         examples=["How to configure the database connection?"],
         json_schema_extra={"pattern": r"\S"},
     ),
+    AfterValidator(_searchable),
 ]
 
 

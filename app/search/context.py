@@ -19,6 +19,7 @@ from app.search.passage_queries import (
 )
 from app.search.passages import (
     Passage,
+    PassageHit,
     PassageLines,
     PassagePlan,
     lines_of_plan,
@@ -193,11 +194,9 @@ def _plans(
             plans.append(
                 PassagePlan(
                     rank=rank,
-                    score=result.score,
                     document=place.document,
                     heading_path=place.heading_path,
-                    chunk_ids=(result.chunk_id,),
-                    core=place.extent,
+                    hits=(PassageHit(result.chunk_id, result.score, place.extent),),
                     extent=wider.get(result.chunk_id, place.extent),
                 )
             )

@@ -118,7 +118,7 @@ class ContextBudget:
 
         Where neighbours in front would push the hit out, from the hit's own first line.
         """
-        hit = lines.plan.core
+        hit = lines.plan.hits[0].extent
         end_of_hit = min(hit.end_line, lines.last_line)
         start = lines.first_line
         end = self._last_line_with_room(lines, start)

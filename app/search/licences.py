@@ -41,7 +41,8 @@ def _allows(node: Any) -> bool:
         return all(_allows(part) for part in node.args)
     if isinstance(node, LicenseWithExceptionSymbol):
         node = node.license_symbol
-    return node.key.lower() in _permissive_keys()
+    # `Apache-2.0+` is that version or a later one: the choice is whoever's who uses it.
+    return node.key.lower().removesuffix("+") in _permissive_keys()
 
 
 @functools.cache

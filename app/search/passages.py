@@ -15,22 +15,33 @@ from app.search.queries import citation
 
 
 @dataclass(frozen=True)
+class PassageHit:
+    """A search result, and where it stands in its document."""
+
+    chunk_id: str
+    score: float
+    """Its cosine."""
+    extent: Extent
+
+
+@dataclass(frozen=True)
 class PassagePlan:
     """A stretch of a document that shall become a passage."""
 
     rank: int
     """Of its best hit; 1 is the best."""
-    score: float
-    """The best cosine among its hits."""
     document: DocumentFacts
     heading_path: tuple[str, ...]
     """Of its best hit."""
-    chunk_ids: tuple[str, ...]
-    """Its hits, best first."""
-    core: Extent
-    """Its best hit alone."""
+    hits: tuple[PassageHit, ...]
+    """Best first, at least one."""
     extent: Extent
-    """All of it."""
+    """All of it: the hits, and their neighbours where these are wanted."""
+
+    @property
+    def score(self) -> float:
+        """The best cosine among its hits."""
+        return max(hit.score for hit in self.hits)
 
 
 @dataclass(frozen=True)
@@ -75,16 +86,26 @@ class PassageLines:
         return any(line.strip() for line in self.lines[first : last + 1])
 
     def passage(self, start_line: int, end_line: int) -> Passage:
-        """These lines of the source; blank ones at either end are left out."""
+        """These lines of the source; blank ones at either end are left out.
+
+        It names the hits of which it shows a line, and has the best cosine among them: where none
+        is to be seen, that of all.
+        """
         lines = self.lines[start_line - self.first_line : end_line - self.first_line + 1]
         above, below = _blank_edges(lines)
         text = "".join(lines[above : len(lines) - below])
+        shown = [
+            hit
+            for hit in self.plan.hits
+            if hit.extent.start_line <= end_line - below
+            and hit.extent.end_line >= start_line + above
+        ]
         return Passage(
             rank=self.plan.rank,
-            score=self.plan.score,
+            score=max((hit.score for hit in shown), default=self.plan.score),
             document=self.plan.document,
             heading_path=self.plan.heading_path,
-            chunk_ids=self.plan.chunk_ids,
+            chunk_ids=tuple(hit.chunk_id for hit in shown),
             start_line=start_line + above,
             end_line=end_line - below,
             content=without_line_break(text),
@@ -115,8 +136,7 @@ def _united(some: PassagePlan, other: PassagePlan) -> PassagePlan:
     best, second = (some, other) if some.rank < other.rank else (other, some)
     return dataclasses.replace(
         best,
-        score=max(best.score, second.score),
-        chunk_ids=(*best.chunk_ids, *second.chunk_ids),
+        hits=(*best.hits, *second.hits),
         extent=best.extent.united(second.extent),
     )
 

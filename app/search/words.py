@@ -72,12 +72,20 @@ class QueryWords:
         return (Highlight(start, end, content[start:end], "sentence"), *words)
 
     def _matches(self, content: str) -> Iterator[tuple[int, int, str]]:
-        """Start, end and term of each matched word; a name in one piece counts once."""
-        last_end = -1
+        """Start, end and term of each matched word; a name in one piece counts once.
+
+        Pairs of characters that overlap are one stretch of a script without spaces.
+        """
+        last: tuple[int, int, str] | None = None
         for token in self._finder.find(content):
-            if token.start >= last_end:
-                last_end = token.end
-                yield token.start, token.end, token.term
+            if last is not None and token.start < last[1]:
+                last = (last[0], max(last[1], token.end), last[2])
+                continue
+            if last is not None:
+                yield last
+            last = (token.start, token.end, token.term)
+        if last is not None:
+            yield last
 
 
 def _subject(parsed: ParsedQuery) -> frozenset[str]:

@@ -67,6 +67,15 @@ def test_the_main_job_runs_through_a_generated_client(
         )
         assert isinstance(item, models.Item)
         assert item.status == "pending"
+        changed = generated(knowledge + "update_knowledge").sync(
+            item.id, client=client, body=models.ItemUpdate(category="Generated/Quay")
+        )
+        assert isinstance(changed, models.Item)
+        assert (changed.category, changed.title, changed.tags) == (
+            "Generated/Quay",
+            "Harbour guide",
+            ["boats"],
+        )
 
         indexed = generated(".api.rag.index_knowledge").sync(item.id, client=client)
         assert isinstance(indexed, models.IndexingResult)

@@ -224,6 +224,15 @@ def test_a_search_that_makes_no_sense_is_422_with_a_pointer(client, body):
     assert response.json()["errors"][0]["pointer"].startswith("#/")
 
 
+def test_a_query_that_is_too_long_is_told_in_characters(client):
+    for refused in (
+        client.post(f"{RAG}/search", json={"query": "x" * 8001}),
+        client.get(f"{RAG}/search", params={"q": "x" * 8001}),
+    ):
+        assert refused.status_code == 422
+        assert "at most 8000 characters" in refused.json()["detail"]
+
+
 @pytest.mark.parametrize(
     "query",
     ["\0", "a\0b", "'; DROP TABLE chunks; --", "🦊" * 4000, "\u202eright to left", "%s %n", '"'],

@@ -24,6 +24,7 @@ from app.search.licences import is_permissive
         "(MIT AND ISC) OR GPL-2.0-only",
         "MIT AND (GPL-2.0-only OR 0BSD)",
         "Apache-2.0 WITH LLVM-exception",
+        "Apache-2.0+",
         "(" * 90 + "MIT" + ")" * 90,
     ],
 )

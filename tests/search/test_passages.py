@@ -10,7 +10,14 @@ from app.adapters.splitting.source_lines import split_lines, without_line_break
 from app.search.context_budget import ContextBudget
 from app.search.context_formats import FORMATS, ContextFormatName
 from app.search.passage_queries import DocumentFacts, Extent
-from app.search.passages import Passage, PassagePlan, lines_of_plan, merge_plans
+from app.search.passages import (
+    Passage,
+    PassageHit,
+    PassageLines,
+    PassagePlan,
+    lines_of_plan,
+    merge_plans,
+)
 from tests.fakes import FakeEmbedder
 
 TEXTS = st.text(alphabet="ab \n\r.#", min_size=1, max_size=400).filter(lambda text: text.strip())
@@ -27,7 +34,8 @@ def plan(
 ) -> PassagePlan:
     """A plan whose characters do not matter."""
     extent = Extent(start_line * 10, end_line * 10 + 10, start_line, end_line)
-    return PassagePlan(rank, score, document(row_id), (), (f"c{rank}",), extent, extent)
+    hits = (PassageHit(f"c{rank}", score, extent),)
+    return PassagePlan(rank, document(row_id), (), hits, extent)
 
 
 @st.composite
@@ -50,11 +58,9 @@ def documents_with_plans(draw: st.DrawFn) -> tuple[str, int, list[PassagePlan]]:
     plans = [
         PassagePlan(
             rank=rank,
-            score=1 / rank,
             document=document(),
             heading_path=(),
-            chunk_ids=(str(hit),),
-            core=extents[hit],
+            hits=(PassageHit(str(hit), 1 / rank, extents[hit]),),
             extent=extents[max(hit - distance, 0)].united(
                 extents[min(hit + distance, len(extents) - 1)]
             ),
@@ -96,8 +102,8 @@ def test_between_two_passages_of_a_document_stands_at_least_one_line(
     for one, next_one in pairwise(in_order):
         assert one.extent.end_line + 1 < next_one.extent.start_line
     assert [each.rank for each in merged] == sorted(each.rank for each in merged)
-    assert sorted(i for each in merged for i in each.chunk_ids) == sorted(
-        i for each in plans for i in each.chunk_ids
+    assert sorted(hit.chunk_id for each in merged for hit in each.hits) == sorted(
+        hit.chunk_id for each in plans for hit in each.hits
     )
 
 
@@ -119,8 +125,13 @@ def test_a_context_keeps_its_budget_and_says_of_every_line_where_it_went(
     made = budget.finished()
     assert made.total_tokens == budget.count(made.text) <= max_tokens
     told: list[int] = []
+    hits = {hit.chunk_id: hit for each in plans for hit in each.hits}
     for passage in made.passages:
         assert_whole_lines(passage, text, first_line)
+        for hit in (hits[chunk_id] for chunk_id in passage.chunk_ids):
+            assert hit.extent.start_line <= passage.end_line
+            assert hit.extent.end_line >= passage.start_line
+            assert hit.score <= passage.score
         told += range(passage.start_line, passage.end_line + 1)
     for omission in made.omitted:
         told += range(omission.start_line, omission.end_line + 1)
@@ -135,12 +146,23 @@ def test_a_context_keeps_its_budget_and_says_of_every_line_where_it_went(
 
 def test_merging_keeps_the_best_rank_and_score_and_the_hits_in_order():
     merged = merge_plans([plan(1, 20, 24, score=0.4), plan(2, 1, 3), plan(3, 25, 30, score=0.9)])
-    assert [(p.rank, p.score, p.chunk_ids) for p in merged] == [
-        (1, 0.9, ("c1", "c3")),
-        (2, 0.5, ("c2",)),
+    assert [(p.rank, p.score, [hit.chunk_id for hit in p.hits]) for p in merged] == [
+        (1, 0.9, ["c1", "c3"]),
+        (2, 0.5, ["c2"]),
     ]
     assert (merged[0].extent.start_line, merged[0].extent.end_line) == (20, 30)
-    assert merged[0].core.end_line == 24
+    assert merged[0].hits[0].extent.end_line == 24
+
+
+def test_a_passage_that_was_cut_names_only_the_hits_that_it_shows():
+    (merged,) = merge_plans([plan(1, 1, 4, score=0.4), plan(2, 4, 6, score=0.9)])
+    lines = PassageLines(merged, 1, tuple(f"line {n}\n" for n in range(1, 7)))
+    shown = {end: lines.passage(1, end) for end in (3, 4, 6)}
+    assert [(p.chunk_ids, p.score) for p in shown.values()] == [
+        (("c1",), 0.4),
+        (("c1", "c2"), 0.9),
+        (("c1", "c2"), 0.9),
+    ]
 
 
 def test_one_line_between_two_hits_keeps_them_apart_and_documents_never_merge():
@@ -153,7 +175,8 @@ def test_one_line_between_two_hits_keeps_them_apart_and_documents_never_merge():
 def test_blank_lines_at_the_ends_are_left_out_and_the_lines_say_so():
     text = "above\n\n\n  indented\n\n  more\n\nbelow\n"
     extent = Extent(6, text.index("below"), 2, 7)
-    lines = lines_of_plan(PassagePlan(1, 0.5, document(), (), ("c",), extent, extent), text)
+    hits = (PassageHit("c", 0.5, extent),)
+    lines = lines_of_plan(PassagePlan(1, document(), (), hits, extent), text)
     passage = lines.passage(lines.first_line, lines.last_line)
     assert (passage.start_line, passage.end_line) == (4, 6)
     assert passage.content == "  indented\n\n  more"

@@ -57,6 +57,8 @@ def test_nothing_fails_and_every_highlight_is_a_stretch_of_the_content(query, co
         ("cafe", "le Café", ["Café"]),
         ('"brown fox" dog', "a fox, a dog", ["fox", "dog"]),
         ("京都", "東京都に住む", ["京都"]),
+        ("数据库", "数据库连接和数据", ["数据库", "数据"]),
+        ("หนังสือ", "ร้านหนังสือ", ["หนังสือ"]),
         ("fox -brown", "brown fox", ["fox"]),
         ("the", "the", ["the"]),
         ("the fox", "the fox", ["fox"]),
