@@ -196,7 +196,7 @@ def _chunks_by_item(generation_id: int) -> Select[str]:
 
 def _stored(row: GenerationRow, *, is_current: bool) -> StoredGeneration:
     return StoredGeneration(
-        generation=Generation(row.id, row.fingerprint, row.splitter),
+        generation=Generation(row.id, row.fingerprint, row.splitter, row.dimension),
         embedding_provider=row.embedding_provider,
         embedding_model=row.embedding_model,
         dimension=row.dimension,

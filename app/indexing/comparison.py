@@ -10,16 +10,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
-import numpy as np
-
 from app.database import Database
 from app.errors import LexicalIndexError, VectorIndexError
 from app.indexing import maintenance_queries, queries
 from app.indexing.generation import Generation
 from app.indexing.maintenance_queries import ChunkState
 from app.indexing.publisher import Publisher
-from app.indexing.vector_queries import VECTOR_TYPE
 from app.protocols import LexicalIndex, Vector, VectorIndex, VectorPart
+from app.stored_vectors import sound_vector
 
 SAME_VECTOR = 0.9999
 """Cosine from which on a vector counts as the one that was stored: Chroma normalises again."""
@@ -167,7 +165,7 @@ class IndexComparison:
             states = maintenance_queries.states_of(session, chunk_ids, self._generation)
         drift: list[Drift] = []
         for name, part in self._vectors.parts().items():
-            right = _held_right(part, states)
+            right = _held_right(part, self._sound_vectors(states))
             missed = [key for key, vector in right.items() if not _finds(part, vector)]
             if len(missed) > (1 - LEAST_FOUND) * len(right):
                 if mend:
@@ -180,8 +178,8 @@ class IndexComparison:
     # Inside ------------------------------------------------------------------------------------
 
     def _vector_drift(self, states: Sequence[ChunkState]) -> Iterable[Drift]:
-        with_vector = {state.id: state for state in states if state.vector is not None}
-        expected = {key: _vector(state.vector or b"") for key, state in with_vector.items()}
+        expected = self._sound_vectors(states)
+        with_vector = {state.id: state for state in states if state.id in expected}
         for name, part in self._vectors.parts().items():
             try:
                 held = part.vectors(list(expected))
@@ -207,6 +205,12 @@ class IndexComparison:
                 yield Drift(DriftKind.MISSING, LEXICAL, chunk_id)
         yield from _misplaced(LEXICAL, by_id, numbers)
 
+    def _sound_vectors(self, states: Sequence[ChunkState]) -> dict[str, Vector]:
+        """By chunk id; where SQL's own is missing or damaged, no index can be measured by it."""
+        dimension = self._generation.dimension
+        found = ((state.id, sound_vector(state.vector, dimension)) for state in states)
+        return {chunk_id: vector for chunk_id, vector in found if vector is not None}
+
     def _held(self, index: str, chunk_ids: Sequence[str]) -> Iterable[str]:
         """Which of the ids the index holds at this moment."""
         try:
@@ -231,13 +235,8 @@ def _misplaced(
             yield Drift(DriftKind.OTHER_DOCUMENT, index, chunk_id)
 
 
-def _vector(stored: bytes) -> Vector:
-    return np.frombuffer(stored, VECTOR_TYPE).astype(np.float32)
-
-
-def _held_right(part: VectorPart, states: Sequence[ChunkState]) -> dict[str, Vector]:
-    """The vectors of those chunks that the part holds as SQL does; none when it cannot be read."""
-    expected = {state.id: _vector(state.vector) for state in states if state.vector is not None}
+def _held_right(part: VectorPart, expected: Mapping[str, Vector]) -> dict[str, Vector]:
+    """Those of the vectors that the part holds; none when it cannot be read."""
     try:
         held = part.vectors(list(expected))
     except VectorIndexError:
