@@ -250,7 +250,11 @@ class GenerationRenewal(Generic[Parts]):
             return self._publisher.between_changes(lambda: self._switch_to(parts)).result()
 
         moments = QuietMoments(
-            self._indexer, catch_up, self._is_complete, turns_seconds=self._turns_seconds
+            self._indexer,
+            catch_up,
+            self._is_complete,
+            count_missing=self.documents_missing,
+            turns_seconds=self._turns_seconds,
         )
         return moments.take(switch)
 

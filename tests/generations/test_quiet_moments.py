@@ -212,11 +212,48 @@ def test_indexing_that_stays_ahead_is_held_as_long_as_it_is_let():
         indexing,
         indexing.catch_up,
         lambda: not indexing.backlog,
+        count_missing=lambda: indexing.backlog,
         turns_seconds=((0.01, 0.02), (10 * WAIT_SECONDS, 0.02)),
     )
     started = time.monotonic()
     assert moments.take(lambda: "switched") == "switched"
     assert time.monotonic() - started < WAIT_SECONDS
+
+
+class IndexingThatHasEnded(SaturatedIndexing):
+    """Left much to be caught up with, which gets less whether somebody is held or not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left_at_holds: list[int] = []
+
+    @contextmanager
+    def paused(self, timeout_seconds: float) -> Iterator[bool]:  # noqa: ARG002, it never waits
+        yield True
+
+    @contextmanager
+    def beginning_nothing(self) -> Iterator[None]:
+        self.left_at_holds.append(self.backlog)
+        yield
+
+    def catch_up(self, require_time: Callable[[], None]) -> None:
+        while self.backlog:
+            threading.Event().wait(0.002)
+            self.backlog -= 1
+            require_time()
+
+
+def test_nobody_is_held_while_more_is_missing_than_a_hold_could_do():
+    indexing = IndexingThatHasEnded()
+    moments = QuietMoments(
+        indexing,
+        indexing.catch_up,
+        lambda: not indexing.backlog,
+        count_missing=lambda: indexing.backlog,
+        turns_seconds=((0.01, 0.02),),
+    )
+    assert moments.take(lambda: "switched") == "switched"
+    assert all(left <= 10 for left in indexing.left_at_holds), "of 2 ms and more each"
 
 
 def test_a_stop_ends_the_holding(open_with: Open, filled: int):
