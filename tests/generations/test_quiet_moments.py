@@ -1,5 +1,6 @@
 """The switch gets its moment however busy indexing is, and nobody waits long for it."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -337,3 +338,16 @@ def test_what_reads_the_parts_at_a_switch_never_meets_closed_ones(
     else:
         assert container.verify().problems == ()
     assert renewing[0].ends_within(WAIT_SECONDS)
+
+
+def test_a_job_that_waits_for_a_switch_is_queued_and_runs_when_it_may(
+    open_container: Callable[[], Container], docs: Path
+):
+    container = open_container()
+    item = container.knowledge.create(ItemDraft("docs", str(docs), "folder"))
+    with container.indexer.beginning_nothing():
+        job = container.jobs.add("index", {"knowledge_id": item.id, "force": False})
+        for _ in range(30):  # workers take within milliseconds what they may
+            assert container.jobs.get(job.id).state == "queued"
+            threading.Event().wait(0.01)
+    assert asyncio.run(container.job_watch.wait_for_end(job)).state == "succeeded"
