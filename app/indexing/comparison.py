@@ -85,7 +85,10 @@ class ComparableVectorIndex(VectorIndex, Protocol):
 
 
 class IndexComparison:
-    """Only for the writer thread: see Publisher.between_changes."""
+    """Only for the writer thread: see Publisher.between_changes.
+
+    Indexes of a generation that does not answer any more follow nothing: no difference is drift.
+    """
 
     def __init__(
         self,
@@ -107,6 +110,8 @@ class IndexComparison:
 
         An index that cannot answer now is left out: it is healed by its keeper.
         """
+        if self._is_former:
+            return Slice()
         with self._database.read() as session:
             states = maintenance_queries.chunk_states_after(
                 session, last_id, limit, self._generation
@@ -126,6 +131,8 @@ class IndexComparison:
         (100 bytes each) are listed only when there is something to find. `every`: after a walk
         that did not mend, of every index.
         """
+        if self._is_former:
+            return {}
         self._publisher.settle_outbox()
         with self._database.read() as session:
             expected = maintenance_queries.count_chunks(session)
@@ -148,6 +155,8 @@ class IndexComparison:
 
         An id may have been published or removed since it was listed.
         """
+        if self._is_former:
+            return ()
         with self._database.read() as session:
             wanted = queries.present_chunks(session, chunk_ids)
             wanted |= maintenance_queries.chunks_in_outbox(session)
@@ -161,6 +170,8 @@ class IndexComparison:
 
         An approximate index may miss one now and then.
         """
+        if self._is_former:
+            return ()
         with self._database.read() as session:
             states = maintenance_queries.states_of(session, chunk_ids, self._generation)
         drift: list[Drift] = []
@@ -176,6 +187,10 @@ class IndexComparison:
         return tuple(drift)
 
     # Inside ------------------------------------------------------------------------------------
+
+    @property
+    def _is_former(self) -> bool:
+        return self._publisher.generation != self._generation
 
     def _vector_drift(self, states: Sequence[ChunkState]) -> Iterable[Drift]:
         expected = self._sound_vectors(states)

@@ -340,6 +340,23 @@ def test_what_reads_the_parts_at_a_switch_never_meets_closed_ones(
     assert renewing[0].ends_within(WAIT_SECONDS)
 
 
+def test_a_walk_that_a_switch_overtakes_takes_nothing_for_drift(open_with: Open, filled: int):
+    container = open_with(chunk_size=400)
+    with container._keeper._in_use.borrowed() as former:
+        renewing = Renewing(container, (60.0, 5.0))
+        while container.parts is former:
+            assert not renewing.ends_within(0.01), "the parts are borrowed, and so not closed yet"
+        container.knowledge.delete(filled)
+        container.publisher.settled().result()
+        gone = list(former.vector_index.chunk_ids())
+        assert gone, "nobody takes out what nobody asks any more"
+        for mend in (False, True):
+            assert former.caretaker.walk(mend=mend).drift == []
+            assert former.caretaker._comparison.surplus("exact", gone, mend=mend) == ()
+    assert renewing.ends_within(WAIT_SECONDS)
+    assert container.verify().problems == ()
+
+
 def test_a_job_that_waits_for_a_switch_is_queued_and_runs_when_it_may(
     open_container: Callable[[], Container], docs: Path
 ):
