@@ -302,6 +302,7 @@ class Container:
             self.rag.job_handlers(),
             threads=self.settings.index_threads,
             items_in_use=self.indexer.items_in_use,
+            may_begin=self.indexer.runs_may_begin,
             express_threads=EXPRESS_THREADS,
             bell=self._job_bell,
         )

@@ -11,6 +11,7 @@ from app.knowledge.items import ItemDraft
 from app.search.requests import SearchRequest
 from app.settings import Settings
 from tests.databases import Databases, sqlite_only
+from tests.e2e.server_process import wait_until
 
 OpenContainer = Callable[[], Container]
 FILES = 30
@@ -186,6 +187,48 @@ def test_verify_says_which_index_had_to_be_made_good_before_it_was_compared(
     assert [sentence.split()[1] for sentence in report.healed] == [index]
     assert "made good as it was opened" in report.healed[0]
     assert (report.clean, report.problems) == (True, ())
+
+
+@pytest.mark.parametrize("was_clean", [False, True], ids=["restored", "folders_deleted"])
+def test_indexes_that_are_not_there_are_not_called_damaged(
+    older: Path,
+    open_container: OpenContainer,
+    settings: Settings,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    was_clean: bool,
+):
+    """As after the database alone was put into an empty data directory."""
+    for folder in ("chroma", "lexical"):
+        shutil.rmtree(settings.data_dir / folder)
+    if not was_clean:
+        (settings.data_dir / "stopped-cleanly").unlink()
+    container = open_container()
+    report = container.rag.verify()
+    for index in ("vector", "lexical"):
+        assert f"The {index} index is not there: it is made from the database." in caplog.messages
+        assert healings(container, index) == 1
+    assert not [each for each in caplog.messages if "damaged" in each or "was closed" in each]
+    assert len(report.healed) == 2
+    assert all("was not on the disk; it was made" in sentence for sentence in report.healed)
+    assert (report.clean, report.problems) == (True, ())
+    check(container)
+    container.close()
+    again = open_container()
+    assert again.rag.verify().healed == ()
+
+
+def test_an_index_that_was_made_and_then_deleted_while_serving_is_told_as_both(
+    older: Path, open_container: OpenContainer, settings: Settings
+):
+    shutil.rmtree(settings.data_dir / "lexical")
+    container = open_container()
+    container.settle()
+    shutil.rmtree(settings.data_dir / "lexical")
+    assert not container.lexical_index.status.ready
+    wait_until(lambda: healings(container, "lexical") == 2, "the lexical index is healed")
+    told = container.rag.verify().healed
+    assert ["was not on the disk" in each for each in told] == [True, False]
 
 
 def test_verify_says_nothing_of_indexes_that_are_sound(older: Path, open_container: OpenContainer):

@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from app.adapters.index_seal import IndexSeal
@@ -70,6 +71,8 @@ class DerivedIndexes:
         )
         self._being_made: set[str] = set()
         """Indexes that there were not yet: to make them is no healing."""
+        self._absent: set[str] = set()
+        """Indexes that were not on the disk at the start, as after the database was restored."""
         self._stamps = IndexStamps(
             database,
             {
@@ -81,13 +84,14 @@ class DerivedIndexes:
 
     def start(self, *, is_empty: bool) -> None:
         """Open both, or see to it in the background; `is_empty`: the database holds no chunks."""
+        self._absent = set() if is_empty else self._not_on_disk() - self._being_made
+        for name in sorted(self._absent):
+            logger.warning("The %s index is not there: it is made from the database.", name)
         self.vector.start(trusted=self._was_clean)
         if is_empty:
             self._make_empty_lexical_index()
-        elif self._was_clean and not self._stamps.is_intact(LEXICAL):
-            # Its files are not those that were closed last: what they hold may be of another day.
-            logger.warning("The lexical index is not the one that was closed: it is made anew.")
-            self._lexical_store.mark_incomplete()
+        elif self._was_clean and LEXICAL not in self._absent:
+            self._distrust_exchanged_words()
         self._keeper.start(trusted=self._was_clean)
 
     def start_new(self) -> None:
@@ -154,9 +158,24 @@ class DerivedIndexes:
             is_intact=lambda: self._stamps.is_intact(VECTOR),
         )
 
+    def _not_on_disk(self) -> set[str]:
+        looked_for = {LEXICAL: (self._lexical_folder, lexical_files)}
+        if self._settings.vector_index != "exact":
+            looked_for[VECTOR] = (self._vector_folder, index_files)
+        return {
+            name for name, (folder, files) in looked_for.items() if not _any_file(folder, files)
+        }
+
     def _note_healed(self, name: str) -> None:
         if name not in self._being_made:
-            self._metrics.observe_healing(name)
+            self._metrics.observe_healing(name, was_absent=name in self._absent)
+            self._absent.discard(name)
+
+    def _distrust_exchanged_words(self) -> None:
+        """If its files are not those that were closed last, they may be of another day."""
+        if not self._stamps.is_intact(LEXICAL):
+            logger.warning("The lexical index is not the one that was closed: it is made anew.")
+            self._lexical_store.mark_incomplete()
 
     def _make_empty_lexical_index(self) -> None:
         """There is nothing to index: so that the first search need not wait for the keeper."""
@@ -164,6 +183,14 @@ class DerivedIndexes:
             self.lexical.rebuild()
         except AppError as error:
             logger.warning("The lexical index is not usable: %s", error.detail)
+
+
+def _any_file(folder: Path, files: Callable[[Path], Sequence[Path]]) -> bool:
+    """Whether the folder holds any file of an index; one that cannot be read is left to others."""
+    try:
+        return folder.is_dir() and bool(files(folder))
+    except OSError:
+        return True
 
 
 def index_folders(settings: Settings, generation_id: int) -> tuple[Path, Path]:

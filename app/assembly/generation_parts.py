@@ -185,4 +185,5 @@ class GenerationParts:
             collection_name=shared.settings.chroma_collection_name,
             index_name=shared.settings.vector_index,
             healed=shared.metrics.healed,
+            made=shared.metrics.made,
         )

@@ -12,9 +12,10 @@ TURNS_SECONDS = ((60.0, 5.0), (60.0, 15.0), (120.0, 30.0), (300.0, 30.0))
 """How long such a moment is waited for while everybody may index, and how long then while no new
 run begins; the last turn again and again. Runs of seconds, one after the other without a pause,
 leave no moment by themselves, and end within such a hold. One of minutes does not: so holds are
-short enough for whoever waits behind them, and rarer the more of them were in vain. Where all runs
-had ended, and time lacked only to embed what they had stored, everybody may index as long as they
-were held and no longer: else who keeps the model busy could stay ahead for ever."""
+short enough for whoever waits behind them, and rarer the more of them were in vain. While what is
+missing gets less by itself, and is more than a hold would do, nobody is held: it would be in vain.
+Where all runs had ended, and time lacked only to embed what they had stored, everybody may index as
+long as they were held and no longer: else who keeps the model busy could stay ahead for ever."""
 
 LOOKING_SECONDS = 2.0
 """How often what was indexed meanwhile is caught up with while runs go on."""
@@ -47,20 +48,25 @@ class QuietMoments:
         catch_up: Callable[[Callable[[], None]], None],
         is_complete: Callable[[], bool],
         *,
+        count_missing: Callable[[], int],
         turns_seconds: Sequence[tuple[float, float]] = TURNS_SECONDS,
         looking_seconds: float = LOOKING_SECONDS,
     ) -> None:
         """`catch_up` makes what is missing, most of it while runs go on.
 
         It is given what raises OutOfTimeError once a turn is over, to be called now and then.
+        `count_missing` says how many documents that are.
         """
         self._indexing = indexing
         self._catch_up = catch_up
         self._is_complete = is_complete
+        self._count_missing = count_missing
         self._turns_seconds = turns_seconds
         self._looking_seconds = looking_seconds
         self._is_behind = False
         """Nothing was indexed any more, but what had been stored was too much for the turn."""
+        self._ran_out_of_time = False
+        """Something was missing still when the turn was over."""
 
     def take(self, act: Callable[[], Result]) -> Result:
         """Act at the first such moment, while nothing is indexed; gives what that gives."""
@@ -69,7 +75,10 @@ class QuietMoments:
             open_seconds, held_seconds = self._turns_seconds[turn]
             if self._is_behind:
                 open_seconds = min(open_seconds, held_seconds)
+            started, missing = time.monotonic(), self._count_missing()
             done = self._within(open_seconds, act)
+            if done is None and self._gets_on_alone(missing, started, held_seconds):
+                continue
             if done is None:
                 logger.info("New indexing waits up to %s s, so that a switch can be.", held_seconds)
                 with self._indexing.beginning_nothing():
@@ -78,8 +87,21 @@ class QuietMoments:
                 return done[0]
             turn = min(turn + 1, len(self._turns_seconds) - 1)
 
+    def _gets_on_alone(self, missing: int, started: float, held_seconds: float) -> bool:
+        """Whether less is missing than before though nobody was held, and too much for a hold."""
+        if not self._ran_out_of_time:
+            return False
+        left = self._count_missing()
+        seconds_each = (time.monotonic() - started) / max(1, missing - left)
+        gets_on = left < missing and left * seconds_each > held_seconds
+        if gets_on:
+            self._is_behind = False  # the next look is worth a whole turn
+            logger.info("%d documents are missing before a switch can be.", left)
+        return gets_on
+
     def _within(self, seconds: float, act: Callable[[], Result]) -> tuple[Result] | None:
         """Act if there is such a moment within the time."""
+        self._ran_out_of_time = False
         ends = time.monotonic() + seconds
 
         def require_time() -> None:
@@ -90,6 +112,7 @@ class QuietMoments:
             try:
                 self._catch_up(require_time)
             except OutOfTimeError:
+                self._ran_out_of_time = True
                 with self._indexing.paused(0) as self._is_behind:
                     return None
             left = max(0.0, ends - time.monotonic())

@@ -1,6 +1,7 @@
 """All SQL of generations: which there are, what they lack, and the switch."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from sqlalchemy import Select, delete, func, insert, select, update
 from sqlalchemy.orm import Session
@@ -14,6 +15,7 @@ from app.models import (
     CollectionRow,
     CurrentGenerationRow,
     DocumentRow,
+    EmbeddingRow,
     GenerationDocumentRow,
     GenerationRow,
     ItemRow,
@@ -146,6 +148,69 @@ def missing_documents(
     return list(session.scalars(missing.order_by(DocumentRow.id).limit(limit)))
 
 
+class DoneChunk(NamedTuple):
+    """A chunk as it stands in SQL."""
+
+    span: tuple[str, int, int, str]
+    """Its id, start and end in the document, and its text."""
+    item_id: int
+    vector: bytes | None
+    """What is stored as its vector; None: nothing."""
+
+
+class DoneDocument(NamedTuple):
+    """A document that a generation covers, with what the generation has of it."""
+
+    id: int
+    item_id: int
+    content: str
+    chunks: Sequence[DoneChunk]
+    """In order."""
+
+
+def done_documents(
+    session: Session, generation: Generation, limit: int, *, after: int
+) -> list[DoneDocument]:
+    """Documents that a generation covers, by row id: the next `limit` after one."""
+    done = (
+        select(DocumentRow.id, DocumentRow.item_id, DocumentRow.content)
+        .join(GenerationDocumentRow, GenerationDocumentRow.document_id == DocumentRow.id)
+        .where(GenerationDocumentRow.generation_id == generation.id, DocumentRow.id > after)
+        .order_by(DocumentRow.id)
+        .limit(limit)
+    )
+    return [
+        DoneDocument(*row, _done_chunks(session, generation, row.id))
+        for row in session.execute(done)
+    ]
+
+
+def _done_chunks(session: Session, generation: Generation, document_id: int) -> Sequence[DoneChunk]:
+    on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
+        EmbeddingRow.fingerprint == generation.fingerprint
+    )
+    span = (ChunkRow.id, ChunkRow.start_index, ChunkRow.end_index, ChunkRow.content)
+    rows = (
+        select(*span, ChunkRow.item_id, EmbeddingRow.vector)
+        .outerjoin(EmbeddingRow, on_embedding)
+        .where(ChunkRow.document_id == document_id, ChunkRow.generation_id == generation.id)
+        .order_by(ChunkRow.chunk_index)
+    )
+    found = session.execute(rows)
+    return [DoneChunk((row[0], row[1], row[2], row[3]), row[4], row[5]) for row in found]
+
+
+def give_up_documents(session: Session, generation_id: int, document_ids: Sequence[int]) -> None:
+    """Let a generation lack these documents; its chunks of them stay until they are made anew."""
+    for some in indexing_queries.slices(document_ids):
+        session.execute(
+            delete(GenerationDocumentRow).where(
+                GenerationDocumentRow.generation_id == generation_id,
+                GenerationDocumentRow.document_id.in_(some),
+            )
+        )
+
+
 def last_document(session: Session) -> int:
     """The highest row id of a document; 0 when there is none."""
     return session.scalar(select(func.max(DocumentRow.id))) or 0
@@ -196,7 +261,7 @@ def _chunks_by_item(generation_id: int) -> Select[str]:
 
 def _stored(row: GenerationRow, *, is_current: bool) -> StoredGeneration:
     return StoredGeneration(
-        generation=Generation(row.id, row.fingerprint, row.splitter),
+        generation=Generation(row.id, row.fingerprint, row.splitter, row.dimension),
         embedding_provider=row.embedding_provider,
         embedding_model=row.embedding_model,
         dimension=row.dimension,

@@ -10,6 +10,7 @@ from app.database import Database
 from app.errors import AppError, UnavailableError
 from app.fault_points import FaultPoint, reached
 from app.generations import queries
+from app.generations.checking import give_up_damaged_documents
 from app.generations.filling import GenerationFiller
 from app.generations.moments import TURNS_SECONDS, QuietMoments
 from app.generations.records import StoredGeneration
@@ -184,6 +185,7 @@ class GenerationRenewal(Generic[Parts]):
         )  # fmt: skip
         parts = self._make_parts()
         try:
+            give_up_damaged_documents(self._database, self.generation, self._check)
             self._fill(parts, self._check, on_stored=lambda _: None)
             self._publisher.between_changes(lambda: self._begin_indexes(parts)).result()
             while not parts.settle(SETTLING_SECONDS):
@@ -250,7 +252,11 @@ class GenerationRenewal(Generic[Parts]):
             return self._publisher.between_changes(lambda: self._switch_to(parts)).result()
 
         moments = QuietMoments(
-            self._indexer, catch_up, self._is_complete, turns_seconds=self._turns_seconds
+            self._indexer,
+            catch_up,
+            self._is_complete,
+            count_missing=self.documents_missing,
+            turns_seconds=self._turns_seconds,
         )
         return moments.take(switch)
 

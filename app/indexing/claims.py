@@ -40,7 +40,8 @@ class _Turn:
 class ItemClaims:
     """Who works on which item, and who waits for it: first come, first served.
 
-    `on_freed` is called each time that nobody works on an item any more.
+    `on_freed` is called each time that nobody works on an item any more, and when runs may begin
+    again after nobody might.
     """
 
     def __init__(self, on_freed: Callable[[], None] = lambda: None) -> None:
@@ -92,7 +93,7 @@ class ItemClaims:
             if is_held:
                 with self._changed:
                     self._holds -= 1
-                    self._changed.notify_all()
+                self._tell_if_open()
 
     @contextmanager
     def close_door(self) -> Iterator[None]:
@@ -107,7 +108,7 @@ class ItemClaims:
         finally:
             with self._changed:
                 self._closed_doors -= 1
-                self._changed.notify_all()
+            self._tell_if_open()
 
     def stop(self, item_id: int) -> None:
         """Ask whoever holds the item or waits for it now to stop."""
@@ -125,6 +126,11 @@ class ItemClaims:
         """The items that somebody works on."""
         with self._changed:
             return frozenset(self._lines)
+
+    def runs_may_begin(self) -> bool:
+        """Whether a run that began now would not have to wait, whatever it works on."""
+        with self._changed:
+            return not self._closed_doors and not self._holds
 
     def stop_all(self) -> None:
         """Ask all work to stop, and let none begin any more."""
@@ -173,6 +179,12 @@ class ItemClaims:
                 turn.signal.check()
             turn.has_begun = self._may_begin(turn, line)
             return turn.has_begun
+
+    def _tell_if_open(self) -> None:
+        with self._changed:
+            self._changed.notify_all()
+        if self.runs_may_begin():
+            self._on_freed()
 
     def _hold_when_idle(self, timeout_seconds: float | None) -> bool:
         with self._changed:

@@ -10,16 +10,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
-import numpy as np
-
 from app.database import Database
 from app.errors import LexicalIndexError, VectorIndexError
 from app.indexing import maintenance_queries, queries
 from app.indexing.generation import Generation
 from app.indexing.maintenance_queries import ChunkState
 from app.indexing.publisher import Publisher
-from app.indexing.vector_queries import VECTOR_TYPE
 from app.protocols import LexicalIndex, Vector, VectorIndex, VectorPart
+from app.stored_vectors import sound_vector
 
 SAME_VECTOR = 0.9999
 """Cosine from which on a vector counts as the one that was stored: Chroma normalises again."""
@@ -87,7 +85,10 @@ class ComparableVectorIndex(VectorIndex, Protocol):
 
 
 class IndexComparison:
-    """Only for the writer thread: see Publisher.between_changes."""
+    """Only for the writer thread: see Publisher.between_changes.
+
+    Indexes of a generation that does not answer any more follow nothing: no difference is drift.
+    """
 
     def __init__(
         self,
@@ -109,6 +110,8 @@ class IndexComparison:
 
         An index that cannot answer now is left out: it is healed by its keeper.
         """
+        if self._is_former:
+            return Slice()
         with self._database.read() as session:
             states = maintenance_queries.chunk_states_after(
                 session, last_id, limit, self._generation
@@ -128,6 +131,8 @@ class IndexComparison:
         (100 bytes each) are listed only when there is something to find. `every`: after a walk
         that did not mend, of every index.
         """
+        if self._is_former:
+            return {}
         self._publisher.settle_outbox()
         with self._database.read() as session:
             expected = maintenance_queries.count_chunks(session)
@@ -150,6 +155,8 @@ class IndexComparison:
 
         An id may have been published or removed since it was listed.
         """
+        if self._is_former:
+            return ()
         with self._database.read() as session:
             wanted = queries.present_chunks(session, chunk_ids)
             wanted |= maintenance_queries.chunks_in_outbox(session)
@@ -163,11 +170,13 @@ class IndexComparison:
 
         An approximate index may miss one now and then.
         """
+        if self._is_former:
+            return ()
         with self._database.read() as session:
             states = maintenance_queries.states_of(session, chunk_ids, self._generation)
         drift: list[Drift] = []
         for name, part in self._vectors.parts().items():
-            right = _held_right(part, states)
+            right = _held_right(part, self._sound_vectors(states))
             missed = [key for key, vector in right.items() if not _finds(part, vector)]
             if len(missed) > (1 - LEAST_FOUND) * len(right):
                 if mend:
@@ -179,9 +188,13 @@ class IndexComparison:
 
     # Inside ------------------------------------------------------------------------------------
 
+    @property
+    def _is_former(self) -> bool:
+        return self._publisher.generation != self._generation
+
     def _vector_drift(self, states: Sequence[ChunkState]) -> Iterable[Drift]:
-        with_vector = {state.id: state for state in states if state.vector is not None}
-        expected = {key: _vector(state.vector or b"") for key, state in with_vector.items()}
+        expected = self._sound_vectors(states)
+        with_vector = {state.id: state for state in states if state.id in expected}
         for name, part in self._vectors.parts().items():
             try:
                 held = part.vectors(list(expected))
@@ -207,6 +220,12 @@ class IndexComparison:
                 yield Drift(DriftKind.MISSING, LEXICAL, chunk_id)
         yield from _misplaced(LEXICAL, by_id, numbers)
 
+    def _sound_vectors(self, states: Sequence[ChunkState]) -> dict[str, Vector]:
+        """By chunk id; where SQL's own is missing or damaged, no index can be measured by it."""
+        dimension = self._generation.dimension
+        found = ((state.id, sound_vector(state.vector, dimension)) for state in states)
+        return {chunk_id: vector for chunk_id, vector in found if vector is not None}
+
     def _held(self, index: str, chunk_ids: Sequence[str]) -> Iterable[str]:
         """Which of the ids the index holds at this moment."""
         try:
@@ -231,13 +250,8 @@ def _misplaced(
             yield Drift(DriftKind.OTHER_DOCUMENT, index, chunk_id)
 
 
-def _vector(stored: bytes) -> Vector:
-    return np.frombuffer(stored, VECTOR_TYPE).astype(np.float32)
-
-
-def _held_right(part: VectorPart, states: Sequence[ChunkState]) -> dict[str, Vector]:
-    """The vectors of those chunks that the part holds as SQL does; none when it cannot be read."""
-    expected = {state.id: _vector(state.vector) for state in states if state.vector is not None}
+def _held_right(part: VectorPart, expected: Mapping[str, Vector]) -> dict[str, Vector]:
+    """Those of the vectors that the part holds; none when it cannot be read."""
     try:
         held = part.vectors(list(expected))
     except VectorIndexError:

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from app.indexing import maintenance_queries, repair_queries
 from app.indexing.documents import document_number, sha256_hex
 from app.indexing.generation import Generation
+from app.stored_vectors import vector_fault
 
 
 class FaultKind(StrEnum):
@@ -20,6 +21,7 @@ class FaultKind(StrEnum):
     CHUNK_OF_ANOTHER_ITEM = "chunk_of_another_item"
     ITEM_WITHOUT_CHUNKS = "item_without_chunks"
     CHUNK_WITHOUT_VECTOR = "chunk_without_vector"
+    DAMAGED_VECTOR = "damaged_vector"
     OTHER_TEXT = "other_text"
     OTHER_NUMBER = "other_number"
     BAD_CHUNKS = "bad_chunks"
@@ -36,15 +38,13 @@ class Fault:
 
 
 def database_faults(session: Session, generation: Generation) -> Iterator[Fault]:
-    """Everything that is wrong, from one snapshot; reads every text once."""
+    """Everything that is wrong, from one snapshot; reads every text and every vector once."""
     yield from _orphans(session)
     for item_id in maintenance_queries.active_items_without_chunks(session):
         yield Fault(
             FaultKind.ITEM_WITHOUT_CHUNKS, item_id, f"item {item_id} is active but has no chunks"
         )
-    for chunk_id, *_ in maintenance_queries.chunks_without_embedding(session, generation):
-        sentence = f"chunk {chunk_id} has no vector under the current model"
-        yield Fault(FaultKind.CHUNK_WITHOUT_VECTOR, chunk_id, sentence)
+    yield from vector_faults(session, generation)
     for row in maintenance_queries.documents_with_text(session):
         name = f"document {row.key!r} of item {row.item_id}"
         if row.number != document_number(row.item_id, row.key):
@@ -54,6 +54,17 @@ def database_faults(session: Session, generation: Generation) -> Iterator[Fault]
             yield Fault(FaultKind.OTHER_TEXT, row.id, sentence)
         for fault in span_faults(row.content, maintenance_queries.chunk_spans(session, row.id)):
             yield Fault(FaultKind.BAD_CHUNKS, row.id, f"{name}: {fault}")
+
+
+def vector_faults(session: Session, generation: Generation) -> Iterator[Fault]:
+    """Chunks of a generation that no search by meaning can find: their vector is not there."""
+    for chunk_id, stored in maintenance_queries.vectors_of_all(session, generation):
+        if stored is None:
+            sentence = f"chunk {chunk_id} has no vector under the current model"
+            yield Fault(FaultKind.CHUNK_WITHOUT_VECTOR, chunk_id, sentence)
+        elif (wrong := vector_fault(stored, generation.dimension)) is not None:
+            sentence = f"the stored vector of chunk {chunk_id} is damaged: {wrong}"
+            yield Fault(FaultKind.DAMAGED_VECTOR, chunk_id, sentence)
 
 
 def _orphans(session: Session) -> Iterator[Fault]:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from app.database import Database
 from app.errors import EmbeddingError
 from app.indexing import maintenance_queries, queries, repair_queries
-from app.indexing.database_check import Fault, FaultKind
+from app.indexing.database_check import Fault, FaultKind, vector_faults
 from app.indexing.documents import PreparedDocument, document_number
 from app.indexing.embedded_text import embedded_text
 from app.indexing.embedding import embed_unknown
@@ -17,6 +17,12 @@ from app.indexing.generation import Generation, splitting_rules
 from app.indexing.publisher import Publisher
 from app.indexing.stored_documents import cut_again, loaded_document
 from app.protocols import Embedder, SourceEntry, TextSplitter
+
+ANOTHER_MODEL = (
+    "left as it is: only the model that embedded the rest can embed it, and another one is open. "
+    "Set EMBEDDING_MODEL back, or embed everything by `groundwork rebuild --embed`"
+)
+STILL_DAMAGED = "left as it is: it was embedded again, and what is stored is no vector still"
 
 
 @dataclass(frozen=True)
@@ -74,20 +80,17 @@ class DatabaseRepair:
         return repairs
 
     def embed_missing(self) -> None:
-        """Embed every text that has no vector under the model in use; raises EmbeddingError."""
+        """Embed every text that has no sound vector under the model; raises EmbeddingError."""
         with self._database.read() as session:
-            rows = maintenance_queries.chunks_without_embedding(session, self._generation)
-        texts = {hash_: embedded_text(context, text) for _, hash_, context, text in rows}
-        embed_unknown(self._database, self._embedder, texts)
-        with self._database.write() as session:
-            queries.add_index_change(session, [row[0] for row in rows])
+            lacking = [str(fault.row) for fault in vector_faults(session, self._generation)]
+        self._embed(lacking)
 
     # Inside ------------------------------------------------------------------------------------
 
     def _mend_kind(self, kind: FaultKind, faults: Sequence[Fault]) -> list[Repair]:
         if not faults:
             return []
-        if kind is FaultKind.CHUNK_WITHOUT_VECTOR:
+        if kind in (FaultKind.CHUNK_WITHOUT_VECTOR, FaultKind.DAMAGED_VECTOR):
             return self._mend_vectors(faults)
         if kind is FaultKind.OTHER_TEXT:
             return [self._have_read_again(fault) for fault in faults]
@@ -99,11 +102,33 @@ class DatabaseRepair:
         return [Repair(fault, mended=True, remark=remark) for fault in faults]
 
     def _mend_vectors(self, faults: Sequence[Fault]) -> list[Repair]:
+        if self._embedder.fingerprint != self._generation.fingerprint:
+            return [Repair(fault, mended=False, remark=ANOTHER_MODEL) for fault in faults]
+        failure = STILL_DAMAGED
         try:
-            self.embed_missing()
+            self._embed([str(fault.row) for fault in faults])
         except EmbeddingError as error:
-            return [Repair(fault, mended=False, remark=error.detail) for fault in faults]
-        return [Repair(fault, mended=True, remark="embedded again") for fault in faults]
+            failure = error.detail
+        # What was embedded before a failure is mended; what was stored is looked at once more.
+        with self._database.read() as session:
+            left = {fault.row for fault in vector_faults(session, self._generation)}
+        return [
+            Repair(fault, mended=False, remark=failure)
+            if fault.row in left
+            else Repair(fault, mended=True, remark="embedded again")
+            for fault in faults
+        ]
+
+    def _embed(self, chunk_ids: Sequence[str]) -> None:
+        """Embed what these chunks lack, and have the indexes follow, even after a failure."""
+        with self._database.read() as session:
+            rows = maintenance_queries.texts_of(session, chunk_ids)
+        texts = {hash_: embedded_text(context, text) for _, hash_, context, text in rows}
+        try:
+            embed_unknown(self._database, self._embedder, texts)
+        finally:
+            with self._database.write() as session:
+                queries.add_index_change(session, [row[0] for row in rows])
 
     def _have_read_again(self, fault: Fault) -> Repair:
         """The source alone knows what the text should be."""

@@ -22,7 +22,7 @@ def embed_unknown(
     check: Callable[[], None] = lambda: None,
     on_embedded: Callable[[int, float], None] = lambda _texts, _seconds: None,
 ) -> None:
-    """Store a vector for each text (by its hash) that has none yet under the model.
+    """Store a vector for each text (by its hash) that has no sound one yet under the model.
 
     `check` raises when the work is to stop; asked before each batch. `on_embedded` is told of
     each batch that is stored: how many texts, and the seconds that the model took. Raises
@@ -30,7 +30,9 @@ def embed_unknown(
     """
     fingerprint = embedder.fingerprint
     with database.read() as session:
-        missing = vector_queries.missing_embeddings(session, list(texts), fingerprint)
+        missing = vector_queries.missing_embeddings(
+            session, list(texts), fingerprint, embedder.dimension
+        )
     for hashes in slices(missing, GROUP_CHUNKS):
         check()
         started = time.perf_counter()

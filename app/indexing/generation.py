@@ -1,7 +1,6 @@
 """Which chunks and vectors belong together: those of one model and one splitter."""
 
 from dataclasses import dataclass
-from typing import Self
 
 from app.indexing.embedded_text import CONTEXT_RULE
 from app.protocols import TextSplitter
@@ -16,16 +15,13 @@ class Generation:
     """Of the model."""
     rules: str
     """By which texts are cut and get their contexts; see `splitting_rules`."""
+    dimension: int
+    """Of the model's vectors."""
 
     @property
     def identity(self) -> str:
         """What tells its chunks from those of others, even where the text is the same."""
         return f"{self.fingerprint} {self.rules}"
-
-    @classmethod
-    def unnumbered(cls, fingerprint: str, splitter: TextSplitter) -> Self:
-        """Before SQL has a row for it."""
-        return cls(0, fingerprint, splitting_rules(splitter))
 
 
 def splitting_rules(splitter: TextSplitter) -> str:

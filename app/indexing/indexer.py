@@ -59,7 +59,8 @@ TAKEN_OUT = "The item was deleted or removed from the index before the turn of t
 class Indexer:
     """The pipeline. Safe from many threads; one item is worked on by one thread at a time.
 
-    `on_item_freed` is called each time that nobody works on an item any more.
+    `on_item_freed` is called each time that nobody works on an item any more, and when runs may
+    begin again after they were held.
     """
 
     def __init__(
@@ -139,6 +140,10 @@ class Indexer:
     def items_in_use(self) -> frozenset[int]:
         """The items that are being indexed or removed."""
         return self._claims.items_in_use()
+
+    def runs_may_begin(self) -> bool:
+        """Whether a run that began now would not be held; see `paused` and `beginning_nothing`."""
+        return self._claims.runs_may_begin()
 
     def stop(self) -> None:
         """Ask all runs to stop, without waiting."""

@@ -104,8 +104,12 @@ class IndexMaintenance:
         collection_name: str,
         index_name: str,
         healed: Mapping[str, int] = MappingProxyType({}),
+        made: Mapping[str, int] = MappingProxyType({}),
     ) -> None:
-        """`healed`: how often each index was made good since the start, by name."""
+        """How often each index was made good since the start, by name.
+
+        `healed`: because it was damaged; `made`: because it was not there.
+        """
         self._database = database
         self._index = vector_index
         self._lexical_index = lexical_index
@@ -117,6 +121,7 @@ class IndexMaintenance:
         self._collection_name = collection_name
         self._index_name = index_name
         self._healed = healed
+        self._made = made
 
     def is_empty(self) -> bool:
         """Whether SQL holds no chunk at all."""
@@ -199,7 +204,13 @@ class IndexMaintenance:
         return problems
 
     def _what_was_healed(self) -> tuple[str, ...]:
-        return tuple(
+        made = tuple(
+            f"The {name} index was not on the disk; it was made from the database as it was "
+            "opened, before anything was compared."
+            for name, times in sorted(self._made.items())
+            if times
+        )
+        return made + tuple(
             f"The {name} index on disk was damaged, incomplete or not the one that was closed "
             "last; it was made good as it was opened, before anything was compared."
             for name, times in sorted(self._healed.items())

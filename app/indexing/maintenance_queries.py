@@ -7,6 +7,7 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 
 from app.indexing.generation import Generation
+from app.indexing.queries import slices
 from app.models import (
     IS_CURRENT,
     ChunkRow,
@@ -89,19 +90,28 @@ def chunks_in_outbox(session: Session) -> set[str]:
     }
 
 
-def chunks_without_embedding(
-    session: Session, generation: Generation
-) -> list[tuple[str, str, str, str]]:
-    """Chunks (id, hash, context, content) whose text has no vector under the model."""
+def vectors_of_all(session: Session, generation: Generation) -> Iterator[tuple[str, bytes | None]]:
+    """All chunks of a generation with what is stored as their vector; some hundred at a time."""
     on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
         EmbeddingRow.fingerprint == generation.fingerprint
     )
     statement = (
-        select(ChunkRow.id, ChunkRow.text_hash, ChunkRow.context, ChunkRow.content)
+        select(ChunkRow.id, EmbeddingRow.vector)
         .outerjoin(EmbeddingRow, on_embedding)
-        .where(EmbeddingRow.text_hash.is_(None), ChunkRow.generation_id == generation.id)
+        .where(ChunkRow.generation_id == generation.id)
     )
-    return [(row[0], row[1], row[2], row[3]) for row in session.execute(statement)]
+    for row in session.execute(statement.execution_options(yield_per=500)):
+        yield row[0], row[1]
+
+
+def texts_of(session: Session, chunk_ids: Sequence[str]) -> list[tuple[str, str, str, str]]:
+    """Chunks (id, hash, context, content); those that SQL lacks are left out."""
+    columns = (ChunkRow.id, ChunkRow.text_hash, ChunkRow.context, ChunkRow.content)
+    return [
+        (row[0], row[1], row[2], row[3])
+        for some in slices(chunk_ids)
+        for row in session.execute(select(*columns).where(ChunkRow.id.in_(some)))
+    ]
 
 
 def documents_with_text(session: Session) -> Iterator[Any]:

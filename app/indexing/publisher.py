@@ -79,6 +79,11 @@ class Publisher:
         """
         return self._version
 
+    @property
+    def generation(self) -> Generation:
+        """Whose indexes follow SQL. It changes on the writer thread alone."""
+        return self._indexes.generation
+
     def start(self) -> None:
         """Settle what the last process left, then take work."""
         self.settle_outbox()

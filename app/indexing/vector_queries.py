@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -12,28 +12,36 @@ from app.indexing.generation import Generation
 from app.indexing.queries import slices
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow, now
 from app.protocols import Vector, VectorRecord
-
-VECTOR_TYPE = np.dtype("<f4")
-"""How a vector is stored: little-endian float32."""
+from app.stored_vectors import VECTOR_TYPE, sound_vector
 
 # Embeddings --------------------------------------------------------------------------------
 
 
-def missing_embeddings(session: Session, text_hashes: Sequence[str], fingerprint: str) -> list[str]:
-    """Those of the hashes for which no vector is stored under the model, in order."""
-    stored: set[str] = set()
-    for some in slices(text_hashes):
-        found = select(EmbeddingRow.text_hash).where(
-            EmbeddingRow.text_hash.in_(some), EmbeddingRow.fingerprint == fingerprint
-        )
-        stored.update(session.scalars(found))
-    return [text_hash for text_hash in text_hashes if text_hash not in stored]
+def missing_embeddings(
+    session: Session, text_hashes: Sequence[str], fingerprint: str, dimension: int
+) -> list[str]:
+    """Those of the hashes for which no sound vector is stored under the model, in order."""
+    sound: set[str] = set()
+    for text_hash, stored in _stored(session, text_hashes, fingerprint):
+        if sound_vector(stored, dimension) is not None:
+            sound.add(text_hash)
+    return [text_hash for text_hash in text_hashes if text_hash not in sound]
 
 
 def add_embeddings(
     session: Session, fingerprint: str, vectors: Iterable[tuple[str, Vector]]
 ) -> None:
-    """Store vectors by the hash of their text; those already there stay."""
+    """Store vectors by the hash of their text; those already there stay, unless damaged."""
+    vectors = list(vectors)
+    dimensions = {text_hash: len(vector) for text_hash, vector in vectors}
+    damaged = [
+        text_hash
+        for text_hash, stored in _stored(session, list(dimensions), fingerprint)
+        if sound_vector(stored, dimensions[text_hash]) is None
+    ]
+    for some in slices(damaged):
+        these = (EmbeddingRow.fingerprint == fingerprint, EmbeddingRow.text_hash.in_(some))
+        session.execute(delete(EmbeddingRow).where(*these))
     rows = [
         {
             "text_hash": text_hash,
@@ -50,14 +58,21 @@ def read_embeddings(
     session: Session, text_hashes: Sequence[str], fingerprint: str
 ) -> dict[str, Vector]:
     """The stored vectors by hash; unknown hashes are left out."""
-    vectors: dict[str, Vector] = {}
+    return {
+        text_hash: np.frombuffer(stored, VECTOR_TYPE).astype(np.float32)
+        for text_hash, stored in _stored(session, text_hashes, fingerprint)
+    }
+
+
+def _stored(
+    session: Session, text_hashes: Sequence[str], fingerprint: str
+) -> Iterator[tuple[str, bytes]]:
     for some in slices(text_hashes):
         found = select(EmbeddingRow.text_hash, EmbeddingRow.vector).where(
             EmbeddingRow.text_hash.in_(some), EmbeddingRow.fingerprint == fingerprint
         )
-        for text_hash, vector in session.execute(found):
-            vectors[text_hash] = np.frombuffer(vector, VECTOR_TYPE).astype(np.float32)
-    return vectors
+        for row in session.execute(found):
+            yield row[0], row[1]
 
 
 # Records of the vector index -----------------------------------------------------------------
@@ -95,11 +110,14 @@ def _records(generation: Generation) -> Select[Any]:
 def records_of(
     session: Session, chunk_ids: Sequence[str], generation: Generation
 ) -> list[VectorRecord]:
-    """What the vector index should hold for these chunks; those SQL lacks are left out."""
+    """What the vector index should hold for these chunks.
+
+    Those are left out that SQL lacks, or has no sound vector of.
+    """
     records: list[VectorRecord] = []
     for some in slices(chunk_ids):
         rows = session.execute(_records(generation).where(ChunkRow.id.in_(some))).all()
-        records += _to_records(session, rows)
+        records += _to_records(session, rows, generation)
     return records
 
 
@@ -122,19 +140,29 @@ def vector_rows(
 def records_after(
     session: Session, last_id: str, limit: int, generation: Generation
 ) -> list[VectorRecord]:
-    """What the vector index should hold, by chunk id: the next `limit` after the last."""
-    page = _records(generation).where(ChunkRow.id > last_id).order_by(ChunkRow.id).limit(limit)
-    return _to_records(session, session.execute(page).all())
+    """What the vector index should hold, by chunk id: some, at most `limit`, after the last.
+
+    Nothing only once there is nothing more, however many vectors in between are damaged.
+    """
+    in_order = _records(generation).order_by(ChunkRow.id).limit(limit)
+    while rows := session.execute(in_order.where(ChunkRow.id > last_id)).all():
+        if records := _to_records(session, rows, generation):
+            return records
+        last_id = rows[-1].id
+    return []
 
 
-def _to_records(session: Session, rows: Sequence[Any]) -> list[VectorRecord]:
+def _to_records(
+    session: Session, rows: Sequence[Any], generation: Generation
+) -> list[VectorRecord]:
     tags = item_tags(session, {row.item_id for row in rows})
+    vectors = {row.id: sound_vector(row.vector, generation.dimension) for row in rows}
     return [
         VectorRecord(
             chunk_id=row.id,
             item_id=row.item_id,
             document_number=row.number,
-            vector=np.frombuffer(row.vector, VECTOR_TYPE).astype(np.float32),
+            vector=vector,
             metadata=record_metadata(
                 title=row.title,
                 uri=row.uri,
@@ -148,6 +176,7 @@ def _to_records(session: Session, rows: Sequence[Any]) -> list[VectorRecord]:
             ),
         )
         for row in rows
+        if (vector := vectors[row.id]) is not None
     ]
 
 

@@ -39,8 +39,8 @@ class JobWorker:
 
     Beside them, `express_threads` take nothing but jobs about one item that a client waits for:
     so nobody waits for what goes on in the background. `items_in_use` names the items whose jobs
-    would only wait if they were started now; `wake` is to be called when one is free again.
-    `bell` tells those who watch.
+    would only wait if they were started now, and `may_begin` says whether any would not; `wake` is
+    to be called when one is free again, or all are. `bell` tells those who watch.
     """
 
     def __init__(
@@ -50,12 +50,14 @@ class JobWorker:
         threads: int,
         items_in_use: Callable[[], Collection[int]] = frozenset,
         *,
+        may_begin: Callable[[], bool] = lambda: True,
         express_threads: int = 0,
         bell: JobBell | None = None,
     ) -> None:
         self._database = database
         self._handlers = handlers
         self._items_in_use = items_in_use
+        self._may_begin = may_begin
         self._bell = bell or JobBell()
         self._leases = LeaseKeeper(database, on_reclaimed=self.wake)
         self._wake = threading.Condition()
@@ -171,6 +173,8 @@ class JobWorker:
         self._stopping.wait(STORAGE_RETRY_SECONDS)
 
     def _run_one(self, *, is_express: bool = False) -> bool:
+        if not self._may_begin():
+            return False  # what is taken now would be called running, and only wait
         with self._database.write() as session:
             job = running_queries.claim_job(
                 session, self._items_in_use(), only_waited_for=is_express

@@ -2,14 +2,14 @@
 
 from collections.abc import Collection, Sequence
 
-import numpy as np
 from sqlalchemy import Connection, bindparam, func, select
 
-from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow
+from app.models import ChunkRow, DocumentRow, EmbeddingRow, GenerationRow, ItemRow
 from app.protocols import Vector
 from app.search.document_labels import all_tags, own_or_items_category
 from app.search.queries import READ_AT_ONCE, tags_of
 from app.search.signals import SignalFacts
+from app.stored_vectors import sound_vector
 
 _FACTS = (
     select(
@@ -28,28 +28,28 @@ _FACTS_WITH_LABELS = _FACTS.add_columns(
     DocumentRow.tags, DocumentRow.language, own_or_items_category().label("category")
 )
 _VECTORS = (
-    select(ChunkRow.id, EmbeddingRow.vector)
+    select(ChunkRow.id, EmbeddingRow.vector, GenerationRow.dimension)
     .join(EmbeddingRow, EmbeddingRow.text_hash == ChunkRow.text_hash)
+    .join(GenerationRow, GenerationRow.id == ChunkRow.generation_id)
     .where(
         ChunkRow.id.in_(bindparam("chunk_ids", expanding=True)),
         EmbeddingRow.fingerprint == bindparam("fingerprint"),
     )
 )
-VECTOR_TYPE = np.dtype("<f4")
-"""How a vector's numbers are stored."""
 
 
 def vectors_of_chunks(
     connection: Connection, chunk_ids: Sequence[str], fingerprint: str
 ) -> dict[str, Vector]:
-    """By chunk id; those that SQL does not hold are left out. At most some hundred.
+    """By chunk id; what SQL does not hold, or holds damaged, is left out. At most some hundred.
 
     From SQL, which has them at hand: the vector index on disk may be busy, or not awake.
     """
     asked = {"chunk_ids": list(chunk_ids), "fingerprint": fingerprint}
     return {
-        chunk_id: np.frombuffer(vector, VECTOR_TYPE).astype(np.float32)
-        for chunk_id, vector in connection.execute(_VECTORS, asked)
+        chunk_id: vector
+        for chunk_id, stored, dimension in connection.execute(_VECTORS, asked)
+        if (vector := sound_vector(stored, dimension)) is not None
     }
 
 

@@ -80,6 +80,8 @@ class Metrics:
         )
         self.healed: dict[str, int] = defaultdict(int)
         """How often each index was damaged since the start, and serves again."""
+        self.made: dict[str, int] = defaultdict(int)
+        """How often each index was made because it was not there."""
         self._healings = Counter(
             "groundwork_index_healings",
             "Times that a damaged or differing index was mended or made anew.",
@@ -112,10 +114,10 @@ class Metrics:
         if mended:
             self._drift_mended.labels(index, kind).inc()
 
-    def observe_healing(self, index: str) -> None:
-        """Note that an index was damaged and serves again."""
+    def observe_healing(self, index: str, *, was_absent: bool = False) -> None:
+        """Note that an index was damaged, or not there, and serves again."""
         self._healings.labels(index).inc()
-        self.healed[index] += 1
+        (self.made if was_absent else self.healed)[index] += 1
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus' text format."""

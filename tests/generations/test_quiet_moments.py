@@ -1,5 +1,6 @@
 """The switch gets its moment however busy indexing is, and nobody waits long for it."""
 
+import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -212,11 +213,48 @@ def test_indexing_that_stays_ahead_is_held_as_long_as_it_is_let():
         indexing,
         indexing.catch_up,
         lambda: not indexing.backlog,
+        count_missing=lambda: indexing.backlog,
         turns_seconds=((0.01, 0.02), (10 * WAIT_SECONDS, 0.02)),
     )
     started = time.monotonic()
     assert moments.take(lambda: "switched") == "switched"
     assert time.monotonic() - started < WAIT_SECONDS
+
+
+class IndexingThatHasEnded(SaturatedIndexing):
+    """Left much to be caught up with, which gets less whether somebody is held or not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left_at_holds: list[int] = []
+
+    @contextmanager
+    def paused(self, timeout_seconds: float) -> Iterator[bool]:  # noqa: ARG002, it never waits
+        yield True
+
+    @contextmanager
+    def beginning_nothing(self) -> Iterator[None]:
+        self.left_at_holds.append(self.backlog)
+        yield
+
+    def catch_up(self, require_time: Callable[[], None]) -> None:
+        while self.backlog:
+            threading.Event().wait(0.002)
+            self.backlog -= 1
+            require_time()
+
+
+def test_nobody_is_held_while_more_is_missing_than_a_hold_could_do():
+    indexing = IndexingThatHasEnded()
+    moments = QuietMoments(
+        indexing,
+        indexing.catch_up,
+        lambda: not indexing.backlog,
+        count_missing=lambda: indexing.backlog,
+        turns_seconds=((0.01, 0.02),),
+    )
+    assert moments.take(lambda: "switched") == "switched"
+    assert all(left <= 10 for left in indexing.left_at_holds), "of 2 ms and more each"
 
 
 def test_a_stop_ends_the_holding(open_with: Open, filled: int):
@@ -300,3 +338,33 @@ def test_what_reads_the_parts_at_a_switch_never_meets_closed_ones(
     else:
         assert container.verify().problems == ()
     assert renewing[0].ends_within(WAIT_SECONDS)
+
+
+def test_a_walk_that_a_switch_overtakes_takes_nothing_for_drift(open_with: Open, filled: int):
+    container = open_with(chunk_size=400)
+    with container._keeper._in_use.borrowed() as former:
+        renewing = Renewing(container, (60.0, 5.0))
+        while container.parts is former:
+            assert not renewing.ends_within(0.01), "the parts are borrowed, and so not closed yet"
+        container.knowledge.delete(filled)
+        container.publisher.settled().result()
+        gone = list(former.vector_index.chunk_ids())
+        assert gone, "nobody takes out what nobody asks any more"
+        for mend in (False, True):
+            assert former.caretaker.walk(mend=mend).drift == []
+            assert former.caretaker._comparison.surplus("exact", gone, mend=mend) == ()
+    assert renewing.ends_within(WAIT_SECONDS)
+    assert container.verify().problems == ()
+
+
+def test_a_job_that_waits_for_a_switch_is_queued_and_runs_when_it_may(
+    open_container: Callable[[], Container], docs: Path
+):
+    container = open_container()
+    item = container.knowledge.create(ItemDraft("docs", str(docs), "folder"))
+    with container.indexer.beginning_nothing():
+        job = container.jobs.add("index", {"knowledge_id": item.id, "force": False})
+        for _ in range(30):  # workers take within milliseconds what they may
+            assert container.jobs.get(job.id).state == "queued"
+            threading.Event().wait(0.01)
+    assert asyncio.run(container.job_watch.wait_for_end(job)).state == "succeeded"

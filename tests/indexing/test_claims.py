@@ -310,6 +310,23 @@ def test_a_closed_door_keeps_runs_out_lets_removals_in_and_those_inside_go_on():
         assert kept_out.end() == "held it"
 
 
+def test_whoever_wants_to_begin_is_told_when_the_last_door_is_opened():
+    told: list[bool] = []
+    claims = ItemClaims(on_freed=lambda: told.append(claims.runs_may_begin()))
+    assert claims.runs_may_begin()
+    with claims.close_door():
+        with claims.hold_all():
+            assert not claims.runs_may_begin()
+        with claims.close_door():
+            pass
+        assert not claims.runs_may_begin()
+        assert told == []
+    assert told == [True]
+    with claims.hold_all():
+        assert not claims.runs_may_begin()
+    assert told == [True, True]
+
+
 def test_behind_a_closed_door_all_can_be_held_once_those_inside_have_ended():
     claims, begun, end = ItemClaims(), threading.Event(), threading.Event()
 

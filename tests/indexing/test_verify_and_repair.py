@@ -2,16 +2,21 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-from sqlalchemy import delete, text, update
+from sqlalchemy import delete, select, text, update
 
 from app.container import Container
 from app.errors import EmbeddingError
 from app.generations import queries as generation_queries
+from app.indexing import queries
 from app.indexing.database_check import database_faults
 from app.indexing.database_repair import DatabaseRepair
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow
+from app.search.profiles import RankingWishes
+from app.search.requests import SearchRequest
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
 
@@ -93,6 +98,27 @@ def forget_vectors(container: Container) -> None:
     write(container, delete(EmbeddingRow).where(EmbeddingRow.text_hash.in_(some)))
 
 
+def store_as_vector(container: Container, stored: bytes) -> None:
+    """Put these bytes in the place of one vector that a chunk has."""
+    first = select(ChunkRow.text_hash).order_by(ChunkRow.id).limit(1).scalar_subquery()
+    write(
+        container, update(EmbeddingRow).where(EmbeddingRow.text_hash == first).values(vector=stored)
+    )
+
+
+DAMAGED: dict[str, tuple[list[float] | bytes, str]] = {
+    "zero": ([0.0] * 64, "it is not of unit length"),
+    "short": ([0.01] * 64, "it is not of unit length"),
+    "long": ([3e38] * 64, "it is not of unit length"),
+    "no_number": ([float("nan")] + [0.1] * 63, "it holds values that are no numbers"),
+    "infinite": ([float("inf")] + [0.1] * 63, "it holds values that are no numbers"),
+    "of_another_model": ([0.125] * 32, "it has 128 bytes instead of 256"),
+    "too_many": ([0.125] * 65, "it has 260 bytes instead of 256"),
+    "truncated": (bytes(255), "it has 255 bytes instead of 256"),
+    "empty": (b"", "it has 0 bytes instead of 256"),
+}
+
+
 def misnumber_a_document(container: Container) -> None:
     write(container, update(DocumentRow).where(DocumentRow.id == 2).values(number=5))
 
@@ -132,6 +158,148 @@ def test_every_contradiction_is_named_and_mended(shelf: Container, damage: Damag
     assert all("mended" in problem for problem in mended.problems)
     again = shelf.maintenance.verify()
     assert again.problems == ()
+
+
+def damaged_bytes(name: str) -> bytes:
+    stored = DAMAGED[name][0]
+    return stored if isinstance(stored, bytes) else np.array(stored, "<f4").tobytes()
+
+
+def sound_vectors(container: Container) -> dict[str, bytes]:
+    with container.database.read() as session:
+        return {row.text_hash: row.vector for row in session.query(EmbeddingRow)}
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["running", "restarted"])
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_vector_is_embedded_again_and_put_into_the_indexes(
+    shelf: Container,
+    embedder: MoodyEmbedder,
+    open_container: Callable[[], Container],
+    name: str,
+    *,
+    restarted: bool,
+):
+    before = sound_vectors(shelf)
+    store_as_vector(shelf, damaged_bytes(name))
+    if restarted:
+        shelf.close()
+        shelf = open_container()
+    embedder.embedded_texts.clear()
+    found = shelf.verify()
+    assert len(found.problems) == 1
+    assert found.problems[0].endswith(f"is damaged: {DAMAGED[name][1]}")
+    repaired = shelf.verify(repair=True)
+    assert (repaired.problem_count, repaired.mended_count) == (1, 1), repaired.problems
+    assert repaired.problems[0].endswith("mended: embedded again")
+    assert len(embedder.embedded_texts) == 1
+    assert sound_vectors(shelf) == before
+    assert shelf.verify().problems == ()
+    total = shelf.stats().total_chunks
+    assert shelf.vector_index.count() == total
+    answer = shelf.searcher.search(SearchRequest("barge", n_results=100, mode="dense"))
+    assert len(answer.results) == total
+
+
+def test_what_one_damaged_vector_leaves_is_searched_and_indexed(
+    shelf: Container, open_container: Callable[[], Container], caplog: pytest.LogCaptureFixture
+):
+    """One bad row among many is no reason to answer nothing, or not to start."""
+    total = shelf.stats().total_chunks
+    store_as_vector(shelf, damaged_bytes("truncated"))
+    with shelf.database.write() as session:  # what a crash leaves is settled at the start
+        queries.add_index_change(session, [row.id for row in session.query(ChunkRow)])
+    shelf.close()
+    shelf = open_container()
+    shelf.settle()
+    assert "1 chunks have a damaged vector in the database" in caplog.text
+
+    def search(**wishes: Any) -> int:
+        request = SearchRequest("barge", n_results=100, **wishes)
+        return len(shelf.searcher.search(request).results)
+
+    assert search(mode="dense") == total - 1
+    assert search(ranking=RankingWishes(diversity=0.5)) == total - 1
+    assert shelf.indexer.index(1, force=True).success
+    shelf.parts.caretaker.walk(mend=True)
+    assert shelf.verify().problems == (), "who needs the text embeds it, and the walk puts it back"
+    assert search(mode="dense") == total
+
+
+def test_all_vectors_may_be_damaged_at_once(
+    shelf: Container, open_container: Callable[[], Container]
+):
+    total = shelf.stats().total_chunks
+    write(shelf, update(EmbeddingRow).values(vector=b"nothing"))
+    shelf.close()
+    shelf = open_container()
+    assert shelf.verify().problem_count == total
+    assert shelf.verify(repair=True).clean
+    assert shelf.verify().problems == ()
+
+
+def test_what_a_failing_model_left_is_named_again_and_the_rest_is_mended(
+    shelf: Container, embedder: MoodyEmbedder
+):
+    write(shelf, update(EmbeddingRow).values(vector=bytes(256)))
+    total = shelf.stats().total_chunks
+    repair = DatabaseRepair(
+        database=shelf.database,
+        publisher=shelf.publisher,
+        embedder=embedder,
+        splitter=shelf.splitter,
+        generation=shelf.generation,
+    )
+    with shelf.database.read() as session:
+        faults = list(database_faults(session, shelf.generation))
+    assert len(faults) == total
+    embedder.failing = True
+    first, rest = repair.mend(faults[:1]), faults[1:]
+    assert not first[0].mended
+    embedder.failing = False
+    assert [each.mended for each in repair.mend(rest)] == [True] * len(rest)
+    assert shelf.verify().problem_count == 1
+
+
+def test_a_vector_that_only_another_model_could_make_is_left_and_that_is_said(shelf: Container):
+    store_as_vector(shelf, damaged_bytes("zero"))
+    other = FakeEmbedder(model_name="other")
+    repair = DatabaseRepair(
+        database=shelf.database,
+        publisher=shelf.publisher,
+        embedder=other,
+        splitter=shelf.splitter,
+        generation=shelf.generation,
+    )
+    with shelf.database.read() as session:
+        faults = list(database_faults(session, shelf.generation))
+    (left,) = repair.mend(faults)
+    assert not left.mended
+    assert "another one is open" in left.remark
+    assert other.embedded_texts == []
+
+
+def test_a_model_that_makes_no_vector_has_mended_nothing(shelf: Container, embedder: MoodyEmbedder):
+    store_as_vector(shelf, damaged_bytes("zero"))
+
+    class Void(FakeEmbedder):
+        """Says that it is the model in use, and is not."""
+
+        def embed_documents(self, texts):
+            return np.zeros((len(texts), self.dimension), np.float32)
+
+    repair = DatabaseRepair(
+        database=shelf.database,
+        publisher=shelf.publisher,
+        embedder=Void(),
+        splitter=shelf.splitter,
+        generation=shelf.generation,
+    )
+    with shelf.database.read() as session:
+        faults = list(database_faults(session, shelf.generation))
+    (left,) = repair.mend(faults)
+    assert not left.mended
+    assert "what is stored is no vector still" in left.remark
 
 
 def test_chunks_made_anew_are_found_as_before(shelf: Container, found):

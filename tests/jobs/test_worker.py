@@ -496,6 +496,33 @@ def test_a_job_whose_item_is_in_use_waits_in_the_queue_until_it_is_free(
     assert ran == [2, 1]
 
 
+def test_a_job_that_may_not_begin_stays_queued_until_it_may(
+    jobs: JobService, database: Database
+) -> None:
+    may_begin, asked, done = threading.Event(), threading.Event(), threading.Event()
+
+    def ask() -> bool:
+        asked.set()
+        return may_begin.is_set()
+
+    def note(*_: Any) -> dict[str, Any]:
+        done.set()
+        return {}
+
+    worker = JobWorker(database, {"index": note}, 1, may_begin=ask)
+    job = jobs.add("index", {"knowledge_id": 1})
+    worker.start()
+    assert asked.wait(PATIENCE_SECONDS)
+    worker.drain()  # by the same rule: it gives up at once
+    assert jobs.get(job.id).state == "queued"
+    assert jobs.get(job.id).started_at is None
+    may_begin.set()
+    worker.wake()
+    assert done.wait(PATIENCE_SECONDS)
+    worker.close()
+    assert jobs.get(job.id).state == "succeeded"
+
+
 def test_what_is_queued_already_is_not_queued_twice(jobs: JobService, database: Database) -> None:
     first = jobs.add("index", {"knowledge_id": 1, "force": False})
     assert jobs.add("index", {"force": False, "knowledge_id": 1}) == first
