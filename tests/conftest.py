@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from hypothesis import settings as hypothesis_settings
 
 from app.container import Container
 from app.main import create_app
@@ -15,6 +16,10 @@ from tests.fakes import FakeEmbedder
 
 __all__ = ["first_start", "watched_python_path"]
 
+
+# How long an example takes says nothing of a law: that depends on what else the machine does.
+hypothesis_settings.register_profile("no deadline", deadline=None)
+hypothesis_settings.load_profile("no deadline")
 
 HERE = Path(__file__).parent
 
