@@ -26,6 +26,7 @@ CODE_LANGUAGE = re.compile(r"(?:language|highlight|lang)-(?P<name>[A-Za-z0-9+#_-
 INLINE_TAG = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?: [^<>]*)?>")
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 BLANK_LINES = re.compile(r"\n{3,}")
+CELL_END = re.compile(r"(?<!\\)\|")
 TRAILING_SPACE = re.compile(r"[ \t]+$", re.MULTILINE)
 
 
@@ -126,11 +127,38 @@ class _Converter(MarkdownConverter):
 
     convert_ul = convert_ol = convert_list
 
+    def convert_tr(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """One row; a table's first makes its header, or stands under an empty one.
+
+        The library takes the first row after a caption for one in the middle.
+        """
+        row = f"|{text}\n"
+        if element.find_previous_sibling("tr") is not None:
+            return row
+        cells = element.find_all(["td", "th"])
+        columns = sum(_columns(cell) for cell in cells)
+        rule = "|" + " --- |" * columns + "\n"
+        if all(cell.name == "th" for cell in cells):
+            return row + rule
+        return "|" + "  |" * columns + "\n" + rule + row
+
+    def convert_cell(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """One cell; a bar in it would begin another."""
+        line = CELL_END.sub(r"\\|", text.strip().replace("\n", " "))
+        return f" {line}" + " |" * _columns(element)
+
+    convert_td = convert_th = convert_cell
+
     def convert_a(self, _element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         return text
 
     def convert_img(self, element: Tag, _text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         return str(element.get("alt") or "")
+
+
+def _columns(cell: Tag) -> int:
+    """How many columns a cell takes; tidied pages give less than 100."""
+    return max(1, int(str(cell.get("colspan") or 1)))
 
 
 def _code_language(block: Tag) -> str:

@@ -55,6 +55,54 @@ def test_structure_becomes_markdown():
     ]
 
 
+HEAD = "<tr><th>A<th>B</tr>"
+ROW = "<tr><td>1<td>2</tr>"
+HEADED = "| A | B |\n| --- | --- |\n| 1 | 2 |"
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (f"<thead>{HEAD}</thead><tbody>{ROW}</tbody>", HEADED),
+        (f"<thead>{HEAD}<tbody>{ROW}", HEADED),
+        (f"\n<thead>\n{HEAD}\n</thead>\n<tbody>\n{ROW}\n</tbody>\n", HEADED),
+        (f"<tbody>{HEAD}{ROW}</tbody>", HEADED),
+        (f"<colgroup><col><col></colgroup><thead>{HEAD}</thead><tbody>{ROW}</tbody>", HEADED),
+        (f"<thead>{HEAD}</thead>" + f"<tbody>{ROW}</tbody>" * 3, HEADED + "\n| 1 | 2 |" * 2),
+        (f"<thead>{HEAD}</thead><tbody>{ROW}</tbody><tfoot>{ROW}", HEADED + "\n| 1 | 2 |"),
+        (f"<tbody>{ROW}</tbody><tbody>{ROW}", "|  |  |\n| --- | --- |\n| 1 | 2 |\n| 1 | 2 |"),
+        (f"<thead>{HEAD}</thead><tbody hidden>{ROW}</tbody><tbody>{ROW}", HEADED),
+    ],
+)
+def test_a_table_has_one_header_however_its_rows_are_grouped(table, expected):
+    assert markdown(f"<p>a</p><table>{table}</table><p>b</p>") == f"a\n\n{expected}\n\nb"
+
+
+def test_a_table_with_a_caption_keeps_its_header():
+    page = f"<table><caption>Sizes</caption><thead>{HEAD}</thead><tbody>{ROW}</table>"
+    assert markdown(page) == f"Sizes\n\n{HEADED}"
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("a|b", r"a\|b"),
+        ("<code>x || y</code>", r"`x \|\| y`"),
+        (r"a\|b", r"a\|b"),
+        ("<table><tr><td>x</table>", r"\|  \| \| --- \| \| x \|"),
+    ],
+    ids=["text", "code", "escaped", "a table in it"],
+)
+def test_a_bar_in_a_cell_does_not_begin_another(cell, expected):
+    page = f"<table><tr><th>A<tr><td>{cell}</table>"
+    assert markdown(page) == f"| A |\n| --- |\n| {expected} |"
+
+
+def test_a_cell_over_two_columns_is_followed_by_an_empty_one():
+    page = f"<table><tr><th colspan=2>A{ROW}</table>"
+    assert markdown(page) == "| A | |\n| --- | --- |\n| 1 | 2 |"
+
+
 @pytest.mark.parametrize(
     ("head", "title"),
     [
