@@ -225,7 +225,11 @@ def check_address(url: str) -> httpx.URL:
 
 
 def _redirect_target(address: httpx.URL, response: httpx.Response) -> httpx.URL:
-    location = response.headers.get("Location", "")
+    location = response.headers.get("Location", "").strip()
+    if not location:
+        raise SourceUnreadableError(
+            f"{address} redirects (HTTP {response.status_code}), but does not say where to."
+        )
     try:
         return check_address(str(address.join(location)))
     except (httpx.InvalidURL, UnicodeError) as error:

@@ -48,7 +48,9 @@ DROPPED = {
     *("audio", "video", "select", "textarea", "button", "option", "datalist", "dialog"),
 }
 AROUND_CONTENT = {"nav", "footer", "aside", "form", "menu"}
-ROLES_AROUND_CONTENT = {"navigation", "search", "banner", "contentinfo", "complementary"}
+ROLES_AROUND_CONTENT = {
+    *("navigation", "search", "banner", "contentinfo", "complementary", "menu", "menubar"),
+}
 PERMALINK_CLASSES = {"headerlink", "header-anchor", "heading-anchor", "hash-link", "anchor-link"}
 CLOSES = {
     # Elements whose end tags HTML lets authors leave out: what ends them, and where that stops.

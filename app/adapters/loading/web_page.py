@@ -22,10 +22,17 @@ DECLARED_CHARSET = re.compile(
 CHARSET_WINDOW_BYTES = 4096
 """Where a declaration may stand; the HTML standard says the first 1,024 bytes."""
 
+MENU_CLASSES = {
+    *("sidebar", "side-bar", "sidenav", "side-nav", "leftnav", "left-nav", "topnav", "top-nav"),
+    *("nav", "navbar", "nav-menu", "navigation", "menu", "main-menu", "breadcrumb", "breadcrumbs"),
+}
+"""Classes of elements that are menus where most of their text is in links."""
+
 CODE_LANGUAGE = re.compile(r"(?:language|highlight|lang)-(?P<name>[A-Za-z0-9+#_-]{1,30})")
 INLINE_TAG = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?: [^<>]*)?>")
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 BLANK_LINES = re.compile(r"\n{3,}")
+FENCE = re.compile("`{3,}")
 CELL_END = re.compile(r"(?<!\\)\|")
 TRAILING_SPACE = re.compile(r"[ \t]+$", re.MULTILINE)
 
@@ -80,13 +87,36 @@ def _markdown(page: TidyPage) -> str:
 
 
 def _main_content(page: str) -> BeautifulSoup | Tag:
-    """The element that holds the content; several articles are a list, so then the whole page."""
+    """The element that holds the content; several articles are a list, so then the whole page.
+
+    The whole page comes without its menus, unless there is nothing else on it.
+    """
     soup = BeautifulSoup(page, "html.parser")
     for selector in ("main", '[role="main"]', "article"):
         found = soup.select(selector)
         if len(found) == 1 and found[0].get_text(strip=True):
             return found[0]
+    menus = [element for element in soup.find_all(_is_outer_menu) if _is_mostly_links(element)]
+    if _letters(soup) > sum(map(_letters, menus)):
+        for menu in menus:
+            menu.decompose()
     return soup
+
+
+def _is_outer_menu(element: Tag) -> bool:
+    return _has_menu_class(element) and not any(map(_has_menu_class, element.parents))
+
+
+def _has_menu_class(element: Tag) -> bool:
+    return not MENU_CLASSES.isdisjoint(name.lower() for name in element.get("class") or ())
+
+
+def _is_mostly_links(element: Tag) -> bool:
+    return 2 * sum(map(_letters, element.find_all("a"))) > _letters(element)
+
+
+def _letters(element: Tag) -> int:
+    return sum(map(len, element.stripped_strings))
 
 
 def _plain_text(page: str) -> str:
@@ -126,6 +156,15 @@ class _Converter(MarkdownConverter):
         return around + text.strip("\n") + around
 
     convert_ul = convert_ol = convert_list
+
+    def convert_pre(self, element: Tag, text: str, parent_tags: set[str]) -> str:
+        """A code block, in a fence that is longer than any in its text."""
+        block = str(super().convert_pre(element, text, parent_tags))
+        longest = max(map(len, FENCE.findall(text)), default=0)
+        if not longest or not block:
+            return block
+        fence = "`" * (longest + 1)
+        return f"\n\n{fence}{block.strip()[3:-3]}{fence}\n\n"
 
     def convert_tr(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         """One row; a table's first makes its header, or stands under an empty one.

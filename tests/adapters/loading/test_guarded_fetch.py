@@ -182,6 +182,15 @@ def test_a_name_is_resolved_once_and_the_checked_address_is_used(httpserver):
     assert httpserver.log[-1][0].headers["Host"] == f"rebound.example:{httpserver.port}"
 
 
+@pytest.mark.parametrize("headers", [{}, {"Location": " "}], ids=["none", "blank"])
+def test_a_redirect_to_nowhere_is_called_that(httpserver, fetch, headers):
+    httpserver.expect_oneshot_request("/").respond_with_response(
+        Response(status=302, headers=headers)
+    )
+    with pytest.raises(SourceUnreadableError, match=r"HTTP 302.*does not say where"):
+        fetch(httpserver.url_for("/"))
+
+
 def test_a_name_that_rebinds_between_redirects_is_checked_again(httpserver):
     answers = iter([["127.0.0.1"], ["10.0.0.1"]])
     httpserver.expect_request("/").respond_with_response(
