@@ -1,4 +1,5 @@
 import gzip
+import re
 import socket
 import threading
 import time
@@ -209,6 +210,31 @@ def test_ports_other_than_those_of_the_web_are_refused():
     fetcher = GuardedFetcher(timeout_seconds=5, resolver=resolving_to("8.8.8.8"))
     with pytest.raises(SourceRefusedError, match="Port 22"):
         fetcher.fetch("http://example.com:22/")
+
+
+@pytest.mark.parametrize(
+    ("url", "host_and_port"),
+    [
+        ("http://[::1]:18499/", ("::1", 18499)),
+        ("http://[FD00:0::1]/", ("fd00::1", 80)),
+        ("http://127.0.0.1:18499/", ("127.0.0.1", 18499)),
+        ("https://wiki.lan/", ("wiki.lan", 443)),
+    ],
+)
+def test_what_a_refusal_says_to_allow_allows_just_that(url, host_and_port):
+    fetcher = GuardedFetcher(timeout_seconds=5, resolver=resolving_to("127.0.0.1"))
+    with pytest.raises(SourceRefusedError) as refused:
+        fetcher.fetch(url)
+    hint = re.search(r"add (\S+) to FETCH_ALLOW_HOSTS", refused.value.detail)
+    assert hint
+    allowed = AllowedHosts([hint[1]])
+    assert host_and_port in allowed
+    assert (host_and_port[0], 9) not in allowed
+
+
+@pytest.mark.parametrize("entry", ["[::1]", "::1", " [0::1] "])
+def test_an_allowed_address_of_ipv6_may_stand_in_brackets(entry):
+    assert ("::1", 18499) in AllowedHosts([entry])
 
 
 def test_a_second_address_is_tried_when_the_first_does_not_answer(httpserver):
