@@ -257,6 +257,14 @@ def test_allowed_hosts_mean_exactly_that_host_and_port():
         assert outside not in allowed
 
 
+@pytest.mark.parametrize("port", [0, 65536, 99999])
+def test_a_port_that_does_not_exist_is_called_that(port):
+    url = f"http://127.0.0.1:{port}/"
+    fetcher = GuardedFetcher(["127.0.0.1"], timeout_seconds=5)
+    with pytest.raises(SourceRefusedError, match=f"{port} is no port"):
+        fetcher.fetch(url)
+
+
 @pytest.mark.parametrize(
     "url",
     [
