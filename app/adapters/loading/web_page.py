@@ -33,6 +33,7 @@ INLINE_TAG = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?: [^<>]*)?>")
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 BLANK_LINES = re.compile(r"\n{3,}")
 FENCE = re.compile("`{3,}")
+LEADING_LINES = re.compile(r"\A[ \n]*\n")
 CELL_END = re.compile(r"(?<!\\)\|")
 TRAILING_SPACE = re.compile(r"[ \t]+$", re.MULTILINE)
 
@@ -131,7 +132,6 @@ class _Converter(MarkdownConverter):
     def __init__(self) -> None:
         super().__init__(
             heading_style=ATX,
-            code_language_callback=_code_language,
             # `snake_case` must be found as it is written.
             escape_asterisks=False,
             escape_underscores=False,
@@ -157,14 +157,13 @@ class _Converter(MarkdownConverter):
 
     convert_ul = convert_ol = convert_list
 
-    def convert_pre(self, element: Tag, text: str, parent_tags: set[str]) -> str:
+    def convert_pre(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         """A code block, in a fence that is longer than any in its text."""
-        block = str(super().convert_pre(element, text, parent_tags))
-        longest = max(map(len, FENCE.findall(text)), default=0)
-        if not longest or not block:
-            return block
-        fence = "`" * (longest + 1)
-        return f"\n\n{fence}{block.strip()[3:-3]}{fence}\n\n"
+        if not text:
+            return ""
+        fence = "`" * (max(map(len, FENCE.findall(text)), default=2) + 1)
+        code = LEADING_LINES.sub("", text).rstrip(" \n")
+        return f"\n\n{fence}{_code_language(element)}\n{code}\n{fence}\n\n"
 
     def convert_tr(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         """One row; a table's first makes its header, or stands under an empty one.
