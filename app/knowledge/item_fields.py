@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from app.knowledge.items import normalise_category, tidy_tags
-from app.knowledge.refreshing import LOCAL_SECONDS, MOST_SECONDS, WEB_SECONDS
+from app.knowledge.refreshing import LOCAL_SECONDS, MOST_SECONDS, WEB_SECONDS, is_web_address
 from app.web.numbers import is_number
 
 MOST_TAGS = 100
@@ -14,13 +14,27 @@ MOST_TAGS = 100
 CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 """Control characters, and halves of characters: JSON can write these, SQL cannot store them."""
 
+PORT_PATTERN = (
+    r"([1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+)
+WEB_PATTERN = (
+    r"[hH][tT][tT][pP][sS]?://"
+    r"([^\u0000-\u0020\u007f-\u00a0/?#@\[\]\\]*@)?"
+    r"(\[[0-9A-Fa-f:.]+\]|[^\u0000-\u0020\u007f-\u00a0/?#@:\[\]\\]+)"
+    rf"(:{PORT_PATTERN}?)?"
+    r"([/?#][^\u0000-\u001f\u007f]*)?"
+)
+"""A host, maybe with a user before it and a port from 1 to 65535 after it, and then any path."""
+
 URI_PATTERN = (
-    r"^(([fF][iI][lL][eE]|[hH][tT][tT][pP][sS]?)://[^\u0000-\u001f\u007f]*"
+    rf"^({WEB_PATTERN} *"
+    r"|[fF][iI][lL][eE]://[^\u0000-\u001f\u007f]*"
     r"|[^\u0000-\u0020\u007f-\u00a0:][^\u0000-\u001f\u007f:]*"
     r"(:/?([^\u0000-\u001f\u007f/][^\u0000-\u001f\u007f]*)?)?)$"
 )
 """The rules for addresses, for clients that check before they send: another `x://` is refused."""
 
+WEB_ADDRESS = re.compile(WEB_PATTERN)
 URI_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(//)?")
 
 
@@ -41,6 +55,11 @@ def _supported_uri(value: str) -> str:
     scheme = URI_SCHEME.match(value)
     if scheme and scheme[2] and scheme[1].lower() not in ("file", "http", "https"):
         raise ValueError("must be a path, a file:// address or an http(s):// address")
+    if is_web_address(value) and not WEB_ADDRESS.fullmatch(value):
+        raise ValueError(
+            "is no web address: after http(s):// stands a host without blanks, and after a colon "
+            "a port from 1 to 65535"
+        )
     return value
 
 

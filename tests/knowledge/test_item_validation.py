@@ -1,6 +1,7 @@
 """What is not an item is refused with a pointer to the fault, and nothing is changed."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from app.knowledge.item_fields import URI_PATTERN
 from app.settings import Settings
 from tests.databases import Databases
 from tests.knowledge.conftest import ITEMS
@@ -124,6 +126,57 @@ def test_what_an_item_needs_must_be_given(client: TestClient, missing: str) -> N
     body = {name: value for name, value in GOOD.items() if name != missing}
     assert_problem(client.post(ITEMS, json=body), 422, "invalid-request", f"#/{missing}")
     assert_problem(client.post(ITEMS, json=body | {missing: None}), 422, "invalid-request")
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://",
+        "https:///path",
+        "http://:80/",
+        "http://?q",
+        "http://127.0.0.1:99999/",
+        "http://127.0.0.1:65536/",
+        "http://127.0.0.1:0/",
+        "http://127.0.0.1:x/",
+        "http://exa mple.com/",
+        "http://exa\u00a0mple.com/",
+        "http://example.com /",
+        "http://[::1/",
+        "http://::1/",
+        "http://a@b@example.com/",
+    ],
+)
+@pytest.mark.parametrize("document_type", ["website", "markdown"])
+def test_what_cannot_be_a_web_address_is_refused_at_once(
+    client: TestClient, item: dict[str, Any], uri: str, document_type: str
+) -> None:
+    change = {"uri": uri, "document_type": document_type}
+    response = client.post(ITEMS, json=GOOD | change)
+    assert_problem(response, 422, "invalid-request", "#/uri")
+    assert "port from 1 to 65535" in response.text
+    address = f"{ITEMS}/{item['id']}"
+    assert_problem(client.patch(address, json=change), 422, "invalid-request", "#/uri")
+    assert not re.search(URI_PATTERN, uri)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "http://example.com",
+        "HTTPS://Example.com:443?q=a b",
+        "http://example.com:/",
+        "http://127.0.0.1:65535/a b#c",
+        "http://[::1]:8080/",
+        "http://bücher.example/",
+        "http://user@example.com/",
+        "http://under_score.lan:1",
+    ],
+)
+def test_web_addresses_of_every_form_are_taken(client: TestClient, uri: str) -> None:
+    response = client.post(ITEMS, json=GOOD | {"uri": uri, "document_type": "website"})
+    assert (response.status_code, response.json()["uri"]) == (201, uri)
+    assert re.search(URI_PATTERN, uri)
 
 
 @pytest.mark.parametrize(

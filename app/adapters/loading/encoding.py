@@ -5,6 +5,7 @@ import re
 
 from charset_normalizer import from_bytes
 
+from app.adapters.loading.western_text import is_western
 from app.errors import SourceUnreadableError
 
 BYTE_ORDER_MARKS = (
@@ -25,6 +26,9 @@ LIKELY_ENCODINGS = [
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258"),
     *("koi8_r", "shift_jis", "cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "euc_kr", "cp949"),
 ]
+OFTEN_MEANT_WESTERN = {"cp1250", "cp1254", "cp1257", "cp1258"}
+"""What detection often gives for short text in windows-1252: most of their letters are the same."""
+
 SAMPLE_BYTES = 32 * 1024
 """Detection reads no more than this: it takes about a second for a megabyte."""
 
@@ -137,6 +141,8 @@ def _detect(data: bytes) -> tuple[str, str]:
     sample = data[start : start + SAMPLE_BYTES]
     best = from_bytes(sample, cp_isolation=LIKELY_ENCODINGS, enable_fallback=False).best()
     encoding = best.encoding if best else "cp1252"
+    if encoding in OFTEN_MEANT_WESTERN and is_western(sample.decode("cp1252", "replace")):
+        encoding = "cp1252"
     try:
         return data.decode(encoding), encoding
     except UnicodeDecodeError:

@@ -27,6 +27,7 @@ from app.errors import (
 )
 
 MAX_REDIRECTS = 5
+MAX_PORT = 65535
 REQUEST_HEADERS = {
     "User-Agent": "Groundwork/0.1 (+self-hosted knowledge service)",
     "Accept": "text/markdown, text/html, application/xhtml+xml, text/plain;q=0.9, text/*;q=0.8",
@@ -219,13 +220,19 @@ def check_address(url: str) -> httpx.URL:
         raise SourceRefusedError(
             f"Only http:// and https:// addresses are fetched, not {address.scheme or 'this'!r}."
         )
+    if address.port is not None and not 0 < address.port <= MAX_PORT:
+        raise SourceRefusedError(f"{address.port} is no port: those go from 1 to {MAX_PORT}.")
     if address.userinfo:
         raise SourceRefusedError("An address with a user name or password in it is not fetched.")
     return address.copy_with(fragment=None)
 
 
 def _redirect_target(address: httpx.URL, response: httpx.Response) -> httpx.URL:
-    location = response.headers.get("Location", "")
+    location = response.headers.get("Location", "").strip()
+    if not location:
+        raise SourceUnreadableError(
+            f"{address} redirects (HTTP {response.status_code}), but does not say where to."
+        )
     try:
         return check_address(str(address.join(location)))
     except (httpx.InvalidURL, UnicodeError) as error:

@@ -50,7 +50,8 @@ class Deadline:
 class AllowedHosts:
     """The hosts that may be fetched though they are not public: `host` or `host:port` entries.
 
-    IPv6 addresses stand in brackets when a port follows: `[fd00::1]:8080`. An entry without a
+    IPv6 addresses stand in brackets when a port follows: `[fd00::1]:8080`, else with or without. An
+    entry without a
     port allows every port of that host.
     """
 
@@ -139,7 +140,8 @@ class GuardedBackend(httpcore.NetworkBackend):
     def _check(self, host: str, port: int, addresses: Sequence[str]) -> None:
         if (host, port) in self._allowed:
             return
-        setting = f"add {host}:{port} to FETCH_ALLOW_HOSTS to allow it."
+        written = f"[{host}]" if ":" in host else host
+        setting = f"add {written}:{port} to FETCH_ALLOW_HOSTS to allow it."
         if port not in WEB_PORTS:
             raise SourceRefusedError(f"Port {port} of {host} may not be fetched; {setting}")
         if not all(is_public(address) for address in addresses):

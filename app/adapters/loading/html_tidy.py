@@ -37,6 +37,9 @@ KNOWN = {
 """What is written out as it is. The rest becomes a span: markdownify takes the names of tags for
 those of its methods, and counts the rows of a thead anew for each of them."""
 
+NOT_WRITTEN = {"thead", "tbody", "tfoot"}
+"""Groups of rows: the rows of a table are then what stands in it, one beside the other."""
+
 KEPT_ATTRIBUTES = {"class", "role", "alt"}
 SMALL_NUMBERS = {"colspan", "start"}
 DROPPED = {
@@ -45,7 +48,9 @@ DROPPED = {
     *("audio", "video", "select", "textarea", "button", "option", "datalist", "dialog"),
 }
 AROUND_CONTENT = {"nav", "footer", "aside", "form", "menu"}
-ROLES_AROUND_CONTENT = {"navigation", "search", "banner", "contentinfo", "complementary"}
+ROLES_AROUND_CONTENT = {
+    *("navigation", "search", "banner", "contentinfo", "complementary", "menu", "menubar"),
+}
 PERMALINK_CLASSES = {"headerlink", "header-anchor", "heading-anchor", "hash-link", "anchor-link"}
 CLOSES = {
     # Elements whose end tags HTML lets authors leave out: what ends them, and where that stops.
@@ -156,7 +161,7 @@ class _Tidy(HTMLParser):
         if self._muted_at is None and self._is_dropped(tag, given):
             self._muted_at = len(self._stack)
         self._stack.append(tag)
-        if self._muted_at is None:
+        if self._muted_at is None and tag not in NOT_WRITTEN:
             self.elements += 1
             self.pieces.append(_start_tag(_written(tag), given))
 
@@ -226,7 +231,8 @@ class _Tidy(HTMLParser):
         while len(self._stack) > size:
             tag = self._stack.pop()
             if self._muted_at is None:
-                self.pieces.append(f"</{_written(tag)}>")
+                if tag not in NOT_WRITTEN:
+                    self.pieces.append(f"</{_written(tag)}>")
             elif len(self._stack) == self._muted_at:
                 self._muted_at = None
             if tag == "h1" and self.heading:

@@ -11,6 +11,9 @@ LINE_BREAK = re.compile(r"\r\n|\n|\r")
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 ATX_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?P<title>\S.*?)(?:[ \t]+#+)?[ \t]*$")
 SETEXT_LINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
+BLOCK_START = re.compile(r"---[ \t]*$")
+BLOCK_END = re.compile(r"(?:---|\.\.\.)[ \t]*$")
+FIELD = re.compile(r"[\"']?\w[\w .-]*[\"']?[ \t]*:(?:[ \t]|$)")
 NOT_A_PARAGRAPH = re.compile(r"[ \t]*(?:[-*+>|<]|\d+[.)][ \t]|#)| {4}|\t")
 RST_LINE = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*$")
 PEP_HEADER = re.compile(
@@ -25,7 +28,8 @@ MARKUP = re.compile(r"\*\*|__|`")
 def find_title(text: str, suffix: str) -> str | None:
     """The title of a document, or None; `suffix` is its file's (`.md`, `.rst`, `.txt`).
 
-    Markdown: the first ATX or setext heading outside fenced code. reStructuredText: the `Title:`
+    Markdown: the first ATX or setext heading outside fenced code, and after a frontmatter that
+    could not be read. reStructuredText: the `Title:`
     of a leading field block, as PEPs have, else the first underlined line. Plain text: the
     first line when it is underlined.
     """
@@ -63,7 +67,8 @@ def _underlined_title(lines: list[str]) -> str | None:
 
 def _markdown_title(lines: list[str]) -> str | None:
     fence = ""
-    for line, below in pairwise([*lines, ""]):
+    paragraph: list[str] = []
+    for line, below in pairwise([*lines[_frontmatter_lines(lines) :], ""]):
         mark = FENCE.match(line)
         if fence:
             closes = mark and mark[1].startswith(fence) and not line.strip().strip(fence[0])
@@ -72,6 +77,25 @@ def _markdown_title(lines: list[str]) -> str | None:
             fence = mark[1]
         elif heading := ATX_HEADING.match(line):
             return heading["title"]
-        elif line.strip() and not NOT_A_PARAGRAPH.match(line) and SETEXT_LINE.match(below):
-            return line
+        elif line.strip() and not NOT_A_PARAGRAPH.match(line):
+            paragraph.append(line)
+            if SETEXT_LINE.match(below):
+                return " ".join(paragraph)
+            continue
+        paragraph.clear()
     return None
+
+
+def _frontmatter_lines(lines: list[str]) -> int:
+    """How many lines a leading frontmatter takes that is still part of the text, or 0.
+
+    Its last line would underline the one above. Between two rules stands something else when the
+    first line there, but for blank ones and comments, names no field.
+    """
+    if not lines or not BLOCK_START.match(lines[0]):
+        return 0
+    told = next((line for line in lines[1:] if line.strip() and not line.startswith("#")), "")
+    if not FIELD.match(told):
+        return 0
+    ends = (number for number, line in enumerate(lines[1:], 2) if BLOCK_END.match(line))
+    return next(ends, 0)

@@ -22,10 +22,19 @@ DECLARED_CHARSET = re.compile(
 CHARSET_WINDOW_BYTES = 4096
 """Where a declaration may stand; the HTML standard says the first 1,024 bytes."""
 
+MENU_CLASSES = {
+    *("sidebar", "side-bar", "sidenav", "side-nav", "leftnav", "left-nav", "topnav", "top-nav"),
+    *("nav", "navbar", "nav-menu", "navigation", "menu", "main-menu", "breadcrumb", "breadcrumbs"),
+}
+"""Classes of elements that are menus where most of their text is in links."""
+
 CODE_LANGUAGE = re.compile(r"(?:language|highlight|lang)-(?P<name>[A-Za-z0-9+#_-]{1,30})")
 INLINE_TAG = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?: [^<>]*)?>")
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 BLANK_LINES = re.compile(r"\n{3,}")
+FENCE = re.compile("`{3,}")
+LEADING_LINES = re.compile(r"\A[ \n]*\n")
+CELL_END = re.compile(r"(?<!\\)\|")
 TRAILING_SPACE = re.compile(r"[ \t]+$", re.MULTILINE)
 
 
@@ -79,13 +88,36 @@ def _markdown(page: TidyPage) -> str:
 
 
 def _main_content(page: str) -> BeautifulSoup | Tag:
-    """The element that holds the content; several articles are a list, so then the whole page."""
+    """The element that holds the content; several articles are a list, so then the whole page.
+
+    The whole page comes without its menus, unless there is nothing else on it.
+    """
     soup = BeautifulSoup(page, "html.parser")
     for selector in ("main", '[role="main"]', "article"):
         found = soup.select(selector)
         if len(found) == 1 and found[0].get_text(strip=True):
             return found[0]
+    menus = [element for element in soup.find_all(_is_outer_menu) if _is_mostly_links(element)]
+    if _letters(soup) > sum(map(_letters, menus)):
+        for menu in menus:
+            menu.decompose()
     return soup
+
+
+def _is_outer_menu(element: Tag) -> bool:
+    return _has_menu_class(element) and not any(map(_has_menu_class, element.parents))
+
+
+def _has_menu_class(element: Tag) -> bool:
+    return not MENU_CLASSES.isdisjoint(name.lower() for name in element.get("class") or ())
+
+
+def _is_mostly_links(element: Tag) -> bool:
+    return 2 * sum(map(_letters, element.find_all("a"))) > _letters(element)
+
+
+def _letters(element: Tag) -> int:
+    return sum(map(len, element.stripped_strings))
 
 
 def _plain_text(page: str) -> str:
@@ -100,7 +132,6 @@ class _Converter(MarkdownConverter):
     def __init__(self) -> None:
         super().__init__(
             heading_style=ATX,
-            code_language_callback=_code_language,
             # `snake_case` must be found as it is written.
             escape_asterisks=False,
             escape_underscores=False,
@@ -126,11 +157,46 @@ class _Converter(MarkdownConverter):
 
     convert_ul = convert_ol = convert_list
 
+    def convert_pre(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """A code block, in a fence that is longer than any in its text."""
+        if not text:
+            return ""
+        fence = "`" * (max(map(len, FENCE.findall(text)), default=2) + 1)
+        code = LEADING_LINES.sub("", text).rstrip(" \n")
+        return f"\n\n{fence}{_code_language(element)}\n{code}\n{fence}\n\n"
+
+    def convert_tr(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """One row; a table's first makes its header, or stands under an empty one.
+
+        The library takes the first row after a caption for one in the middle.
+        """
+        row = f"|{text}\n"
+        if element.find_previous_sibling("tr") is not None:
+            return row
+        cells = element.find_all(["td", "th"])
+        columns = sum(_columns(cell) for cell in cells)
+        rule = "|" + " --- |" * columns + "\n"
+        if all(cell.name == "th" for cell in cells):
+            return row + rule
+        return "|" + "  |" * columns + "\n" + rule + row
+
+    def convert_cell(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """One cell; a bar in it would begin another."""
+        line = CELL_END.sub(r"\\|", text.strip().replace("\n", " "))
+        return f" {line}" + " |" * _columns(element)
+
+    convert_td = convert_th = convert_cell
+
     def convert_a(self, _element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         return text
 
     def convert_img(self, element: Tag, _text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         return str(element.get("alt") or "")
+
+
+def _columns(cell: Tag) -> int:
+    """How many columns a cell takes; tidied pages give less than 100."""
+    return max(1, int(str(cell.get("colspan") or 1)))
 
 
 def _code_language(block: Tag) -> str:

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001  letters that look alike are what is tested
 import codecs
 import time
 
@@ -6,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.loading.encoding import clean, decode
+from app.adapters.loading.western_text import is_western
 from app.errors import SourceUnreadableError
 
 GERMAN = "Größe und Länge der Straße, für Übung und Ärger. " * 5
@@ -57,6 +59,117 @@ def test_declared_latin_is_read_as_browsers_do():
 )
 def test_undeclared_encodings_are_detected(text, encoding):
     assert decode(text.encode(encoding))[0] == text
+
+
+WESTERN = {
+    "French": "Ce guide décrit tout. Où placer les fichiers ? Le français est déjà utilisé.",
+    "French, short": "## Problèmes fréquents",
+    "French, a line": "Ça coûte 5 € environ.",
+    "Portuguese": "A configuração da aplicação não é automática. Você poderá usá-la às vezes.",
+    "Portuguese, short": "# Introdução",
+    "Spanish": "La contraseña se lee de una variable. ¿Dónde están los registros?",
+    "Spanish, short": "Mañana será otro día.",
+    "Italian": "Però, se la porta è già occupata, il servizio non si avvierà.",
+    "Italian, short": "# Città e libertà",
+    "Catalan": "Això és més fàcil amb l'opció següent. Els països catalans.",
+    "German": "Die Größe der Straße überrascht. Übermäßig schöne Häuser für alle.",
+    "Dutch": "De coördinatie van geïnstalleerde pakketten is één van de taken.",
+    "Danish": "Før du går i gang, skal du sørge for at have de nødvendige rettigheder.",
+    "Norwegian": "Løsningen er å øke størrelsen på køen.",
+    "Swedish": "Det här är en översikt. Välkommen åter på lördag.",
+    "Swedish, short": "Där står vanligtvis orsaken till felet.",
+    "Finnish": "Hyvää päivää, tämä on käyttöohje. Älä lähetä sitä.",
+    "Icelandic": "Þetta er handbók um þjónustuna. Áður en þú byrjar skaltu lesa þetta vel.",
+    "Estonian": "See juhend kirjeldab, kuidas teenust käivitada. Õigused peavad olema õiged.",
+    "English": "The café’s résumé — “smart quotes” and a naïve coöperation… £5 and 20 °C.",
+}
+EASTERN = {
+    "Polish": (
+        (
+            "Zażółć gęślą jaźń. Proszę sprawdzić konfigurację połączenia z bazą danych. "
+            "Następnie uruchomić usługę."
+        ),
+        "cp1250",
+    ),
+    "Czech": (
+        (
+            "Příliš žluťoučký kůň úpěl ďábelské ódy. Nastavení připojení k databázi je uloženo v "
+            "proměnných prostředí."
+        ),
+        "cp1250",
+    ),
+    "Hungarian": (
+        (
+            "Árvíztűrő tükörfúrógép. Az adatbázis-kapcsolat beállításai környezeti változókban "
+            "vannak, és ezeket módosíthatja."
+        ),
+        "cp1250",
+    ),
+    "Romanian": (
+        (
+            "Aceasta este o pagină în limba română despre configuraţia serverului şi baza de date. "
+            "Împărţit în două părţi."
+        ),
+        "cp1250",
+    ),
+    "Turkish": (
+        "Bu bir Türkçe belgedir. Değişiklik yapılması için ayarları açınız. İşte şöyle bağlanılır.",
+        "cp1254",
+    ),
+}
+EASTERN_LINES = {
+    "cp1250": [
+        *("Proszę czekać.", "Zrób ćwiczenia.", "Koń jest duży.", "nie wymaga żadnych", "Że tak"),
+        *(
+            "Seznam souborů",
+            "Toto je česká verze",
+            "Přes den",
+            "Dům u řeky",
+            "Pět dnů",
+            "Kĺb a stĺp",
+        ),
+        *("Preverite le račun", "Med in račun", "Kĺb a stĺp", "Kuća", "noć će doći"),
+        *("Tűzfal", "Fűtés", "Erdő", "A nő főz", "Győr és Gyűr", "Felhő, de nem erős"),
+        *("O pagină bună", "Limba română", "Bază de date Palm OS", "Rusă (DOS)"),
+    ],
+    "cp1254": ["Yeni şifre giriniz", "Ağaç", "Dosya açılamadı", "Işık ve gölge", "Para yok, çağır"],
+    "cp1257": [
+        "Šis dokumentas aprašo serverio nustatymus ir duomenų bazės ryšį. Prieš pradėdami",
+        "Šis dokuments apraksta servera iestatījumus un datubāzes savienojumu. Pirms sākat",
+        *(
+            "Atidarykite langą",
+            "Kalbų pasirinkimas",
+            "Eiti į namus",
+            "Kitą kartą",
+            "Susijęs failas",
+        ),
+        *("Datubāze", "Failu nevar atvērt", "Ziņojums par kļūdu", "Teātris", "du failų sąrašas"),
+    ],
+}
+
+
+@pytest.mark.parametrize("text", WESTERN.values(), ids=WESTERN)
+@pytest.mark.parametrize("end", ["", "\r\n"], ids=["bare", "with a line end"])
+def test_short_western_text_is_not_taken_for_eastern(text, end):
+    assert decode((text + end).encode("cp1252"))[0] == text + end
+
+
+@pytest.mark.parametrize(("text", "encoding"), EASTERN.values(), ids=EASTERN)
+def test_short_eastern_text_is_read_in_its_own_code_page(text, encoding):
+    assert decode(text.encode(encoding))[0] == text
+
+
+@pytest.mark.parametrize(
+    ("line", "encoding"),
+    [(line, encoding) for encoding, lines in EASTERN_LINES.items() for line in lines],
+)
+def test_a_line_of_an_eastern_language_is_never_recognised_as_western(line, encoding):
+    assert not is_western(line.encode(encoding).decode("cp1252", "replace"))
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_text_in_ascii_is_no_evidence_of_a_western_language(text):
+    assert not is_western(text)
 
 
 def test_a_few_broken_bytes_do_not_spoil_a_utf8_document():

@@ -1,4 +1,5 @@
 import gzip
+import re
 import socket
 import threading
 import time
@@ -182,6 +183,15 @@ def test_a_name_is_resolved_once_and_the_checked_address_is_used(httpserver):
     assert httpserver.log[-1][0].headers["Host"] == f"rebound.example:{httpserver.port}"
 
 
+@pytest.mark.parametrize("headers", [{}, {"Location": " "}], ids=["none", "blank"])
+def test_a_redirect_to_nowhere_is_called_that(httpserver, fetch, headers):
+    httpserver.expect_oneshot_request("/").respond_with_response(
+        Response(status=302, headers=headers)
+    )
+    with pytest.raises(SourceUnreadableError, match=r"HTTP 302.*does not say where"):
+        fetch(httpserver.url_for("/"))
+
+
 def test_a_name_that_rebinds_between_redirects_is_checked_again(httpserver):
     answers = iter([["127.0.0.1"], ["10.0.0.1"]])
     httpserver.expect_request("/").respond_with_response(
@@ -202,6 +212,31 @@ def test_ports_other_than_those_of_the_web_are_refused():
         fetcher.fetch("http://example.com:22/")
 
 
+@pytest.mark.parametrize(
+    ("url", "host_and_port"),
+    [
+        ("http://[::1]:18499/", ("::1", 18499)),
+        ("http://[FD00:0::1]/", ("fd00::1", 80)),
+        ("http://127.0.0.1:18499/", ("127.0.0.1", 18499)),
+        ("https://wiki.lan/", ("wiki.lan", 443)),
+    ],
+)
+def test_what_a_refusal_says_to_allow_allows_just_that(url, host_and_port):
+    fetcher = GuardedFetcher(timeout_seconds=5, resolver=resolving_to("127.0.0.1"))
+    with pytest.raises(SourceRefusedError) as refused:
+        fetcher.fetch(url)
+    hint = re.search(r"add (\S+) to FETCH_ALLOW_HOSTS", refused.value.detail)
+    assert hint
+    allowed = AllowedHosts([hint[1]])
+    assert host_and_port in allowed
+    assert (host_and_port[0], 9) not in allowed
+
+
+@pytest.mark.parametrize("entry", ["[::1]", "::1", " [0::1] "])
+def test_an_allowed_address_of_ipv6_may_stand_in_brackets(entry):
+    assert ("::1", 18499) in AllowedHosts([entry])
+
+
 def test_a_second_address_is_tried_when_the_first_does_not_answer(httpserver):
     with socket.create_server(("127.0.0.2", 0)) as listener:
         closed_port = listener.getsockname()[1]
@@ -220,6 +255,14 @@ def test_allowed_hosts_mean_exactly_that_host_and_port():
     assert ("[fd00::2]", 5) in allowed
     for outside in (("a.wiki.local", 80), ("docs.local", 80), ("fd00::1", 80), ("local", 80)):
         assert outside not in allowed
+
+
+@pytest.mark.parametrize("port", [0, 65536, 99999])
+def test_a_port_that_does_not_exist_is_called_that(port):
+    url = f"http://127.0.0.1:{port}/"
+    fetcher = GuardedFetcher(["127.0.0.1"], timeout_seconds=5)
+    with pytest.raises(SourceRefusedError, match=f"{port} is no port"):
+        fetcher.fetch(url)
 
 
 @pytest.mark.parametrize(

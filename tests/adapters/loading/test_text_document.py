@@ -197,6 +197,41 @@ def test_the_title_is_the_first_heading(text, suffix, title, ending):
     assert find_title(text.replace("\r\n", "\n").replace("\n", ending), suffix) == title
 
 
+BROKEN = "---\ntitle: Guide: how to deploy\ntags: [a]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (f"{BROKEN}---\n\n# Real Title", "Real Title"),
+        (f"{BROKEN}...\n\nReal\n----\n", "Real"),
+        (f"{BROKEN}--- \n\ntext", None),
+        (f"---\n# a comment\n\n{BROKEN[4:]}---\n# Real Title", "Real Title"),
+        ('---\n"quoted: name": [\n---\n# Real Title', "Real Title"),
+        (f"{BROKEN}\n# Never closed", "Never closed"),
+        ("---\n\n# Between\n\nText of it.\n\n---\n\n## Below", "Between"),
+        ("---\n\nBetween two rules: no\n\n---\n\n# Below", "Below"),
+        ("---", None),
+        ("---\n---\n# Real Title", "Real Title"),
+    ],
+)
+def test_a_frontmatter_that_cannot_be_read_gives_no_title(text, title):
+    assert find_title(text, ".md") == title
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("One title\nin two lines\n===\n", "One title in two lines"),
+        ("Text.\n\nA title\n---\n", "A title"),
+        ("```\ncode\n```\nA title\n---\n", "A title"),
+        ("- item\nA title\n===\n", "A title"),
+    ],
+)
+def test_a_title_may_be_underlined_in_several_lines(text, title):
+    assert find_title(text, ".md") == title
+
+
 def test_without_a_heading_the_title_is_the_name_of_the_file():
     assert document("text", "read.me.md").title == "read.me"
 

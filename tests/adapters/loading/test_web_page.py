@@ -55,6 +55,105 @@ def test_structure_becomes_markdown():
     ]
 
 
+LINKS = "<ul><li><a href=/a>Start here</a><li><a href=/b>All about it</a></ul>"
+
+
+@pytest.mark.parametrize(
+    "menu",
+    [
+        "<div class=sidebar>{}</div>",
+        "<div class='left Sidebar'><h3>Pages</h3>{}</div>",
+        "<div class=navbar><div class=menu>{}</div></div>",
+        "<div role=menubar>{}</div>",
+        "<span class=breadcrumbs>{}</span>",
+    ],
+)
+def test_lists_of_links_beside_the_content_are_left_out(menu):
+    page = f"<body>{menu.format(LINKS)}<p>Content.</p></body>"
+    assert markdown(page) == "Content."
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"<div class=sidebar>What it says here is more than what its links say.{LINKS}</div><p>x",
+        f"<div class=content>{LINKS}</div><p>x",
+        f"<body class=has-sidebar>{LINKS}<p>x",
+        f"<body class=sidebar>{LINKS}",
+        f"<div class=sidebar>{LINKS}</div><div class=menu>{LINKS}</div>",
+        f"<div role=menu>{LINKS}</div>",
+        f"<main><div class=sidebar>{LINKS}</div><p>x</main>",
+    ],
+)
+def test_what_may_be_content_is_kept_whatever_its_class(page):
+    assert "- Start here\n- All about it" in markdown(page)
+
+
+@pytest.mark.parametrize(
+    ("text", "fence"),
+    [("a", "```"), ("```\na\n```", "````"), ("x `````", "``````"), ("``", "```")],
+    ids=["none", "three", "five", "two"],
+)
+def test_a_fence_is_longer_than_any_in_its_code(text, fence):
+    page = f"<p>before<div class=highlight-md><pre>{text}</pre></div>after"
+    assert markdown(page) == f"before\n\n{fence}md\n{text}\n{fence}\n\nafter"
+
+
+def test_many_menus_in_menus_are_read_in_good_time():
+    page = repeated("<div class=nav>" * 90 + "text<a>link</a>" + "</div>" * 90, 100_000)
+    started = time.process_time()
+    markdown(page)
+    assert time.process_time() - started < 5
+
+
+HEAD = "<tr><th>A<th>B</tr>"
+ROW = "<tr><td>1<td>2</tr>"
+HEADED = "| A | B |\n| --- | --- |\n| 1 | 2 |"
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (f"<thead>{HEAD}</thead><tbody>{ROW}</tbody>", HEADED),
+        (f"<thead>{HEAD}<tbody>{ROW}", HEADED),
+        (f"\n<thead>\n{HEAD}\n</thead>\n<tbody>\n{ROW}\n</tbody>\n", HEADED),
+        (f"<tbody>{HEAD}{ROW}</tbody>", HEADED),
+        (f"<colgroup><col><col></colgroup><thead>{HEAD}</thead><tbody>{ROW}</tbody>", HEADED),
+        (f"<thead>{HEAD}</thead>" + f"<tbody>{ROW}</tbody>" * 3, HEADED + "\n| 1 | 2 |" * 2),
+        (f"<thead>{HEAD}</thead><tbody>{ROW}</tbody><tfoot>{ROW}", HEADED + "\n| 1 | 2 |"),
+        (f"<tbody>{ROW}</tbody><tbody>{ROW}", "|  |  |\n| --- | --- |\n| 1 | 2 |\n| 1 | 2 |"),
+        (f"<thead>{HEAD}</thead><tbody hidden>{ROW}</tbody><tbody>{ROW}", HEADED),
+    ],
+)
+def test_a_table_has_one_header_however_its_rows_are_grouped(table, expected):
+    assert markdown(f"<p>a</p><table>{table}</table><p>b</p>") == f"a\n\n{expected}\n\nb"
+
+
+def test_a_table_with_a_caption_keeps_its_header():
+    page = f"<table><caption>Sizes</caption><thead>{HEAD}</thead><tbody>{ROW}</table>"
+    assert markdown(page) == f"Sizes\n\n{HEADED}"
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("a|b", r"a\|b"),
+        ("<code>x || y</code>", r"`x \|\| y`"),
+        (r"a\|b", r"a\|b"),
+        ("<table><tr><td>x</table>", r"\|  \| \| --- \| \| x \|"),
+    ],
+    ids=["text", "code", "escaped", "a table in it"],
+)
+def test_a_bar_in_a_cell_does_not_begin_another(cell, expected):
+    page = f"<table><tr><th>A<tr><td>{cell}</table>"
+    assert markdown(page) == f"| A |\n| --- |\n| {expected} |"
+
+
+def test_a_cell_over_two_columns_is_followed_by_an_empty_one():
+    page = f"<table><tr><th colspan=2>A{ROW}</table>"
+    assert markdown(page) == "| A | |\n| --- | --- |\n| 1 | 2 |"
+
+
 @pytest.mark.parametrize(
     ("head", "title"),
     [

@@ -1,0 +1,103 @@
+"""Recognises short text in Western European languages, which detection takes for Eastern ones."""
+
+# ruff: noqa: RUF001, RUF003  letters and quotation marks that look alike are meant
+
+import re
+from dataclasses import dataclass
+
+NEUTRAL = re.compile(r"(?<=\d)[ºª¹²³½¼¾]|£(?=\d)|[\u00a0‘’‚“”„«»‹›–—…•·©®™°²§€†‰]")
+"""Signs that stand in texts of any language, where they stand."""
+
+AFTER_NO_VOWEL = r"(?<![aeiouéà])[ëï]"
+HARD_CEDILLA = r"ç[bcdefghijklmnpqrstvwxyzéèêí]"
+NO_VOWEL_AFTER_TILDE = r"ñ(?![aeiouáéíóúü])"
+LOST = re.compile(f"{AFTER_NO_VOWEL}|{HARD_CEDILLA}|{NO_VOWEL_AFTER_TILDE}")
+"""Where no Western language has these letters, but where the Eastern letters of the same bytes
+often stand: Lithuanian ė, Latvian ļ and ē, Polish ń."""
+
+
+@dataclass(frozen=True)
+class _Language:
+    letters: str
+    """Its letters beyond ASCII."""
+    signs: str
+    """A regular expression for what is common in it and not in Eastern languages: whole words, or
+    groups of letters. One of these must be found; words that Czech, Slovene, Baltic … languages
+    have, too, are left out, such as `les`, `par`, `du` and `den`."""
+    never: str = r"(?!)"
+    """A regular expression for what is not found in it."""
+
+
+LANGUAGES = (
+    _Language(  # French; a Hungarian ű has the byte of û, but no à, ç, è … beside it
+        "àâæçéèêëîïôœùûüÿ",
+        r"\b(?:des|une|est|dans|pour|vous|que|qui|sur|avec|aux|cette|où|à|été)\b"
+        r"|ées?\b|ç[aou]|[cdlnst]['’][aeiouéêh]|\bêt|mêm|\wè[mr]es?\b",
+        r"\A[^àâçèêëîïôœù]*û[^àâçèêëîïôœù]*\Z",
+    ),
+    _Language(  # Portuguese; Hungarian ő and Romanian ă have the bytes of õ and ã
+        "àáâãçéêíóôõúü",
+        r"\b(?:uma|que|não|você|são|também|pelo|esta)\b|ão\b|ões\b|ç[ãõaou]",
+        r"õ(?!e)|\A(?![\s\S]*(?:ã[oe]|õe|ç))[\s\S]*ã",
+    ),
+    _Language(  # Spanish
+        "áéíñóúü¿¡",
+        r"\b(?:el|los|las|una|que|para|con|por|está|más|cómo)\b|ñ[aeiou]|ción\b|¿(?:qu|cu|có|dó|est|por)|¡\w",
+        r"(?<=\w)[¿¡]",
+    ),
+    _Language(  # Italian: accents stand on last letters
+        "àèéìîòóù",
+        r"\b(?:il|della|delle|che|non|una|è(?=\s)|più|può|però|già|gli|sono|dei)\b"
+        r"|[clnrstv]ità\b|ttà\b|ertà\b|rrà\b",
+        r"[àèìòù]\w",
+    ),
+    _Language(  # Danish, Norwegian; Lithuanian ę and ų, Czech ř have the bytes of æ and ø
+        "æøåéöäü",
+        r"\b(?:og|er|det|til|ikke|har|af|på|når|også|jeg|ikkje|hvordan|denne)\b|\bå|[^\W\d]å\b"
+        r"|[bdfghklmnprstv][øæ][bdfghkmnprtv]",
+    ),
+    _Language(  # Swedish
+        "åäöéü",
+        r"\b(?:och|att|det|är|för|på|av|inte|när|från|också|måste|där|eller)\b|\bå|[^\W\d]å\b",
+    ),
+    _Language(  # Dutch
+        "áéèêëíïóöü",
+        r"\b(?:het|een|één|voor|niet|wordt|zijn|deze|geen)\b|geï|eeën|ieën|coö|reü",
+    ),
+    _Language(  # Catalan
+        "àçèéíïòóúü",
+        r"\b(?:els|amb|és|que|una|dels|aquest|aquesta)\b",
+    ),
+    _Language(  # Icelandic; Turkish ğ, ı and ş have the bytes of ð, ý and þ
+        "áæéíðóúýþö",
+        r"\b(?:að|það|og|þú|ekki|við|fyrir|með|sem|þetta)\b",
+        r"\A[^éóú]*\Z",
+    ),
+    _Language(  # Estonian; Hungarian has ő with õ's byte, but no ä
+        "äõöüšž",
+        r"ä(?=[\s\S]*õ)|õ(?=[\s\S]*ä)",
+    ),
+    _Language(  # English, for its loan words
+        "áâäçéêíïñóôöü",
+        r"\b(?:the|and|of|is|with|this|are)\b",
+    ),
+)
+
+
+def is_western(text: str) -> bool:
+    """Whether this, decoded as windows-1252, is surely text in one Western European language.
+
+    Its letters must be those of the language, its words or groups of letters common there, and
+    none may stand where it could not. What is not ASCII beside that must be typographic.
+    """
+    folded = text.lower()
+    letters = set(NEUTRAL.sub("", folded))
+    foreign = {letter for letter in letters if not letter.isascii()}
+    if not foreign or LOST.search(folded):
+        return False
+    return any(
+        foreign <= set(language.letters)
+        and re.search(language.signs, folded)
+        and not re.search(language.never, folded)
+        for language in LANGUAGES
+    )
