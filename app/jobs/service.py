@@ -41,9 +41,9 @@ class JobService:
         else was promised it, too. Raises OverloadedError when too much is queued.
         """
         with self._database.write() as session:
-            if queries.count_waiting(session) >= self._most_queued:
-                if queries.queued_twin(session, kind, arguments) is None:
-                    raise self._too_much()
+            is_full = queries.count_waiting(session) >= self._most_queued
+            if is_full and queries.queued_twin(session, kind, arguments) is None:
+                raise self._too_much()
             job_id = queries.add_job(
                 session,
                 kind,
