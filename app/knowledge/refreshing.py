@@ -41,12 +41,12 @@ def host_of(uri: str) -> str | None:
     """Host and port of a web address, as it is compared; None when it has none."""
     try:
         parts = urlsplit(uri.strip())
-        port = parts.port or DEFAULT_PORTS.get(parts.scheme, parts.scheme)
+        port = parts.port or DEFAULT_PORTS.get(parts.scheme)
         name = (parts.hostname or "").rstrip(".")
         host = name if name.isascii() else name.encode("idna").decode("ascii")
     except ValueError:  # UnicodeError is one
         return None
-    return f"{host}:{port}" if host else None
+    return f"{host}:{port}" if host and port else None
 
 
 def interval_seconds(refresh_interval: int | None, uri: str) -> int | None:
