@@ -187,12 +187,19 @@ class SourceUnreadableError(SourceError):
 class SourceUnavailableError(SourceError):
     """The source did not answer (time-out, connection, 5xx): says nothing about its content.
 
-    `retry_after_seconds`: how long it asked to be left alone, if it did.
+    `retry_after_seconds`: how long it asked to be left alone, if it did; `address`: of what asked,
+    which after a redirect is another host than the item's.
     """
 
-    def __init__(self, detail: str, retry_after_seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        detail: str,
+        retry_after_seconds: float | None = None,
+        address: str | None = None,
+    ) -> None:
         super().__init__(detail)
         self.retry_after_seconds = retry_after_seconds
+        self.address = address
 
     is_transient = True
 

@@ -178,6 +178,16 @@ class ItemRow(Base):
     updated_at: Mapped[datetime] = mapped_column(default=now)
 
 
+class HostPauseRow(Base):
+    """A host that asked to be left alone until a time."""
+
+    __tablename__ = "host_pauses"
+
+    host: Mapped[str] = mapped_column(Text, primary_key=True)
+    """As `app.knowledge.refreshing.host_of` writes it."""
+    until: Mapped[datetime]
+
+
 class TagRow(Base):
     """A tag of an item; `position` keeps the order in which the tags were given."""
 

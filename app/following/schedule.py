@@ -3,13 +3,14 @@
 import logging
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from app.database import Database
 from app.errors import AppError
 from app.following import queries
 from app.following.records import FollowedItem
+from app.knowledge.host_queries import paused_hosts
 from app.knowledge.refreshing import host_of, interval_seconds, is_web_address, next_refresh
 from app.models import now
 
@@ -107,7 +108,8 @@ class RefreshSchedule:
     def dispatch(self) -> float:
         """Add jobs for what is due; gives the seconds after which to look again.
 
-        Of each host one page at a time; an item that a job waits for already is left to that.
+        Of each host one page at a time, and none while it asked to be left alone; an item that a
+        job waits for already is left to that.
         Raises AppError when a job cannot be added; what was not added stays due.
         """
         moment = self._moment()
@@ -117,7 +119,9 @@ class RefreshSchedule:
                 return self._seconds_until(queries.next_due_at(session, moment), moment)
             busy = queries.items_with_open_jobs(session)
             hosts = {host_of(uri) for uri in queries.addresses_with_open_jobs(session)}
+            paused = paused_hosts(session, moment)
             room = MOST_OPEN_JOBS - queries.count_open_jobs(session)
+        due = self._left_after_pauses(due, paused)
         chosen = self._choose(due, busy, hosts, room)
         for item in chosen:
             self._add_job(item.id)
@@ -125,6 +129,20 @@ class RefreshSchedule:
             self._postpone([item], moment)
         self._postpone([item for item in due if item.id in busy], moment)
         return BUSY_SECONDS
+
+    def _left_after_pauses(
+        self, due: Sequence[FollowedItem], paused: Mapping[str, datetime]
+    ) -> list[FollowedItem]:
+        """Postpone what is due at hosts that asked to be left alone; gives the others."""
+        times = {
+            item.id: paused[host]
+            for item in due
+            if is_web_address(item.uri) and (host := host_of(item.uri)) in paused and host
+        }
+        if times:
+            with self._database.write() as session:
+                queries.set_next_refreshes(session, times)
+        return [item for item in due if item.id not in times]
 
     @staticmethod
     def _choose(

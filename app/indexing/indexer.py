@@ -26,6 +26,7 @@ from app.indexing.generation import Generation
 from app.indexing.prefetch import prefetched
 from app.indexing.preparing import DocumentPreparer
 from app.indexing.publisher import Publisher
+from app.indexing.refresh_queries import leave_host_alone
 from app.indexing.results import IndexingResult
 from app.indexing.run_state import IndexingRunState
 from app.jobs.queries import cancel_jobs_of_item
@@ -319,6 +320,8 @@ class Indexer:
         with self._database.write() as session:
             source = (run.item.uri, run.item.document_type)
             queries.fail_item(session, run.item.id, reason, source, pause)
+            if isinstance(error, SourceUnavailableError) and pause:
+                leave_host_alone(session, error.address or run.item.uri, pause)
             skipped = len(run.survey.skipped)
             entry = run.tally.run(run.changes, skipped=skipped, outcome="failed", error=reason)
             if queries.item_exists(session, run.item.id):

@@ -282,7 +282,7 @@ def fail_item(
             item.content_hash = None
         if item.status == "pending" or (item.status == "active" and nothing_left):
             item.status = "error"
-        schedule_after_failure(session, item, retry_after_seconds)
+        schedule_after_failure(item, retry_after_seconds)
 
 
 def clear_item(session: Session, item_id: int) -> bool:

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
+from app.knowledge.host_queries import note_host_pause
 from app.knowledge.refreshing import LONGEST_RETRY_AFTER_SECONDS, host_of, next_refresh
 from app.models import ItemRow, now
 
@@ -15,28 +16,31 @@ def schedule_after_success(item: ItemRow) -> None:
     item.next_refresh_at = next_refresh(now(), item.refresh_interval, item.uri)
 
 
-def schedule_after_failure(
-    session: Session, item: ItemRow, retry_after_seconds: float | None
-) -> None:
+def schedule_after_failure(item: ItemRow, retry_after_seconds: float | None) -> None:
     """Indexing the item failed just now; its source may have asked to be left alone for a time."""
-    moment = now()
     item.refresh_failures += 1
     item.next_refresh_at = next_refresh(
-        moment,
+        now(),
         item.refresh_interval,
         item.uri,
         failures=item.refresh_failures,
         retry_after_seconds=retry_after_seconds,
     )
-    if retry_after_seconds:
-        seconds = min(retry_after_seconds, LONGEST_RETRY_AFTER_SECONDS)
-        _postpone_host(session, host_of(item.uri), moment + timedelta(seconds=seconds))
 
 
-def _postpone_host(session: Session, host: str | None, until: datetime) -> None:
-    """Leave the other pages of a host alone as well."""
+def leave_host_alone(session: Session, address: str, seconds: float) -> None:
+    """The host of this address asked just now to be left alone: with all its pages."""
+    moment = now()
+    until = moment + timedelta(seconds=min(seconds, LONGEST_RETRY_AFTER_SECONDS))
+    host = host_of(address)
+    if host is not None:
+        note_host_pause(session, host, moment, until)
+        _postpone_host(session, host, until)
+
+
+def _postpone_host(session: Session, host: str, until: datetime) -> None:
     in_web = or_(ItemRow.uri.istartswith("http://"), ItemRow.uri.istartswith("https://"))
     early = select(ItemRow).where(in_web, ItemRow.next_refresh_at < until)
     for item in session.scalars(early):
-        if host is not None and host_of(item.uri) == host:
+        if host_of(item.uri) == host:
             item.next_refresh_at = until

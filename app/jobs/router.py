@@ -100,7 +100,9 @@ def cancel_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
 
 
 @router.post(
-    "/{job_id}/retry", operation_id="retry_job", responses=problem_responses(404, 409, 422, 507)
+    "/{job_id}/retry",
+    operation_id="retry_job",
+    responses=problem_responses(404, 409, 422, 503, 507),
 )
 def retry_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
     """Queue a failed or cancelled job again; 409 while another is queued that does the same."""

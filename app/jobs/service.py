@@ -41,8 +41,9 @@ class JobService:
         else was promised it, too. Raises OverloadedError when too much is queued.
         """
         with self._database.write() as session:
-            if queries.count_waiting(session) >= self._most_queued:
-                self._require_twin(queries.queued_twin(session, kind, arguments))
+            is_full = queries.count_waiting(session) >= self._most_queued
+            if is_full and queries.queued_twin(session, kind, arguments) is None:
+                raise self._too_much()
             job_id = queries.add_job(
                 session,
                 kind,
@@ -55,12 +56,11 @@ class JobService:
         self._bell.ring(job_id)
         return self.get(job_id)
 
-    def _require_twin(self, queued: int | None) -> None:
-        if queued is None:
-            raise OverloadedError(
-                f"{self._most_queued} jobs are waiting, and no more are taken (MOST_QUEUED_JOBS). "
-                "Nothing was changed; try again when some are done."
-            )
+    def _too_much(self) -> OverloadedError:
+        return OverloadedError(
+            f"{self._most_queued} jobs are waiting, and no more are taken (MOST_QUEUED_JOBS). "
+            "Nothing was changed; try again when some are done."
+        )
 
     def get(self, job_id: int) -> Job:
         """One job; raises NotFoundError."""
@@ -94,7 +94,8 @@ class JobService:
     def retry(self, job_id: int) -> Job:
         """Queue a failed or cancelled job again.
 
-        Raises ConflictError in another state, or when another job is queued that does the same.
+        Raises ConflictError in another state, or when another job is queued that does the same,
+        and OverloadedError when too much is queued.
         """
         job = self.get(job_id)
         with self._database.write() as session:
@@ -102,6 +103,8 @@ class JobService:
             if twin not in (None, job_id):
                 raise ConflictError(f"Job {twin} is queued already and will do the very same.")
             queued = queries.retry_job(session, job)
+            if queued and queries.count_waiting(session) > self._most_queued:
+                raise self._too_much()
         job = self.get(job_id)
         if not queued:
             raise ConflictError(

@@ -26,6 +26,8 @@ LONGEST_RETRY_SECONDS = 3600
 LONGEST_RETRY_AFTER_SECONDS = 7 * 86_400
 """A server that asks for more patience than a week is asked again after a week."""
 
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
 FOLLOWED_STATUSES = ("active", "error")
 """What somebody has had indexed. Pending items wait to be asked for, archived ones rest."""
 
@@ -39,10 +41,12 @@ def host_of(uri: str) -> str | None:
     """Host and port of a web address, as it is compared; None when it has none."""
     try:
         parts = urlsplit(uri.strip())
-        port = parts.port or parts.scheme
-    except ValueError:
+        port = parts.port or DEFAULT_PORTS.get(parts.scheme)
+        name = (parts.hostname or "").rstrip(".")
+        host = name if name.isascii() else name.encode("idna").decode("ascii")
+    except ValueError:  # UnicodeError is one
         return None
-    return f"{parts.hostname}:{port}" if parts.hostname else None
+    return f"{host}:{port}" if host and port else None
 
 
 def interval_seconds(refresh_interval: int | None, uri: str) -> int | None:

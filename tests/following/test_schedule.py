@@ -3,6 +3,7 @@
 import queue
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 
@@ -18,6 +19,7 @@ from app.following.schedule import (
 )
 from app.jobs.records import Outcome
 from app.jobs.running_queries import claim_job, finish_job
+from app.knowledge.host_queries import note_host_pause
 from app.knowledge.refreshing import LOCAL_SECONDS, WEB_SECONDS
 from tests.following.conftest import AddFollowed, Clock
 from tests.light_service import LightService
@@ -130,6 +132,25 @@ def test_of_each_host_one_page_at_a_time_is_fetched(
     end_all_jobs(service)
     schedule.dispatch()
     assert jobs_of(service) == [first, other, second]
+
+
+def test_a_host_that_asked_to_be_left_alone_is_left_alone_whatever_falls_due_meanwhile(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, clock: Clock
+) -> None:
+    until = clock.moment + timedelta(seconds=3600)
+    with service.database.write() as session:
+        note_host_pause(session, "a.example:443", clock.moment, until)
+        note_host_pause(session, "a.example:443", clock.moment, clock.moment + timedelta(seconds=9))
+    paused = add_followed("https://a.example/1", refresh_interval=3)
+    other_port = add_followed("https://a.example:8443/")
+    schedule.dispatch()
+    assert jobs_of(service) == [other_port]
+    clock.forward(3599)
+    schedule.dispatch()
+    assert jobs_of(service) == [other_port]
+    clock.forward(1)
+    schedule.dispatch()
+    assert jobs_of(service) == [other_port, paused]
 
 
 def test_the_queue_is_never_flooded_and_the_longest_due_come_first(

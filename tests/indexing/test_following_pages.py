@@ -8,6 +8,7 @@ from werkzeug import Request, Response
 
 from app.container import Container
 from app.indexing.results import IndexingResult
+from app.knowledge.host_queries import paused_hosts
 from app.knowledge.items import ItemDraft
 from app.models import ItemRow, now
 from app.settings import Settings
@@ -33,8 +34,8 @@ class Page:
 
 @pytest.fixture
 def settings(settings: Settings, httpserver: HTTPServer) -> Settings:
-    own = f"{httpserver.host}:{httpserver.port}"
-    return settings.model_copy(update={"fetch_allow_hosts": [own]})
+    own = [f"{name}:{httpserver.port}" for name in ("127.0.0.1", "localhost")]
+    return settings.model_copy(update={"fetch_allow_hosts": own})
 
 
 @pytest.fixture
@@ -166,6 +167,32 @@ def test_retry_after_holds_for_the_item_and_for_its_host(
     assert 4900 < next_refresh_in(container, item_id) <= 5000
     assert 4900 < next_refresh_in(container, other) <= 5000
     assert next_refresh_in(container, elsewhere) <= 60
+
+
+def test_the_host_that_a_redirect_leads_to_is_the_one_left_alone(
+    container: Container, httpserver: HTTPServer, page: Page, item_id: int, refresh
+) -> None:
+    """Both names are of the test's server: the item's is 127.0.0.1 or localhost, as that is."""
+    refresh()
+    own, port = httpserver.host, httpserver.port
+    asking = f"http://{'127.0.0.1' if own == 'localhost' else 'localhost'}:{port}"
+    httpserver.expect_request("/busy").respond_with_data(
+        "", status=503, headers={"Retry-After": "5000"}
+    )
+    others = [
+        container.knowledge.create(ItemDraft(uri, uri, "website", refresh_interval=60)).id
+        for uri in (f"{asking}/1", f"http://{own}:{port}/2")
+    ]
+    with container.database.write() as session:
+        for other in others:
+            session.get_one(ItemRow, other).next_refresh_at = now() + timedelta(seconds=60)
+    page.status, page.headers = 302, {"Location": f"{asking}/busy"}
+    assert "503" in (refresh().error or "")
+    assert 4900 < next_refresh_in(container, item_id) <= 5000
+    assert 4900 < next_refresh_in(container, others[0]) <= 5000
+    assert next_refresh_in(container, others[1]) <= 60
+    with container.database.read() as session:
+        assert list(paused_hosts(session, now())) == [asking.removeprefix("http://")]
 
 
 def test_failures_in_a_row_make_the_next_look_later_and_a_success_ends_that(

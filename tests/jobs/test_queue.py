@@ -131,6 +131,18 @@ def test_a_queue_that_is_full_refuses_new_work_and_takes_what_it_has_already(
     assert jobs.add("index", {"knowledge_id": 3}).state == "queued"
 
 
+def test_a_queue_that_is_full_takes_no_job_again_either(database: Database) -> None:
+    jobs = JobService(database, on_queued=lambda: None, most_queued=2)
+    cancelled = jobs.cancel(jobs.add("index", {"knowledge_id": 1}).id).id
+    for number in (2, 3):
+        jobs.add("index", {"knowledge_id": number})
+    with pytest.raises(OverloadedError, match="MOST_QUEUED_JOBS"):
+        jobs.retry(cancelled)
+    assert jobs.get(cancelled).state == "cancelled"
+    claim(database)
+    assert jobs.retry(cancelled).state == "queued"
+
+
 def test_progress_is_stored_whole(jobs: JobService, database: Database) -> None:
     job_id = jobs.add("index", {}).id
     job = claim(database)

@@ -77,7 +77,12 @@ def test_it_is_always_later_and_jitter_moves_it_by_a_tenth_at_most(
 @pytest.mark.parametrize(
     ("uri", "host"),
     [
-        ("https://Example.com/a", "example.com:https"),
+        ("https://Example.com/a", "example.com:443"),
+        ("https://example.com.:443/", "example.com:443"),
+        ("http://example.com", "example.com:80"),
+        ("http://Bücher.example/", "xn--bcher-kva.example:80"),
+        ("http://xn--bcher-kva.example:80/", "xn--bcher-kva.example:80"),
+        ("http://b\u00fc..example/", None),
         ("http://example.com:8080", "example.com:8080"),
         ("http://[::1]:80/", "::1:80"),
         ("http://[", None),

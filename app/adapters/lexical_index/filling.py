@@ -38,6 +38,7 @@ class LexicalFilling:
         self._found = frozenset(self._surplus)
         index.upsert(latest)
         self._written = {record.chunk_id for record in latest}
+        self.repaired += len(self._written - self._found)
         self._removed: set[str] = set()
         self._to_be_kept = 0
 

@@ -2,18 +2,14 @@
 
 import logging
 import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
+from app.adapters.healing_pauses import HealingPauses
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.errors import AppError
 
 logger = logging.getLogger(__name__)
 
-HEALING_PAUSES_SECONDS = (0.0, 1.0, 10.0, 60.0, 300.0)
-"""Pause before each attempt after a failure; then it is left until `rebuild` or a restart."""
-HEALED_AFTER_SECONDS = 600.0
-"""An index that held so long starts again with the first pause when it fails."""
 CHECK_SECONDS = 2.0
 """How often it is looked whether the index has been set aside."""
 
@@ -24,19 +20,15 @@ class LexicalIndexKeeper:
     def __init__(
         self,
         index: HealingLexicalIndex,
-        pauses_seconds: Sequence[float] = HEALING_PAUSES_SECONDS,
+        pauses: HealingPauses | None = None,
         check_seconds: float = CHECK_SECONDS,
-        healed_after_seconds: float = HEALED_AFTER_SECONDS,
         on_healed: Callable[[], None] = lambda: None,
     ) -> None:
         """`on_healed` is called whenever an index was made anew."""
         self._on_healed = on_healed
         self._index = index
-        self._pauses_seconds = pauses_seconds
+        self._pauses = pauses or HealingPauses()
         self._check_seconds = check_seconds
-        self._healed_after_seconds = healed_after_seconds
-        self._attempts = 0
-        self._healed_at = time.monotonic()
         self._state = threading.Condition()
         self._trusted = False
         self._settled = False
@@ -54,7 +46,7 @@ class LexicalIndexKeeper:
         self._thread.start()
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until the index is sound or was given up; whether it is one of these."""
+        """Wait until the index is sound, or is tried again only much later; whether it is so."""
         if self._thread.ident is None:
             return True
         with self._state:
@@ -74,11 +66,12 @@ class LexicalIndexKeeper:
         while not self._closed:
             if self._index.status.ready:
                 self._rest()
-            elif self._attempts < len(self._pauses_seconds):
-                self._attempt()
+            elif not self._pauses.given_up:
+                self._wait_and_try()
+            elif self._pauses.retry_is_due:
+                self._try()
             else:
-                logger.error("The lexical index is not tried again before a restart.")
-                self._settle_for_good()
+                self._wait_settled()
 
     def _compare(self) -> None:
         try:
@@ -87,34 +80,37 @@ class LexicalIndexKeeper:
             logger.warning("The lexical index could not be compared: %s", error.detail)
 
     def _rest(self) -> None:
-        if time.monotonic() - self._healed_at > self._healed_after_seconds:
-            self._attempts = 0
+        self._pauses.forget_failures()
+        self._wait_settled()
+
+    def _wait_settled(self) -> None:
         with self._state:
             self._settled = True
             self._state.notify_all()
             self._state.wait_for(lambda: self._closed, self._check_seconds)
 
-    def _attempt(self) -> None:
-        pause = self._pauses_seconds[self._attempts]
-        self._attempts += 1
+    def _wait_and_try(self) -> None:
         with self._state:
             self._settled = False
-            if self._state.wait_for(lambda: self._closed, pause):
+            if self._state.wait_for(lambda: self._closed, self._pauses.before_try()):
                 return
-        if self._index.degraded_reason is None:
-            return  # somebody has rebuilt it by command
+        if self._index.degraded_reason is not None:  # else somebody has rebuilt it by command
+            self._try()
+
+    def _try(self) -> None:
+        self._pauses.note_try()
         try:
             records = self._index.rebuild()
         except AppError as error:
             logger.warning("The lexical index could not be rebuilt: %s", error.detail)
+            self._pauses.note_failure()
+            self._tell_if_given_up()
         else:
-            self._healed_at = time.monotonic()
+            self._pauses.note_repair()
             self._on_healed()
             logger.info("The lexical index was made anew: %d records", records)
 
-    def _settle_for_good(self) -> None:
-        with self._state:
-            self._settled = True
-            self._state.notify_all()
-            while not self._closed and self._index.degraded_reason is not None:
-                self._state.wait(self._check_seconds)  # somebody may rebuild it by command
+    def _tell_if_given_up(self) -> None:
+        if self._pauses.given_up:
+            seconds = self._pauses.retry_seconds
+            logger.error("The lexical index is left for %d seconds.", seconds)

@@ -123,6 +123,15 @@ class GuardedFetcher:
         assert page is not None  # noqa: S101, only an answer to validators is None
         return page
 
+    def fetch_beginning(self, url: str, most_bytes: int, *, deadline: Deadline) -> FetchedPage:
+        """As `fetch`, whatever type of content the server names, and no more than its beginning.
+
+        Of a body that is longer, `most_bytes` and one more are given, so that this can be told.
+        """
+        page = self._fetch(url, None, _anywhere, deadline, beginning_bytes=most_bytes)
+        assert page is not None  # noqa: S101, only an answer to validators is None
+        return page
+
     def fetch_if_changed(
         self, url: str, validators: Validators, *, visit: Visit = _anywhere
     ) -> FetchedPage | None:
@@ -130,20 +139,29 @@ class GuardedFetcher:
         return self._fetch(url, validators, visit, Deadline(self._timeout_seconds))
 
     def _fetch(
-        self, url: str, validators: Validators | None, visit: Visit, deadline: Deadline
+        self,
+        url: str,
+        validators: Validators | None,
+        visit: Visit,
+        deadline: Deadline,
+        beginning_bytes: int | None = None,
     ) -> FetchedPage | None:
         address = check_address(url)
         for _ in range(MAX_REDIRECTS + 1):
             visit(address, deadline)
             conditions = validators.headers(address) if validators else {}
-            answer = self._request(address, deadline, conditions)
+            answer = self._request(address, deadline, conditions, beginning_bytes)
             if answer is None or isinstance(answer, FetchedPage):
                 return answer
             address = answer
         raise SourceUnreadableError(f"{url} leads through more than {MAX_REDIRECTS} redirects.")
 
     def _request(
-        self, address: httpx.URL, deadline: Deadline, conditions: dict[str, str]
+        self,
+        address: httpx.URL,
+        deadline: Deadline,
+        conditions: dict[str, str],
+        beginning_bytes: int | None,
     ) -> FetchedPage | httpx.URL | None:
         """One hop, over a connection of its own: the page, where it has moved to, or None.
 
@@ -162,7 +180,7 @@ class GuardedFetcher:
                     return None
                 if response.is_redirect and response.status_code != 304:
                     return _redirect_target(address, response)
-                return self._page(address, response)
+                return self._page(address, response, beginning_bytes)
         except httpcore.TimeoutException as error:
             deadline.remaining_seconds()
             raise SourceUnavailableError(f"{address.host} does not answer: {error}") from error
@@ -171,7 +189,9 @@ class GuardedFetcher:
         except (httpcore.UnsupportedProtocol, httpx.HTTPError, httpx.InvalidURL) as error:
             raise SourceUnreadableError(f"{address} cannot be fetched: {error}") from error
 
-    def _page(self, address: httpx.URL, response: httpx.Response) -> FetchedPage:
+    def _page(
+        self, address: httpx.URL, response: httpx.Response, beginning_bytes: int | None
+    ) -> FetchedPage:
         failure = status_error(address, response)
         if failure:
             raise failure
@@ -179,24 +199,30 @@ class GuardedFetcher:
         header["Content-Type"] = response.headers.get("Content-Type", "")
         named = "Content-Type" in response.headers
         content_type = header.get_content_type() if named else ""
-        if named and not content_type.startswith("text/") and content_type not in TEXT_TYPES:
+        is_text = content_type.startswith("text/") or content_type in TEXT_TYPES
+        if named and not is_text and beginning_bytes is None:
             raise SourceUnreadableError(f"{address} is {content_type}, not a text page.")
         return FetchedPage(
             url=str(address),
             status=response.status_code,
             content_type=content_type,
             charset=charset_of(header),
-            body=self._body(address, response),
+            body=self._body(address, response, beginning_bytes),
             etag=response.headers.get("ETag"),
             last_modified=response.headers.get("Last-Modified"),
         )
 
-    def _body(self, address: httpx.URL, response: httpx.Response) -> bytes:
+    def _body(
+        self, address: httpx.URL, response: httpx.Response, beginning_bytes: int | None
+    ) -> bytes:
         body = bytearray()
+        most_bytes = self._max_bytes if beginning_bytes is None else beginning_bytes
         encoding = response.headers.get("Content-Encoding", "").strip().lower()
-        for part in decompressed(response.iter_raw(), encoding, self._max_bytes):
+        for part in decompressed(response.iter_raw(), encoding, most_bytes):
             body += part
-            if len(body) > self._max_bytes:
+            if len(body) > most_bytes and beginning_bytes is not None:
+                return bytes(body[: most_bytes + 1])
+            if len(body) > most_bytes:
                 raise SourceUnreadableError(
                     f"{address} is too large: over {self._max_bytes:,} bytes (FETCH_MAX_BYTES)."
                 )

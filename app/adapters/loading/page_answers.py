@@ -29,7 +29,9 @@ def status_error(address: httpx.URL, response: httpx.Response) -> SourceError | 
         pause = retry_after_seconds(response.headers.get("Retry-After"), datetime.now(UTC))
         when = f" in {pause:,.0f} seconds, as it asks" if pause else " later"
         return SourceUnavailableError(
-            f"{address} answered HTTP {status}; try again{when}.", retry_after_seconds=pause
+            f"{address} answered HTTP {status}; try again{when}.",
+            retry_after_seconds=pause,
+            address=str(address),
         )
     if status in {401, 403}:
         return SourceUnreadableError(f"{address} is not open to everyone (HTTP {status}).")

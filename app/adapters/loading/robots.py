@@ -49,8 +49,8 @@ class _Rules:
 class RobotsRules:
     """Whether robots.txt files let Groundwork read an address. Safe to call from many threads.
 
-    No robots.txt, or one that is not text, allows everything; one that cannot be fetched now
-    allows nothing for the time being. The files of `ignored_hosts` (`host` or `host:port`) are
+    No robots.txt allows everything, and one of whatever type is read; one that cannot be fetched
+    now allows nothing for the time being. The files of `ignored_hosts` (`host` or `host:port`) are
     not asked for.
     """
 
@@ -77,7 +77,10 @@ class RobotsRules:
         site = f"{address.scheme}://{address.netloc.decode('ascii')}"
         rules = self._rules(site, deadline)
         if rules.failure is not None:
-            raise SourceUnavailableError(rules.failure.detail, rules.failure.retry_after_seconds)
+            failure = rules.failure
+            raise SourceUnavailableError(
+                failure.detail, failure.retry_after_seconds, failure.address
+            )
         if rules.parsed is not None and not _allows(rules.parsed, str(address)):
             raise SourceRefusedError(
                 f"{site}/robots.txt does not let {AGENT} read {address}. If the site is yours, "
@@ -101,13 +104,15 @@ class RobotsRules:
 
     def _fetch(self, site: str, deadline: Deadline) -> _Rules:
         try:
-            page = self._fetcher.fetch(f"{site}/robots.txt", deadline=deadline)
+            page = self._fetcher.fetch_beginning(
+                f"{site}/robots.txt", MOST_BYTES, deadline=deadline
+            )
             # UTF-8 by RFC 9309, 2.3; what is not changes no more than the line it stands in.
             text = _whole_lines(page.body).decode("utf-8-sig", "replace")
         except SourceUnavailableError as error:
             return _Rules(self._clock() + UNREACHABLE_SECONDS, failure=_not_told(site, error))
         except SourceError:
-            # There is none (4xx), it is no text, or it leads where the guard lets nobody go.
+            # There is none (4xx), or it leads where the guard lets nobody go, or in circles.
             return _Rules(self._clock() + KEPT_SECONDS)
         return _Rules(self._clock() + KEPT_SECONDS, parsed=Protego.parse(text))
 
@@ -130,4 +135,5 @@ def _not_told(site: str, error: SourceUnavailableError) -> SourceUnavailableErro
         "answers (404 will do), nothing of it is fetched and nothing is lost. If the site is "
         "yours, its host can be named in ROBOTS_IGNORE_HOSTS.",
         error.retry_after_seconds,
+        error.address,
     )

@@ -4,10 +4,11 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from app.adapters.healing_pauses import HealingPauses
 from app.adapters.vector_index.checks import checked_vector
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.adapters.vector_index.primary import PrimaryIndex, PrimaryStore
-from app.adapters.vector_index.primary_keeper import HEALING_PAUSES_SECONDS, PrimaryKeeper
+from app.adapters.vector_index.primary_keeper import PrimaryKeeper
 from app.adapters.vector_index.status import VectorIndexStatus
 from app.errors import VectorIndexError
 from app.protocols import (
@@ -43,7 +44,7 @@ class FailoverVectorIndex:
         records: VectorSource,
         *,
         exact_up_to_records: int = EXACT_UP_TO_RECORDS,
-        healing_pauses_seconds: Sequence[float] = HEALING_PAUSES_SECONDS,
+        healing_pauses: HealingPauses | None = None,
         on_healed: Callable[[], None] = lambda: None,
         is_intact: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -61,7 +62,7 @@ class FailoverVectorIndex:
             exact,
             records,
             self._write_lock,
-            healing_pauses_seconds,
+            healing_pauses,
             on_healed,
             is_intact,
         )

@@ -2,10 +2,10 @@
 
 import logging
 import threading
-import time
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
 
+from app.adapters.healing_pauses import HealingPauses
 from app.adapters.vector_index.filling import VectorFilling
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.adapters.vector_index.missed_writes import MissedWrites
@@ -16,10 +16,6 @@ from app.protocols import VectorRecord, VectorSource
 
 logger = logging.getLogger(__name__)
 
-HEALING_PAUSES_SECONDS = (0.0, 1.0, 10.0, 60.0, 300.0)
-"""Pause before each attempt after a failure; then it is left until `rebuild` or a restart."""
-HEALED_AFTER_SECONDS = 600.0
-"""An index that held so long starts again with the first pause when it fails."""
 CHECK_SECONDS = 5.0
 """How often it is looked whether the process of the index has died while nobody asked it."""
 
@@ -35,6 +31,7 @@ class Phase(Enum):
     """It is to be opened, mended or made anew."""
     SERVING = auto()
     GIVEN_UP = auto()
+    """So many tries failed that it is tried again only now and then."""
 
 
 class PrimaryKeeper:
@@ -50,7 +47,7 @@ class PrimaryKeeper:
         exact: LoadedExactIndex,
         source: VectorSource,
         write_lock: threading.Lock,
-        pauses_seconds: Sequence[float] = HEALING_PAUSES_SECONDS,
+        pauses: HealingPauses | None = None,
         on_healed: Callable[[], None] = lambda: None,
         is_intact: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -65,12 +62,10 @@ class PrimaryKeeper:
         self._exact = exact
         self._source = source
         self._write_lock = write_lock
-        self._pauses_seconds = pauses_seconds
+        self._pauses = pauses or HealingPauses()
         self._maintenance_lock = threading.Lock()
         self._state = threading.Condition()
         self._phase = Phase.STOPPED
-        self._attempts = 0
-        self._serving_since = 0.0
         self._trusted = False
         self._suspect = False
         self._index: PrimaryIndex | None = None
@@ -121,8 +116,6 @@ class PrimaryKeeper:
             if index is not self._index:
                 return
             logger.error("The %s index failed and is set aside: %s", self._store.name, reason)
-            if time.monotonic() - self._serving_since > HEALED_AFTER_SECONDS:
-                self._attempts = 0
             self._index, self._set_aside = None, index
             self._suspect = True  # it is healed once it serves again, whatever that took
             self.degraded_reason = reason
@@ -160,7 +153,7 @@ class PrimaryKeeper:
         """Make the index anew from the source; gives its size. VectorIndexError: it cannot be."""
         with self._maintenance_lock:
             self._require_open()
-            self._attempts = 0
+            self._pauses.forget_failures()
             self._retire("The vector index is being rebuilt.")
             self._missed.begin()
             try:
@@ -199,8 +192,12 @@ class PrimaryKeeper:
 
     def _run(self) -> None:
         while not self._closed:
-            if self._phase is Phase.WANTED:
-                self._attempt()
+            if self._phase is Phase.WANTED and self._pauses.given_up:
+                self._give_up()
+            elif self._phase is Phase.WANTED:
+                self._wait_and_try()
+            elif self._phase is Phase.GIVEN_UP and self._pauses.retry_is_due:
+                self._try(Phase.GIVEN_UP)
             else:
                 with self._state:
                     self._state.wait(CHECK_SECONDS)
@@ -208,25 +205,38 @@ class PrimaryKeeper:
             if index is not None and index.failure is not None:
                 self.lay_aside(index, index.failure)
 
-    def _attempt(self) -> None:
-        """Try once to have the index serve, after the pause that is due."""
-        if self._attempts >= len(self._pauses_seconds):
-            logger.error("The %s index is not tried again before a restart.", self._store.name)
-            with self._state:
-                self._missed.end()
-                self._enter(Phase.GIVEN_UP)
-            return
+    def _give_up(self) -> None:
+        """Let go whoever waits for the index: the next try is far off."""
         with self._state:
-            pause = self._pauses_seconds[self._attempts]
-            self._state.wait_for(lambda: self._closed, pause)
-        with self._maintenance_lock:
-            if self._closed or self._phase is not Phase.WANTED:
+            if self._phase is not Phase.WANTED:  # somebody has rebuilt it by command
                 return
-            self._attempts += 1
+            seconds = self._pauses.retry_seconds
+            logger.error("The %s index is left for %d seconds.", self._store.name, seconds)
+            self._missed.end()
+            self._enter(Phase.GIVEN_UP)
+
+    def _wait_and_try(self) -> None:
+        with self._state:
+            self._state.wait_for(lambda: self._closed, self._pauses.before_try())
+        self._try(Phase.WANTED)
+
+    def _try(self, phase: Phase) -> None:
+        """Try once to have the index serve, unless somebody has ended this phase meanwhile."""
+        with self._maintenance_lock:
+            if self._closed or self._phase is not phase:
+                return
+            self._pauses.note_try()
+            had_failed = self._suspect
             try:
                 self._restore()
             except AppError as error:
+                self._pauses.note_failure()
                 self._note_failure(error)
+            else:
+                if had_failed:
+                    self._pauses.note_repair()
+                else:
+                    self._pauses.forget_failures()
 
     def _restore(self) -> None:
         """Open the index and bring it up to date; make it anew when that cannot be."""
@@ -271,7 +281,6 @@ class PrimaryKeeper:
             with self._state:
                 self._index, self._set_aside = index, None
                 self.degraded_reason = None
-                self._serving_since = time.monotonic()
                 self._missed.end()
                 self._enter(Phase.SERVING)
 

@@ -73,6 +73,11 @@ def test_a_rebuild_takes_everything_from_the_source(
     assert found(index, "shared") == set(sql.rows)
 
 
+def test_a_rebuild_counts_the_latest_writes_too(index: HealingLexicalIndex, sql: Sql):
+    index.upsert(list(sql.rows.values())[:20])
+    assert index.rebuild() == index.count() == 35
+
+
 def test_a_write_before_a_rebuild_is_in_it_though_sql_has_not_committed(
     index: HealingLexicalIndex, sql: Sql
 ):

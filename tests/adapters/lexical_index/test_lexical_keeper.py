@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
+from app.adapters.healing_pauses import HealingPauses
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.lexical_index.keeper import LexicalIndexKeeper
 from app.errors import LexicalIndexError, StorageError
@@ -103,8 +104,10 @@ def keep(index: HealingLexicalIndex) -> Iterator[Callable[..., LexicalIndexKeepe
     """Makes keepers, and ends them as the service does."""
     keepers = []
 
-    def make(pauses: Sequence[float] = (0.0, 0.001, 0.002), **options: float):
-        keepers.append(LexicalIndexKeeper(index, pauses, CHECK_SECONDS, **options))
+    def make(pauses: Sequence[float] = (0.0, 0.001, 0.002), retry_seconds: float = 3600.0):
+        keepers.append(
+            LexicalIndexKeeper(index, HealingPauses(pauses, retry_seconds), CHECK_SECONDS)
+        )
         return keepers[-1]
 
     yield make
@@ -165,13 +168,22 @@ def test_an_index_that_fails_is_made_anew_unasked(store, index, sql, keep):
     assert len(found(index, "shared")) == len(sql.rows)
 
 
-@pytest.mark.parametrize("healed_after_seconds", [600.0, 0.0], ids=["young", "after a long time"])
-def test_after_the_last_pause_it_is_given_up_until_somebody_rebuilds(
-    store, index, sql, keep, healed_after_seconds
+def test_an_index_that_is_damaged_over_and_over_is_healed_each_time(store, index, sql, keep):
+    keep().start(trusted=True)
+    for _ in range(5):
+        store.wait_until_looked_after()
+        store.fail()
+        with pytest.raises(LexicalIndexError):
+            index.search("shared", 5)
+        store.wait_until_looked_after()
+        assert len(found(index, "shared")) == len(sql.rows)
+
+
+def test_after_the_last_pause_nobody_waits_for_it_and_a_command_may_rebuild_it(
+    store, index, sql, keep
 ):
-    """However long the index has been sound before: else it would be tried for ever."""
     store.broken = True
-    keeper = keep((0.0, 0.001, 0.001), healed_after_seconds=healed_after_seconds)
+    keeper = keep((0.0, 0.001, 0.001))
     keeper.start(trusted=True)
     assert keeper.settle(WAIT_SECONDS)
     assert store.attempts == 3
@@ -182,9 +194,18 @@ def test_after_the_last_pause_it_is_given_up_until_somebody_rebuilds(
     assert found(index, "shared")
 
 
+def test_an_index_that_was_given_up_is_tried_again_later(store, index, sql, keep):
+    store.broken = True
+    keep((0.0, 0.001), retry_seconds=0.005).start(trusted=True)
+    store.wait_for(lambda: store.attempts >= 5)
+    store.broken = False
+    store.wait_until_looked_after()
+    assert len(found(index, "shared")) == len(sql.rows)
+
+
 def test_an_index_revived_by_command_is_looked_after_again(store, index, sql, keep):
     store.broken = True
-    keeper = keep((0.0,), healed_after_seconds=0.0)
+    keeper = keep((0.0,))
     keeper.start(trusted=True)
     assert keeper.settle(WAIT_SECONDS)
     store.broken = False

@@ -1,12 +1,14 @@
 """robots.txt is honoured, at the first fetch and at every further one."""
 
+import gzip
+
 import httpx
 import pytest
 from werkzeug import Request, Response
 
 from app.adapters.loading.guarded_fetch import GuardedFetcher
 from app.adapters.loading.guarded_network import Deadline
-from app.adapters.loading.robots import KEPT_SECONDS, UNREACHABLE_SECONDS, RobotsRules
+from app.adapters.loading.robots import KEPT_SECONDS, MOST_BYTES, UNREACHABLE_SECONDS, RobotsRules
 from app.errors import SourceRefusedError, SourceUnavailableError
 
 
@@ -74,6 +76,30 @@ def serve(httpserver, text: str, status: int = 200, **headers: str) -> None:
 def test_a_path_may_be_read_when_the_rules_say_so(httpserver, allowed, text, path, may):
     serve(httpserver, text)
     assert allowed(path) is may
+
+
+@pytest.mark.parametrize("content_type", ["application/octet-stream", "image/png", "", "nonsense"])
+def test_the_rules_hold_whatever_type_the_server_gives_them(httpserver, allowed, content_type):
+    serve(httpserver, "User-agent: *\nDisallow: /private", Content_Type=content_type)
+    assert not allowed("/private")
+    assert allowed("/public")
+
+
+@pytest.mark.parametrize("compressed", [False, True], ids=["plain", "gzip"])
+def test_of_rules_larger_than_a_page_may_be_the_beginning_holds(httpserver, compressed):
+    own = f"{httpserver.host}:{httpserver.port}"
+    rules = RobotsRules(GuardedFetcher([own], timeout_seconds=5, max_bytes=1000))
+    beginning = b"User-agent: *\nDisallow: /early\n"
+    filler = b"# a comment\n" * ((MOST_BYTES - 100) // 12)
+    body = beginning + filler + b"Disallow: /within\n" + filler + b"Disallow: /behind\n"
+    headers = {"Content-Encoding": "gzip"} if compressed else {}
+    httpserver.expect_request("/robots.txt").respond_with_data(
+        gzip.compress(body) if compressed else body, headers=headers
+    )
+    for path in ("/early", "/within"):
+        with pytest.raises(SourceRefusedError):
+            rules.require_allowed(httpx.URL(httpserver.url_for(path)), Deadline(5))
+    rules.require_allowed(httpx.URL(httpserver.url_for("/behind")), Deadline(5))
 
 
 def test_the_refusal_says_what_to_do(httpserver, rules):

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
+from app.adapters.healing_pauses import HealingPauses
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
@@ -47,6 +48,7 @@ def failover(
     *,
     exact_up_to_records: int = 0,
     pauses: Sequence[float] = (0.0, 0.0, 0.0),
+    retry_seconds: float = 3600.0,
 ) -> FailoverVectorIndex:
     """An index whose searches ask the primary, however few records there are."""
     return FailoverVectorIndex(
@@ -54,7 +56,7 @@ def failover(
         LoadedExactIndex(DIMENSION, table.vector_rows),
         table.records,
         exact_up_to_records=exact_up_to_records,
-        healing_pauses_seconds=pauses,
+        healing_pauses=HealingPauses(pauses, retry_seconds),
     )
 
 
@@ -92,6 +94,12 @@ class FlakyStore:
         self.index: FlakyIndex | None = None
         self.openings = 0
         self.made = 0
+        self._changed = threading.Condition()
+
+    def wait_for(self, condition: Callable[[], bool]) -> None:
+        """Until a condition holds of what the store was asked to do."""
+        with self._changed:
+            assert self._changed.wait_for(condition, 30)
 
     def is_complete(self) -> bool:
         return self.complete
@@ -103,7 +111,9 @@ class FlakyStore:
         return self.index
 
     def recreate(self) -> PrimaryIndex:
-        self.made += 1
+        with self._changed:
+            self.made += 1
+            self._changed.notify_all()
         self.complete = False
         if self.broken:
             raise VectorIndexError("Nothing can be made.")
@@ -111,7 +121,9 @@ class FlakyStore:
         return self.index
 
     def mark_complete(self) -> None:
-        self.complete = True
+        with self._changed:
+            self.complete = True
+            self._changed.notify_all()
 
     def mark_incomplete(self) -> None:
         self.complete = False

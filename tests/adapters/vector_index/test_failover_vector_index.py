@@ -48,7 +48,7 @@ def filled_store() -> FlakyStore:
 # Starting ----------------------------------------------------------------------------------------
 
 
-def test_without_a_primary_the_scan_answers_and_trying_ends():
+def test_without_a_primary_the_scan_answers_and_nobody_waits():
     store = NoStore()
     index = started(failover(store, Table(RECORDS), pauses=(0.0, 0.0)))
     assert store.attempts == 2
@@ -58,6 +58,31 @@ def test_without_a_primary_the_scan_answers_and_trying_ends():
     with pytest.raises(VectorIndexError, match="no primary"):
         index.rebuild()
     assert found(index) == expected_order(RECORDS, QUERY, 10)
+    index.close()
+
+
+def test_a_primary_that_was_given_up_is_tried_again_later():
+    store = FlakyStore()
+    store.broken = True
+    index = failover(store, Table(RECORDS), pauses=(), retry_seconds=0.0)
+    index.start(trusted=False)
+    store.wait_for(lambda: store.made >= 2)
+    store.broken = False
+    store.wait_for(lambda: store.complete)
+    assert index.settle(30)
+    assert index.status.ready
+    index.close()
+
+
+def test_a_primary_that_is_damaged_over_and_over_is_healed_each_time():
+    store = FlakyStore()
+    index = started(failover(store, Table(RECORDS)))
+    for _ in range(5):
+        assert store.index is not None
+        store.index.fail_once.set()
+        index.upsert([new_record("new", 7)])
+        assert index.settle(30)
+        assert index.status.ready
     index.close()
 
 
