@@ -47,7 +47,10 @@ class FootprintTaker(Protocol):
     """Finds the folders of an item; Footprints is one."""
 
     def take(self, uri: str, document_type: str) -> Footprint | None:
-        """The footprint now; None for what does not lie on this machine's disk."""
+        """The footprint now; None for what does not lie on this machine's disk.
+
+        May raise OSError.
+        """
         ...
 
 
@@ -176,8 +179,7 @@ class SourceWatch:
         fresh, differs = set(), False
         for item_id in item_ids:
             before = self._watched.get(item_id, frozenset())
-            source = self._sources.get(item_id)
-            footprint = self._footprints.take(*source) if source else None
+            footprint = self._footprint(item_id)
             if footprint is None:
                 self._taken.pop(item_id, None)
             else:
@@ -191,6 +193,15 @@ class SourceWatch:
             if after - before:
                 fresh.add(item_id)
         return fresh if differs else None
+
+    def _footprint(self, item_id: int) -> Footprint | None:
+        """Its footprint now; as it was, until the next recheck, when the system refuses to say."""
+        source = self._sources.get(item_id)
+        try:
+            return self._footprints.take(*source) if source else None
+        except OSError as error:
+            logger.warning("The folders of item %d are looked at later: %s", item_id, error)
+            return self._taken.get(item_id)
 
     def _watch(self) -> None:
         """Watch the folders of all items; those of the largest are left out if it must be."""

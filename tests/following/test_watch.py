@@ -1,12 +1,13 @@
 """What changes below an item has it indexed: with a notifier that tells what the test says."""
 
+import errno
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 import pytest
 
-from app.adapters.loading.footprints import Footprints
+from app.adapters.loading.footprints import Footprint, Footprints
 from app.adapters.loading.path_guard import PathGuard
 from app.adapters.watching.folder_notifier import MissedChangesError, WatchLimitError
 from app.errors import UnavailableError
@@ -43,6 +44,17 @@ class FakeNotifier:
         self.closed = True
 
 
+class RefusingFootprints(Footprints):
+    """Of folders with a certain name, the system refuses to say anything."""
+
+    refused = "nothing"
+
+    def take(self, uri: str, document_type: str) -> Footprint | None:
+        if uri.endswith(self.refused):
+            raise OSError(errno.EIO, "Input/output error", uri)
+        return super().take(uri, document_type)
+
+
 class Desk:
     """A watch with everything around it in the test's hands."""
 
@@ -52,9 +64,10 @@ class Desk:
         self.notifiers: list[FakeNotifier] = []
         self.told: dict[str, bool] = {}
         self.most_folders = 1000
+        self.footprints = RefusingFootprints(PathGuard([root]))
         self.watch = SourceWatch(
             items=lambda: list(self.items),
-            footprints=Footprints(PathGuard([root])),
+            footprints=self.footprints,
             add_job=self.jobs.append,
             open_notifier=self._open,
             clock=clock.seconds,
@@ -279,6 +292,32 @@ def test_what_the_system_does_not_tell_is_found_by_looking_now_and_then(
     clock.forward(RECHECK_SECONDS)
     assert desk.step() == [item]
     assert str(root / "docs/mounted") in desk.watched
+
+
+def test_an_item_whose_folders_cannot_be_seen_keeps_no_other_from_being_watched(
+    desk: Desk, root: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    (root / "broken").mkdir()
+    broken, whole = desk.follow(root / "broken"), desk.follow(root / "docs")
+    desk.footprints.refused = "/broken"
+    desk.begin()
+    assert desk.change(root / "docs/a.md") == [whole]
+    assert [f"folders of item {broken}" in record.message for record in caplog.records] == [True]
+    desk.footprints.refused = "nothing"
+    clock.forward(RECHECK_SECONDS)
+    assert desk.step() == [broken]
+    assert str(root / "broken") in desk.watched
+
+
+def test_folders_that_cannot_be_seen_for_a_while_stay_watched(
+    desk: Desk, root: Path, clock: Clock
+) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    desk.footprints.refused = "/docs"
+    clock.forward(RECHECK_SECONDS)
+    assert desk.step() == []
+    assert desk.change(root / "docs/a.md") == [item]
 
 
 def test_where_there_are_too_many_folders_the_largest_item_goes_unwatched_with_a_warning(

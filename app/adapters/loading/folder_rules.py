@@ -15,6 +15,7 @@ MACHINE_MADE = {
 }
 """Folders that tools fill. Hidden ones (.git, .venv, .tox, …) need no naming."""
 
+GIT_FOLDER = ".git"
 GIT_IGNORE = ".gitignore"
 OWN_IGNORE = ".ragignore"
 IGNORE_FILE_MAX_BYTES = 512 * 1024
@@ -60,12 +61,15 @@ class RuleReader:
         self._guard = guard
 
     def above(self, folder: GuardedPath) -> FolderRules:
-        """What the folders above say, up to the top of the git work tree."""
+        """What the folders above say, up to the top of the git work tree.
+
+        Raises SourceUnavailableError when that cannot be told now.
+        """
         parts = folder.parts
         base = b"".join(os.fsencode(part) + b"/" for part in parts)
         places = [GuardedPath(folder.root, parts[:n], "") for n in range(len(parts))]
-        tops = [place for place in places if (place.path / ".git").exists()]
-        if (folder.path / ".git").exists() or not tops:
+        tops = [place for place in places if self._guard.holds(place, GIT_FOLDER)]
+        if not tops or self._guard.holds(folder, GIT_FOLDER):
             return FolderRules(base)
         git: tuple[IgnoreFile, ...] = ()
         for place in places[len(tops[-1].parts) :]:

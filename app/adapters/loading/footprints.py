@@ -49,7 +49,7 @@ class Footprint:
         if path == self.top and self.is_file:
             return Change.DOCUMENTS
         if path == self.top or path in self.folders:
-            return Change.REPLACED if came_or_went else Change.NONE
+            return self._meaning_of_folder(came_or_went=came_or_went)
         folder, _, name = path.rpartition("/")
         rules = self.folders.get(folder)
         if rules is None or (name.startswith(".") and name not in {GIT_IGNORE, OWN_IGNORE}):
@@ -63,6 +63,12 @@ class Footprint:
             return Change.NONE
         return Change.FOLDERS if is_folder else Change.DOCUMENTS
 
+    def _meaning_of_folder(self, *, came_or_went: bool) -> Change:
+        if came_or_went:
+            return Change.REPLACED
+        # What could not be listed can be, perhaps, now that something was done to it.
+        return Change.NONE if self.folders else Change.FOLDERS
+
 
 class Footprints:
     """Takes the footprints of items, without reading a single document."""
@@ -74,7 +80,7 @@ class Footprints:
     def take(self, uri: str, document_type: str) -> Footprint | None:
         """The footprint of an item now; None when it does not lie on this machine's disk.
 
-        What cannot be listed now is left out.
+        What cannot be listed now is left out, with all that lies deeper.
         """
         try:
             if is_web(uri.strip()):
@@ -88,7 +94,10 @@ class Footprints:
 
     def _walk(self, top: GuardedPath) -> Mapping[str, FolderRules]:
         found: dict[str, FolderRules] = {}
-        waiting = [(top, self._rules.above(top), 0)]
+        try:
+            waiting = [(top, self._rules.above(top), 0)]
+        except SourceError:
+            return found
         while waiting:
             place, rules, depth = waiting.pop()
             try:

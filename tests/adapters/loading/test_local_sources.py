@@ -147,6 +147,23 @@ def test_a_missing_folder_is_not_found(source, root):
     assert missing.value.detail == f"Folder not found: {root}"
 
 
+def test_a_folder_with_an_impossible_name_is_not_found(root):
+    guard = PathGuard([root])
+    folder = guard.locate(str(root / ("x" * 300)))
+    with pytest.raises(SourceNotFoundError, match="Folder not found"):
+        FolderSource(guard, folder, 1000).scan()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
+def test_a_source_without_permission_is_an_error_that_says_so(source, root):
+    root.chmod(0)
+    try:
+        with pytest.raises(SourceUnavailableError, match="Permission denied"):
+            source.scan()
+    finally:
+        root.chmod(0o700)
+
+
 def test_a_file_in_place_of_the_folder_is_an_error_that_names_the_type(source, root):
     root.rmdir()
     root.write_text("x")
