@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
-from app.adapters.loading.footprints import Change, Footprint
+from app.adapters.loading.footprints import Change, Footprint, Identity
 from app.adapters.watching.folder_notifier import (
     FolderNotifier,
     MissedChangesError,
@@ -77,8 +77,8 @@ class SourceWatch:
         self._sources: dict[int, tuple[str, str]] = {}
         """Uri and document type of the items that are watched."""
         self._taken: dict[int, Footprint] = {}
-        self._watched: dict[int, frozenset[str]] = {}
-        """The folders of each item that the system watches for us now …"""
+        self._watched: dict[int, Mapping[str, Identity]] = {}
+        """The folders of each item that the system watches for us now, as they were then …"""
         self._owners: dict[str, set[int]] = {}
         """… and the items that each of them belongs to."""
         self._notifier: Notifier | None = None
@@ -174,34 +174,33 @@ class SourceWatch:
     def _walk(self, item_ids: Collection[int]) -> set[int] | None:
         """Take footprints anew; gives the items with folders that are not watched yet.
 
+        A folder that another has taken the place of is watched no longer, whatever its name.
+
         None: nothing is different from what is watched.
         """
         fresh, differs = set(), False
         for item_id in item_ids:
-            before = self._watched.get(item_id, frozenset())
-            footprint = self._footprint(item_id)
-            if footprint is None:
-                self._taken.pop(item_id, None)
-            else:
+            before, known = self._watched.get(item_id, {}), self._taken.pop(item_id, None)
+            footprint = self._footprint(item_id, known)
+            if footprint is not None:
                 self._taken[item_id] = footprint
-            after = (
-                frozenset()
-                if item_id in self._unwatchable or not footprint
-                else (footprint.watched)
-            )
-            differs = differs or after != before
-            if after - before:
+            left_out = footprint is None or item_id in self._unwatchable
+            after = {} if left_out else self._taken[item_id].identities
+            # Links on the way may lead to another place, where everything is watched already.
+            moved = bool(known and footprint and known.top != footprint.top)
+            differs = differs or moved or after != before
+            if after.items() - before.items() or moved:
                 fresh.add(item_id)
         return fresh if differs else None
 
-    def _footprint(self, item_id: int) -> Footprint | None:
+    def _footprint(self, item_id: int, known: Footprint | None) -> Footprint | None:
         """Its footprint now; as it was, until the next recheck, when the system refuses to say."""
         source = self._sources.get(item_id)
         try:
             return self._footprints.take(*source) if source else None
         except OSError as error:
             logger.warning("The folders of item %d are looked at later: %s", item_id, error)
-            return self._taken.get(item_id)
+            return known
 
     def _watch(self) -> None:
         """Watch the folders of all items; those of the largest are left out if it must be."""
@@ -226,7 +225,8 @@ class SourceWatch:
                 continue
             break
         self._close_notifier()
-        self._notifier, self._watched, self._owners = opened, watched, owners
+        self._notifier, self._owners = opened, owners
+        self._watched = {item_id: self._taken[item_id].identities for item_id in watched}
         self._complaint = ""
 
     def _leave_out_largest(
@@ -285,7 +285,7 @@ class SourceWatch:
             if change in (Change.FOLDERS, Change.REPLACED):
                 self._stale.add(item_id)
             if change is Change.REPLACED:
-                self._watched[item_id] = frozenset()  # so that all of it is watched anew
+                self._watched[item_id] = {}  # so that all of it is watched anew
 
     def _dispatch(self) -> None:
         if self._stopped.is_set():

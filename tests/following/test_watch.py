@@ -221,7 +221,7 @@ def test_changed_ignore_rules_change_what_is_watched(desk: Desk, root: Path) -> 
 def test_a_single_file_is_watched_through_its_folder(desk: Desk, root: Path) -> None:
     item = desk.follow(root / "docs/a.md", "markdown")
     desk.begin()
-    assert desk.watched == {str(root / "docs")}
+    assert desk.watched == {str(root), str(root / "docs")}
     assert desk.change(root / "docs/other.md") == []
     assert desk.change(root / "docs/a.md", came_or_went=True) == [item]
 
@@ -257,7 +257,7 @@ def test_an_item_that_is_pointed_elsewhere_is_watched_there(desk: Desk, root: Pa
     desk.items[0] = FollowedItem(1, str(root / "docs/guide"), "folder", None, None)
     desk.watch.wake()
     desk.step()
-    assert desk.watched == {str(root / "docs"), str(root / "docs/guide")}
+    assert desk.watched == {str(root), str(root / "docs"), str(root / "docs/guide")}
 
 
 def test_pages_and_what_may_not_be_read_are_not_watched(desk: Desk, root: Path) -> None:
@@ -292,6 +292,69 @@ def test_what_the_system_does_not_tell_is_found_by_looking_now_and_then(
     clock.forward(RECHECK_SECONDS)
     assert desk.step() == [item]
     assert str(root / "docs/mounted") in desk.watched
+
+
+def replace_by_a_copy(folder: Path) -> None:
+    before = folder.rename(f"{folder}.before")
+    shutil.copytree(before, folder)
+
+
+@pytest.mark.parametrize(
+    ("place", "document_type"), [("docs/guide", "folder"), ("docs/guide/b.md", "markdown")]
+)
+@pytest.mark.parametrize("replaced", ["docs", "docs/guide"])
+class TestWhenSomethingAboveIsReplaced:
+    def test_it_is_watched_anew_as_soon_as_the_system_tells(
+        self, desk: Desk, root: Path, place: str, document_type: str, replaced: str
+    ) -> None:
+        item = desk.follow(root / place, document_type)
+        desk.begin()
+        replace_by_a_copy(root / replaced)
+        assert desk.change(root / replaced, came_or_went=True) == [item]
+        first, second = desk.notifiers
+        assert first.closed
+        assert second.folders == first.folders
+
+    def test_it_is_watched_anew_by_the_next_look_at_the_latest(
+        self, desk: Desk, root: Path, clock: Clock, place: str, document_type: str, replaced: str
+    ) -> None:
+        item = desk.follow(root / place, document_type)
+        desk.begin()
+        clock.forward(RECHECK_SECONDS)
+        assert desk.step() == []
+        assert len(desk.notifiers) == 1
+        replace_by_a_copy(root / replaced)
+        clock.forward(RECHECK_SECONDS)
+        assert desk.step() == [item]
+        assert len(desk.notifiers) == 2
+        assert desk.notifiers[1].folders == desk.notifiers[0].folders
+
+
+@pytest.mark.parametrize(
+    ("link", "targets", "document_type"),
+    [
+        ("latest.md", ("docs/a.md", "docs/c.md"), "markdown"),
+        ("latest", ("docs", "docs/guide"), "folder"),
+    ],
+    ids=["file", "folder"],
+)
+def test_a_link_that_leads_elsewhere_is_found_by_the_next_look(
+    desk: Desk, root: Path, clock: Clock, link: str, targets: tuple[str, str], document_type: str
+) -> None:
+    (root / link).symlink_to(targets[0])
+    item = desk.follow(root / link, document_type)
+    desk.begin()
+    (root / link).unlink()
+    (root / link).symlink_to(targets[1])
+    clock.forward(RECHECK_SECONDS)
+    assert desk.step() == [item]
+
+
+def test_ignore_rules_above_the_item_make_work_for_folders_only(desk: Desk, root: Path) -> None:
+    item = desk.follow(root / "docs/guide")
+    desk.follow(root / "docs/guide/b.md", "markdown")
+    desk.begin()
+    assert desk.change(root / "docs/.gitignore") == [item]
 
 
 def test_an_item_whose_folders_cannot_be_seen_keeps_no_other_from_being_watched(

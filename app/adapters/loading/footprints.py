@@ -26,6 +26,10 @@ class Change(Enum):
     """A watched folder came or went: whoever watched it watches nothing now."""
 
 
+Identity = tuple[int, int] | None
+"""Device and inode, which tell a folder from another of its name; None: it cannot be seen."""
+
+
 @dataclass(frozen=True)
 class Footprint:
     """The folders in which documents of an item lie, as they were when it was taken."""
@@ -35,27 +39,30 @@ class Footprint:
     is_file: bool = False
     folders: Mapping[str, FolderRules] = field(default_factory=dict)
     """The folders that indexing lists, with what holds in them; none for a single file."""
+    identities: Mapping[str, Identity] = field(default_factory=dict)
+    """These folders and those above them, with what tells whether they are still the same."""
 
     @property
     def watched(self) -> frozenset[str]:
         """The folders to watch, each without what lies deeper.
 
-        The one above is among them: it tells when the item's own folder or file is replaced.
+        Those above, up to the root that may be read, are among them: they tell when one of them,
+        or the item's own folder or file, is replaced.
         """
-        return frozenset(self.folders) | {os.path.dirname(self.top)}  # noqa: PTH120, 10,000 of them
+        return frozenset(self.identities)
 
     def meaning(self, path: str, *, came_or_went: bool) -> Change:
         """What it means that this absolute path came, went, or else changed somehow."""
         if path == self.top and self.is_file:
             return Change.DOCUMENTS
-        if path == self.top or path in self.folders:
+        if path == self.top or path in self.identities:
             return self._meaning_of_folder(came_or_went=came_or_went)
         folder, _, name = path.rpartition("/")
-        rules = self.folders.get(folder)
-        if rules is None or (name.startswith(".") and name not in {GIT_IGNORE, OWN_IGNORE}):
-            return Change.NONE
-        if name in {GIT_IGNORE, OWN_IGNORE}:
+        if name in {GIT_IGNORE, OWN_IGNORE} and folder in self.identities and not self.is_file:
             return Change.FOLDERS
+        rules = self.folders.get(folder)
+        if rules is None or name.startswith("."):
+            return Change.NONE
         mode = _mode(path)
         is_folder = mode is not None and stat.S_ISDIR(mode)
         wanted = is_folder or (is_text_document(name) and not stat.S_ISLNK(mode or 0))
@@ -89,11 +96,18 @@ class Footprints:
         except SourceError:
             return None
         if document_type != "folder":
-            return Footprint(str(place.path), is_file=True)
-        return Footprint(str(place.path), folders=self._walk(place))
+            above = _identities_above(place)
+            return Footprint(str(place.path), is_file=True, identities=above)
+        folders = self._walk(place)
+        identities = {path: identity for path, (_, identity) in folders.items()}
+        return Footprint(
+            str(place.path),
+            folders={path: rules for path, (rules, _) in folders.items()},
+            identities={**_identities_above(place), **identities},
+        )
 
-    def _walk(self, top: GuardedPath) -> Mapping[str, FolderRules]:
-        found: dict[str, FolderRules] = {}
+    def _walk(self, top: GuardedPath) -> Mapping[str, tuple[FolderRules, Identity]]:
+        found: dict[str, tuple[FolderRules, Identity]] = {}
         try:
             waiting = [(top, self._rules.above(top), 0)]
         except SourceError:
@@ -103,9 +117,10 @@ class Footprints:
             try:
                 with self._guard.open_folder(place) as descriptor:
                     inner, rules = self._list(descriptor, place, rules)
+                    identity = _identity(os.fstat(descriptor))
             except (SourceError, OSError):
                 continue
-            found[str(place.path)] = rules
+            found[str(place.path)] = rules, identity
             if depth < MAX_DEPTH:
                 for name in inner:
                     deeper = GuardedPath(place.root, (*place.parts, name), "")
@@ -128,6 +143,23 @@ class Footprints:
             and not rules.excluded(name, is_folder=True)
         ]
         return inner, rules
+
+
+def _identities_above(place: GuardedPath) -> dict[str, Identity]:
+    """The folders above a place up to its root, and one above it at least."""
+    parts = place.parts
+    above = [place.root.joinpath(*parts[:n]) for n in range(len(parts))] or [place.root.parent]
+    found: dict[str, Identity] = {}
+    for path in above:
+        try:
+            found[str(path)] = _identity(path.lstat())
+        except OSError:
+            found[str(path)] = None
+    return found
+
+
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
 
 
 def _mode(path: str) -> int | None:
