@@ -163,11 +163,14 @@ def test_what_is_not_indexed_makes_no_work(
     assert len(desk.notifiers) == 1
 
 
-def test_a_document_that_is_a_link_makes_no_work(desk: Desk, root: Path) -> None:
-    desk.follow(root / "docs")
+def test_a_link_makes_work_only_when_it_comes_or_goes(desk: Desk, root: Path) -> None:
+    """It may have taken the place of a document, which is then not to be found any more."""
+    item = desk.follow(root / "docs")
     desk.begin()
-    (root / "docs/link.md").symlink_to(root / "docs/a.md")
-    assert desk.change(root / "docs/link.md", came_or_went=True) == []
+    (root / "docs/a.md").unlink()
+    (root / "docs/a.md").symlink_to(root / "docs/guide/b.md")
+    assert desk.change(root / "docs/a.md") == []
+    assert desk.change(root / "docs/a.md", came_or_went=True) == [item]
 
 
 def test_a_document_that_went_makes_work(desk: Desk, root: Path) -> None:

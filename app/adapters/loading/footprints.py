@@ -65,7 +65,9 @@ class Footprint:
             return Change.NONE
         mode = _mode(path)
         is_folder = mode is not None and stat.S_ISDIR(mode)
-        wanted = is_folder or (is_text_document(name) and not stat.S_ISLNK(mode or 0))
+        # A link is no document, but one that comes may have taken the place of one.
+        is_document = came_or_went or not stat.S_ISLNK(mode or 0)
+        wanted = is_folder or (is_text_document(name) and is_document)
         if not wanted or rules.excluded(name, is_folder):
             return Change.NONE
         return Change.FOLDERS if is_folder else Change.DOCUMENTS
