@@ -135,7 +135,10 @@ class Footprints:
         """The folders in a folder that indexing descends into, and the rules of the folder."""
         with os.scandir(descriptor) as listing:
             children = [(child.name, child.is_dir(follow_symlinks=False)) for child in listing]
-        rules = self._rules.within(rules, place, {name for name, _ in children})
+        try:
+            rules = self._rules.within(rules, place, {name for name, _ in children})
+        except SourceError:
+            return [], rules  # watched all the same, to be told when its ignore file changes
         inner = [
             name
             for name, is_folder in children

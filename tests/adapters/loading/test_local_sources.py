@@ -108,6 +108,56 @@ def test_the_own_ignore_file_has_the_last_word(source, root):
     assert keys(source) == ["a/gen.md", "b.md", "build/doc.md"]
 
 
+class DenyingGuard(PathGuard):
+    """May read everything but one file, as if its permissions said so."""
+
+    def __init__(self, roots, denied):
+        super().__init__(roots)
+        self.denied = denied
+
+    def read_bytes(self, target, max_bytes):
+        if target.path == self.denied:
+            raise SourceUnavailableError(f"Permission denied: {target.path}.")
+        return super().read_bytes(target, max_bytes)
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".ragignore"])
+def test_a_folder_whose_ignore_file_cannot_be_read_is_incomplete_and_not_published(root, name):
+    write(root, "sub/secret.md", "sub/deep/secret.md", "y.md")
+    write(root, f"sub/{name}", text="secret.md\n")
+    guard = DenyingGuard([root.parent], root / "sub" / name)
+    listing = FolderSource(guard, guard.locate(str(root)), 1000).scan()
+    assert [entry.key for entry in listing.entries] == ["y.md"]
+    assert listing.incomplete == ("sub/",)
+    (told,) = listing.skipped
+    assert told.reason.startswith(f"What {name} leaves out is not known. Permission denied")
+
+
+def test_a_folder_whose_own_ignore_file_cannot_be_read_is_an_error_that_names_it(root):
+    write(root, "secret.md", ".gitignore")
+    guard = DenyingGuard([root.parent], root / ".gitignore")
+    with pytest.raises(SourceUnavailableError, match=r"Permission denied: .*\.gitignore"):
+        FolderSource(guard, guard.locate(str(root)), 1000).scan()
+
+
+def test_in_a_work_tree_the_rules_above_the_folder_must_be_known(tmp_path, root):
+    write(root, "secret.md")
+    write(tmp_path, ".gitignore", text="secret.md\n")
+    guard = DenyingGuard([root.parent], tmp_path / ".gitignore")
+    source = FolderSource(guard, guard.locate(str(root)), 1000)
+    assert keys(source) == ["secret.md"]
+    (tmp_path / ".git").mkdir()
+    with pytest.raises(SourceUnavailableError, match=r"Permission denied: .*\.gitignore"):
+        source.scan()
+
+
+def test_an_ignore_file_that_git_would_not_read_either_is_reported(source, root):
+    write(root, "x.md", "rules")
+    (root / ".gitignore").symlink_to("rules")
+    assert keys(source) == ["x.md"]
+    assert "not followed" in reasons(source, root)[".gitignore"]
+
+
 def test_in_a_work_tree_the_rules_above_the_folder_hold_too(tmp_path, root, source):
     write(root, "x.md", "gen/y.md", "sub/z.md")
     write(tmp_path, ".gitignore", text="docs/gen/\nz.md\n")
