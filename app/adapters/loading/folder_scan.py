@@ -61,7 +61,10 @@ def is_text_document(name: str) -> bool:
 
 
 def stamp_of(status: os.stat_result, uri: str, now_ns: int) -> str | None:
-    """Changes whenever a file may have: its place, its size, the times of content and inode.
+    """Changes whenever a file may have: its place, inode, size, the times of content and inode.
+
+    The inode tells two files apart that changed within the clock's grain and then change places.
+    Where a file system numbers inodes anew (some network and FUSE ones), files are read again.
 
     None for a file that changed just now: another change within the clock's grain would go unseen.
     """
@@ -69,7 +72,8 @@ def stamp_of(status: os.stat_result, uri: str, now_ns: int) -> str | None:
     if abs(now_ns - changed_ns) < SETTLING_NS:
         return None
     place = zlib.crc32(uri.encode())
-    return f"{place:08x}-{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}"
+    times = f"{status.st_mtime_ns}-{status.st_ctime_ns}"
+    return f"{place:08x}-{status.st_ino:x}-{status.st_size}-{times}"
 
 
 def modification_time(status: os.stat_result) -> datetime | None:

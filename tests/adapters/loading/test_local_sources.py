@@ -181,6 +181,19 @@ def test_the_stamp_changes_with_the_file_and_only_then(root):
     assert stamp_of(other, "b.md", an_hour_on) != stamp_of(other, "moved/b.md", an_hour_on)
 
 
+def test_files_of_one_size_and_tick_that_change_places_have_other_stamps(root):
+    write(root, "a.md", text="one")
+    write(root, "b.md", text="two")
+    an_hour_on = time.time_ns() + 3_600_000_000_000
+    first, second = (root / "a.md").stat(), (root / "b.md").stat()
+    # As a clock with a coarse grain has it: only the inodes (field 1) still differ.
+    same_tick = os.stat_result(
+        (second[0], second[1], *first[2:10]),
+        {"st_mtime_ns": first.st_mtime_ns, "st_ctime_ns": first.st_ctime_ns},
+    )
+    assert stamp_of(first, "a.md", an_hour_on) != stamp_of(same_tick, "a.md", an_hour_on)
+
+
 def test_a_file_that_changed_just_now_has_no_stamp_yet(source, root):
     write(root, "a.md")
     assert [entry.stamp for entry in source.scan().entries] == [None]
