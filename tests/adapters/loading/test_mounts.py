@@ -8,6 +8,10 @@ from app.errors import SourceUnavailableError
 from app.protocols import SourceEntry, SourceListing
 
 
+def identity(status):
+    return status.st_dev, status.st_ino
+
+
 @pytest.fixture
 def scan(tmp_path):
     """Lists a folder in which the given ones lie on devices of their own."""
@@ -19,9 +23,9 @@ def scan(tmp_path):
         devices = {}
         for number, name in enumerate(mounted, 1):
             for place in [tmp_path / name, *(tmp_path / name).rglob("*")]:
-                devices[place.stat().st_ino] = number
+                devices[identity(place.stat())] = number
         folder = guard.locate(str(tmp_path / "docs"))
-        found = FolderScan(guard, folder, 1000, lambda status: devices.get(status.st_ino, 0))
+        found = FolderScan(guard, folder, 1000, lambda status: devices.get(identity(status), 0))
         return found.run()
 
     return run
