@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from app.adapters.loading.footprints import Change, Footprint, Identity
@@ -12,7 +13,7 @@ from app.adapters.watching.folder_notifier import (
     MissedChangesError,
     WatchLimitError,
 )
-from app.errors import AppError
+from app.errors import AppError, UnavailableError
 from app.following.pauses import ItemPauses
 from app.following.records import FollowedItem
 
@@ -136,7 +137,8 @@ class SourceWatch:
         With `catch_up`, items with folders that were not watched before are indexed once more:
         something may have changed in them in between.
         """
-        if self._clock() >= self._recheck_at:
+        rechecks = self._clock() >= self._recheck_at
+        if rechecks:
             self._recheck_at = self._clock() + RECHECK_SECONDS
             self._stale |= self._sources.keys()
             self._woken.set()
@@ -148,8 +150,10 @@ class SourceWatch:
         for _ in range(MOST_WALKS):
             fresh = self._walk(self._stale)
             self._stale.clear()
-            if fresh is None and self._notifier is not None:
+            if fresh is None and self._notifier is not None and not rechecks:
                 return
+            # What is unmounted and mounted again may have its numbers again, but no watch.
+            rechecks = False
             self._watch()
             fresh = fresh or set()
             if catch_up:
@@ -224,6 +228,9 @@ class SourceWatch:
                     self._changed |= watched.keys()
                 continue
             break
+        if self._notifier is not None:
+            with suppress(UnavailableError):
+                self._take_told(self._notifier, 0)  # what it has not told yet goes with it
         self._close_notifier()
         self._notifier, self._owners = opened, owners
         self._watched = {item_id: self._taken[item_id].identities for item_id in watched}
@@ -250,16 +257,19 @@ class SourceWatch:
     def wait_and_dispatch(self) -> None:
         """Wait for changes, and add jobs for the items that they concern."""
         if self._notifier is not None:
-            try:
-                told = self._notifier.wait(self._seconds_to_wait(), self._woken.is_set)
-            except MissedChangesError as error:
-                self._take_missed_changes(error)
-            else:
-                for path, came_or_went in told.items():
-                    self._take_change(path, came_or_went=came_or_went)
+            self._take_told(self._notifier, self._seconds_to_wait())
         if self._stale:
             self.look()  # first watch what is new, then index: nothing falls between the two
         self._dispatch()
+
+    def _take_told(self, notifier: Notifier, seconds: float) -> None:
+        try:
+            told = notifier.wait(seconds, self._woken.is_set)
+        except MissedChangesError as error:
+            self._take_missed_changes(error)
+        else:
+            for path, came_or_went in told.items():
+                self._take_change(path, came_or_went=came_or_went)
 
     def _seconds_to_wait(self) -> float:
         moment = self._clock()

@@ -325,12 +325,10 @@ class TestWhenSomethingAboveIsReplaced:
         desk.begin()
         clock.forward(RECHECK_SECONDS)
         assert desk.step() == []
-        assert len(desk.notifiers) == 1
         replace_by_a_copy(root / replaced)
         clock.forward(RECHECK_SECONDS)
         assert desk.step() == [item]
-        assert len(desk.notifiers) == 2
-        assert desk.notifiers[1].folders == desk.notifiers[0].folders
+        assert desk.notifiers[-1].folders == desk.notifiers[0].folders
 
 
 @pytest.mark.parametrize(
@@ -384,6 +382,28 @@ def test_folders_that_cannot_be_seen_for_a_while_stay_watched(
     clock.forward(RECHECK_SECONDS)
     assert desk.step() == []
     assert desk.change(root / "docs/a.md") == [item]
+
+
+def test_all_is_watched_anew_now_and_then_for_what_was_mounted_again(
+    desk: Desk, root: Path, clock: Clock
+) -> None:
+    desk.follow(root / "docs")
+    desk.begin()
+    clock.forward(RECHECK_SECONDS)
+    assert desk.step() == []
+    assert [one.closed for one in desk.notifiers] == [True, False]
+    assert desk.step() == []
+    assert len(desk.notifiers) == 2
+
+
+def test_what_was_not_told_yet_when_all_is_watched_anew_is_not_lost(
+    desk: Desk, root: Path, clock: Clock
+) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    clock.forward(RECHECK_SECONDS)
+    desk.notifiers[0].told = {str(root / "docs/a.md"): False}
+    assert desk.step() == [item]
 
 
 def test_where_there_are_too_many_folders_the_largest_item_goes_unwatched_with_a_warning(
