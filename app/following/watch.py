@@ -4,15 +4,16 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from typing import Protocol
 
-from app.adapters.loading.footprints import Change, Footprint
+from app.adapters.loading.footprints import Change, Footprint, Identity
 from app.adapters.watching.folder_notifier import (
     FolderNotifier,
     MissedChangesError,
     WatchLimitError,
 )
-from app.errors import AppError
+from app.errors import AppError, UnavailableError
 from app.following.pauses import ItemPauses
 from app.following.records import FollowedItem
 
@@ -47,7 +48,10 @@ class FootprintTaker(Protocol):
     """Finds the folders of an item; Footprints is one."""
 
     def take(self, uri: str, document_type: str) -> Footprint | None:
-        """The footprint now; None for what does not lie on this machine's disk."""
+        """The footprint now; None for what does not lie on this machine's disk.
+
+        May raise OSError.
+        """
         ...
 
 
@@ -74,8 +78,8 @@ class SourceWatch:
         self._sources: dict[int, tuple[str, str]] = {}
         """Uri and document type of the items that are watched."""
         self._taken: dict[int, Footprint] = {}
-        self._watched: dict[int, frozenset[str]] = {}
-        """The folders of each item that the system watches for us now …"""
+        self._watched: dict[int, Mapping[str, Identity]] = {}
+        """The folders of each item that the system watches for us now, as they were then …"""
         self._owners: dict[str, set[int]] = {}
         """… and the items that each of them belongs to."""
         self._notifier: Notifier | None = None
@@ -133,7 +137,8 @@ class SourceWatch:
         With `catch_up`, items with folders that were not watched before are indexed once more:
         something may have changed in them in between.
         """
-        if self._clock() >= self._recheck_at:
+        rechecks = self._clock() >= self._recheck_at
+        if rechecks:
             self._recheck_at = self._clock() + RECHECK_SECONDS
             self._stale |= self._sources.keys()
             self._woken.set()
@@ -145,8 +150,10 @@ class SourceWatch:
         for _ in range(MOST_WALKS):
             fresh = self._walk(self._stale)
             self._stale.clear()
-            if fresh is None and self._notifier is not None:
+            if fresh is None and self._notifier is not None and not rechecks:
                 return
+            # What is unmounted and mounted again may have its numbers again, but no watch.
+            rechecks = False
             self._watch()
             fresh = fresh or set()
             if catch_up:
@@ -171,26 +178,33 @@ class SourceWatch:
     def _walk(self, item_ids: Collection[int]) -> set[int] | None:
         """Take footprints anew; gives the items with folders that are not watched yet.
 
+        A folder that another has taken the place of is watched no longer, whatever its name.
+
         None: nothing is different from what is watched.
         """
         fresh, differs = set(), False
         for item_id in item_ids:
-            before = self._watched.get(item_id, frozenset())
-            source = self._sources.get(item_id)
-            footprint = self._footprints.take(*source) if source else None
-            if footprint is None:
-                self._taken.pop(item_id, None)
-            else:
+            before, known = self._watched.get(item_id, {}), self._taken.pop(item_id, None)
+            footprint = self._footprint(item_id, known)
+            if footprint is not None:
                 self._taken[item_id] = footprint
-            after = (
-                frozenset()
-                if item_id in self._unwatchable or not footprint
-                else (footprint.watched)
-            )
-            differs = differs or after != before
-            if after - before:
+            left_out = footprint is None or item_id in self._unwatchable
+            after = {} if left_out else self._taken[item_id].identities
+            # Links on the way may lead to another place, where everything is watched already.
+            moved = bool(known and footprint and known.top != footprint.top)
+            differs = differs or moved or after != before
+            if after.items() - before.items() or moved:
                 fresh.add(item_id)
         return fresh if differs else None
+
+    def _footprint(self, item_id: int, known: Footprint | None) -> Footprint | None:
+        """Its footprint now; as it was, until the next recheck, when the system refuses to say."""
+        source = self._sources.get(item_id)
+        try:
+            return self._footprints.take(*source) if source else None
+        except OSError as error:
+            logger.warning("The folders of item %d are looked at later: %s", item_id, error)
+            return known
 
     def _watch(self) -> None:
         """Watch the folders of all items; those of the largest are left out if it must be."""
@@ -214,8 +228,12 @@ class SourceWatch:
                     self._changed |= watched.keys()
                 continue
             break
+        if self._notifier is not None:
+            with suppress(UnavailableError):
+                self._take_told(self._notifier, 0)  # what it has not told yet goes with it
         self._close_notifier()
-        self._notifier, self._watched, self._owners = opened, watched, owners
+        self._notifier, self._owners = opened, owners
+        self._watched = {item_id: self._taken[item_id].identities for item_id in watched}
         self._complaint = ""
 
     def _leave_out_largest(
@@ -239,16 +257,19 @@ class SourceWatch:
     def wait_and_dispatch(self) -> None:
         """Wait for changes, and add jobs for the items that they concern."""
         if self._notifier is not None:
-            try:
-                told = self._notifier.wait(self._seconds_to_wait(), self._woken.is_set)
-            except MissedChangesError as error:
-                self._take_missed_changes(error)
-            else:
-                for path, came_or_went in told.items():
-                    self._take_change(path, came_or_went=came_or_went)
+            self._take_told(self._notifier, self._seconds_to_wait())
         if self._stale:
             self.look()  # first watch what is new, then index: nothing falls between the two
         self._dispatch()
+
+    def _take_told(self, notifier: Notifier, seconds: float) -> None:
+        try:
+            told = notifier.wait(seconds, self._woken.is_set)
+        except MissedChangesError as error:
+            self._take_missed_changes(error)
+        else:
+            for path, came_or_went in told.items():
+                self._take_change(path, came_or_went=came_or_went)
 
     def _seconds_to_wait(self) -> float:
         moment = self._clock()
@@ -274,7 +295,7 @@ class SourceWatch:
             if change in (Change.FOLDERS, Change.REPLACED):
                 self._stale.add(item_id)
             if change is Change.REPLACED:
-                self._watched[item_id] = frozenset()  # so that all of it is watched anew
+                self._watched[item_id] = {}  # so that all of it is watched anew
 
     def _dispatch(self) -> None:
         if self._stopped.is_set():

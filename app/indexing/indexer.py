@@ -377,8 +377,8 @@ def _groups(documents: Iterable[PreparedDocument]) -> Iterator[list[PreparedDocu
 
 def _unmounted(uri: str) -> str:
     return (
-        f"{uri} is empty, and the file system that was mounted there is not now; nothing was "
-        "removed. Mount it again, or take the item out of the index."
+        f"The file system that {uri} lay on was mounted and is not now; nothing was removed. Mount "
+        "it again; if it is gone for good, take the item out of the index and index it again."
     )
 
 

@@ -292,6 +292,7 @@ def clear_item(session: Session, item_id: int) -> bool:
     item = session.get_one(ItemRow, item_id)
     item.status = "archived" if item.status == "archived" else "pending"
     item.content_hash = item.indexed_at = item.error = item.next_refresh_at = None
+    item.mounts = None
     return bool(ids)
 
 

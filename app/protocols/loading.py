@@ -53,6 +53,13 @@ class SourceNote:
     reason: str
 
 
+_NOT_MOUNTED = (
+    "the file system that was mounted there is not now; what is known of it stays as it was. Mount "
+    "it again; if it is gone for good, leave the place out with .ragignore, or take the item out "
+    "of the index and index it again"
+)
+
+
 @dataclass(frozen=True)
 class SourceListing:
     """What a source offers now."""
@@ -62,17 +69,28 @@ class SourceListing:
     incomplete: tuple[str, ...] = ()
     """Prefixes of keys that could not be listed now: what is known below them is not gone."""
     mounts: tuple[str, ...] = ()
-    """Prefixes of keys at which another file system is mounted; "" for the source itself."""
-    empty: tuple[str, ...] = ()
-    """Prefixes of keys below which there is nothing at all."""
+    """Prefixes of keys at which another file system is mounted; "" for the source itself, and the
+    absolute paths of the mount points above it."""
+    left_out: tuple[str, ...] = ()
+    """Prefixes of keys that rules leave out, whatever is or was mounted there."""
 
     def without_lost_mounts(self, mounts_before: Collection[str]) -> "SourceListing":
         """The listing, with what is no longer mounted as incomplete, and still to be mounted.
 
-        A mount point is left empty when its file system goes, which says nothing of the files.
+        What lies at a mount point when its file system has gone, be it nothing, a note or an
+        empty folder, says nothing of the files, and must not take their places. Without a mount
+        above the source, nothing is known of all of it.
         """
-        lost = sorted({*self.empty} & ({*mounts_before} - {*self.mounts}))
-        return replace(self, incomplete=(*self.incomplete, *lost), mounts=(*self.mounts, *lost))
+        missing = {*mounts_before} - {*self.mounts}
+        lost = tuple(sorted(key for key in missing if not key.startswith(self.left_out)))
+        hidden = tuple("" if key.startswith("/") else key for key in lost)
+        return replace(
+            self,
+            entries=tuple(entry for entry in self.entries if not entry.key.startswith(hidden)),
+            skipped=(*self.skipped, *(SourceNote(key, _NOT_MOUNTED) for key in lost)),
+            incomplete=(*self.incomplete, *hidden),
+            mounts=(*self.mounts, *lost),
+        )
 
 
 class Source(Protocol):

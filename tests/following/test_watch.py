@@ -1,12 +1,13 @@
 """What changes below an item has it indexed: with a notifier that tells what the test says."""
 
+import errno
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 import pytest
 
-from app.adapters.loading.footprints import Footprints
+from app.adapters.loading.footprints import Footprint, Footprints
 from app.adapters.loading.path_guard import PathGuard
 from app.adapters.watching.folder_notifier import MissedChangesError, WatchLimitError
 from app.errors import UnavailableError
@@ -43,6 +44,17 @@ class FakeNotifier:
         self.closed = True
 
 
+class RefusingFootprints(Footprints):
+    """Of folders with a certain name, the system refuses to say anything."""
+
+    refused = "nothing"
+
+    def take(self, uri: str, document_type: str) -> Footprint | None:
+        if uri.endswith(self.refused):
+            raise OSError(errno.EIO, "Input/output error", uri)
+        return super().take(uri, document_type)
+
+
 class Desk:
     """A watch with everything around it in the test's hands."""
 
@@ -52,9 +64,10 @@ class Desk:
         self.notifiers: list[FakeNotifier] = []
         self.told: dict[str, bool] = {}
         self.most_folders = 1000
+        self.footprints = RefusingFootprints(PathGuard([root]))
         self.watch = SourceWatch(
             items=lambda: list(self.items),
-            footprints=Footprints(PathGuard([root])),
+            footprints=self.footprints,
             add_job=self.jobs.append,
             open_notifier=self._open,
             clock=clock.seconds,
@@ -150,11 +163,14 @@ def test_what_is_not_indexed_makes_no_work(
     assert len(desk.notifiers) == 1
 
 
-def test_a_document_that_is_a_link_makes_no_work(desk: Desk, root: Path) -> None:
-    desk.follow(root / "docs")
+def test_a_link_makes_work_only_when_it_comes_or_goes(desk: Desk, root: Path) -> None:
+    """It may have taken the place of a document, which is then not to be found any more."""
+    item = desk.follow(root / "docs")
     desk.begin()
-    (root / "docs/link.md").symlink_to(root / "docs/a.md")
-    assert desk.change(root / "docs/link.md", came_or_went=True) == []
+    (root / "docs/a.md").unlink()
+    (root / "docs/a.md").symlink_to(root / "docs/guide/b.md")
+    assert desk.change(root / "docs/a.md") == []
+    assert desk.change(root / "docs/a.md", came_or_went=True) == [item]
 
 
 def test_a_document_that_went_makes_work(desk: Desk, root: Path) -> None:
@@ -208,7 +224,7 @@ def test_changed_ignore_rules_change_what_is_watched(desk: Desk, root: Path) -> 
 def test_a_single_file_is_watched_through_its_folder(desk: Desk, root: Path) -> None:
     item = desk.follow(root / "docs/a.md", "markdown")
     desk.begin()
-    assert desk.watched == {str(root / "docs")}
+    assert desk.watched == {str(root), str(root / "docs")}
     assert desk.change(root / "docs/other.md") == []
     assert desk.change(root / "docs/a.md", came_or_went=True) == [item]
 
@@ -244,7 +260,7 @@ def test_an_item_that_is_pointed_elsewhere_is_watched_there(desk: Desk, root: Pa
     desk.items[0] = FollowedItem(1, str(root / "docs/guide"), "folder", None, None)
     desk.watch.wake()
     desk.step()
-    assert desk.watched == {str(root / "docs"), str(root / "docs/guide")}
+    assert desk.watched == {str(root), str(root / "docs"), str(root / "docs/guide")}
 
 
 def test_pages_and_what_may_not_be_read_are_not_watched(desk: Desk, root: Path) -> None:
@@ -279,6 +295,115 @@ def test_what_the_system_does_not_tell_is_found_by_looking_now_and_then(
     clock.forward(RECHECK_SECONDS)
     assert desk.step() == [item]
     assert str(root / "docs/mounted") in desk.watched
+
+
+def replace_by_a_copy(folder: Path) -> None:
+    before = folder.rename(f"{folder}.before")
+    shutil.copytree(before, folder)
+
+
+@pytest.mark.parametrize(
+    ("place", "document_type"), [("docs/guide", "folder"), ("docs/guide/b.md", "markdown")]
+)
+@pytest.mark.parametrize("replaced", ["docs", "docs/guide"])
+class TestWhenSomethingAboveIsReplaced:
+    def test_it_is_watched_anew_as_soon_as_the_system_tells(
+        self, desk: Desk, root: Path, place: str, document_type: str, replaced: str
+    ) -> None:
+        item = desk.follow(root / place, document_type)
+        desk.begin()
+        replace_by_a_copy(root / replaced)
+        assert desk.change(root / replaced, came_or_went=True) == [item]
+        first, second = desk.notifiers
+        assert first.closed
+        assert second.folders == first.folders
+
+    def test_it_is_watched_anew_by_the_next_look_at_the_latest(
+        self, desk: Desk, root: Path, clock: Clock, place: str, document_type: str, replaced: str
+    ) -> None:
+        item = desk.follow(root / place, document_type)
+        desk.begin()
+        clock.forward(RECHECK_SECONDS)
+        assert desk.step() == []
+        replace_by_a_copy(root / replaced)
+        clock.forward(RECHECK_SECONDS)
+        assert desk.step() == [item]
+        assert desk.notifiers[-1].folders == desk.notifiers[0].folders
+
+
+@pytest.mark.parametrize(
+    ("link", "targets", "document_type"),
+    [
+        ("latest.md", ("docs/a.md", "docs/c.md"), "markdown"),
+        ("latest", ("docs", "docs/guide"), "folder"),
+    ],
+    ids=["file", "folder"],
+)
+def test_a_link_that_leads_elsewhere_is_found_by_the_next_look(
+    desk: Desk, root: Path, clock: Clock, link: str, targets: tuple[str, str], document_type: str
+) -> None:
+    (root / link).symlink_to(targets[0])
+    item = desk.follow(root / link, document_type)
+    desk.begin()
+    (root / link).unlink()
+    (root / link).symlink_to(targets[1])
+    clock.forward(RECHECK_SECONDS)
+    assert desk.step() == [item]
+
+
+def test_ignore_rules_above_the_item_make_work_for_folders_only(desk: Desk, root: Path) -> None:
+    item = desk.follow(root / "docs/guide")
+    desk.follow(root / "docs/guide/b.md", "markdown")
+    desk.begin()
+    assert desk.change(root / "docs/.gitignore") == [item]
+
+
+def test_an_item_whose_folders_cannot_be_seen_keeps_no_other_from_being_watched(
+    desk: Desk, root: Path, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    (root / "broken").mkdir()
+    broken, whole = desk.follow(root / "broken"), desk.follow(root / "docs")
+    desk.footprints.refused = "/broken"
+    desk.begin()
+    assert desk.change(root / "docs/a.md") == [whole]
+    assert [f"folders of item {broken}" in record.message for record in caplog.records] == [True]
+    desk.footprints.refused = "nothing"
+    clock.forward(RECHECK_SECONDS)
+    assert desk.step() == [broken]
+    assert str(root / "broken") in desk.watched
+
+
+def test_folders_that_cannot_be_seen_for_a_while_stay_watched(
+    desk: Desk, root: Path, clock: Clock
+) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    desk.footprints.refused = "/docs"
+    clock.forward(RECHECK_SECONDS)
+    assert desk.step() == []
+    assert desk.change(root / "docs/a.md") == [item]
+
+
+def test_all_is_watched_anew_now_and_then_for_what_was_mounted_again(
+    desk: Desk, root: Path, clock: Clock
+) -> None:
+    desk.follow(root / "docs")
+    desk.begin()
+    clock.forward(RECHECK_SECONDS)
+    assert desk.step() == []
+    assert [one.closed for one in desk.notifiers] == [True, False]
+    assert desk.step() == []
+    assert len(desk.notifiers) == 2
+
+
+def test_what_was_not_told_yet_when_all_is_watched_anew_is_not_lost(
+    desk: Desk, root: Path, clock: Clock
+) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    clock.forward(RECHECK_SECONDS)
+    desk.notifiers[0].told = {str(root / "docs/a.md"): False}
+    assert desk.step() == [item]
 
 
 def test_where_there_are_too_many_folders_the_largest_item_goes_unwatched_with_a_warning(

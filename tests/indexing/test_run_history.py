@@ -132,9 +132,31 @@ def test_a_place_that_is_not_mounted_any_more_loses_nothing(
         session.get_one(ItemRow, item.id).mounts = [""]
     (source_root / "share" / "a.md").unlink()
     result = index(item)
-    assert "not now; nothing was removed" in result.error
+    assert "is not now; nothing was removed" in result.error
     assert "lighthouse" in found("lighthouse")[0]
     assert container.knowledge.get(item.id).status == "active"
+
+
+def test_what_lies_at_a_place_that_is_not_mounted_any_more_is_taken_in_only_after_a_fresh_start(
+    container: Container, source_root, add_item, index, found
+):
+    (source_root / "share").mkdir()
+    (source_root / "share" / "a.md").write_text("A lighthouse.")
+    (source_root / "top.md").write_text("A windmill.")
+    item = add_item(source_root)
+    index(item)
+    with container.database.write() as session:
+        row = session.get_one(ItemRow, item.id)
+        row.mounts = [*(row.mounts or ()), "share/"]
+    (source_root / "share" / "a.md").unlink()
+    (source_root / "share" / "note.md").write_text("Nothing is mounted here.")
+    for force in (False, True):
+        result = index(item, force=force)
+        assert (result.success, result.documents, result.chunks_removed) == (True, 2, 0)
+        assert [note.uri for note in result.skipped] == ["share/"]
+    container.indexer.remove(item.id)
+    assert index(item).documents == 2
+    assert not [text for text in found("lighthouse") if "lighthouse" in text]
 
 
 def test_indexing_again_by_force_changes_nothing_where_nothing_has_changed(

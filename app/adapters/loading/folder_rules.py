@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from app.adapters.loading.ignore_rules import IgnoreFile, deciding_file, parse_ignore_file
 from app.adapters.loading.path_guard import GuardedPath, PathGuard
-from app.errors import SourceError
+from app.errors import SourceError, SourceNotFoundError, SourceUnavailableError
 
 MACHINE_MADE = {
     *("node_modules", "bower_components", "jspm_packages", "vendor"),
@@ -15,6 +15,7 @@ MACHINE_MADE = {
 }
 """Folders that tools fill. Hidden ones (.git, .venv, .tox, …) need no naming."""
 
+GIT_FOLDER = ".git"
 GIT_IGNORE = ".gitignore"
 OWN_IGNORE = ".ragignore"
 IGNORE_FILE_MAX_BYTES = 512 * 1024
@@ -60,15 +61,20 @@ class RuleReader:
         self._guard = guard
 
     def above(self, folder: GuardedPath) -> FolderRules:
-        """What the folders above say, up to the top of the git work tree."""
+        """What the folders above say, up to the top of the git work tree.
+
+        Raises SourceUnavailableError when that cannot be told now.
+        """
         parts = folder.parts
         base = b"".join(os.fsencode(part) + b"/" for part in parts)
         places = [GuardedPath(folder.root, parts[:n], "") for n in range(len(parts))]
-        tops = [place for place in places if (place.path / ".git").exists()]
-        if (folder.path / ".git").exists() or not tops:
+        tops = [place for place in places if self._guard.holds(place, GIT_FOLDER)]
+        if not tops or self._guard.holds(folder, GIT_FOLDER):
             return FolderRules(base)
         git: tuple[IgnoreFile, ...] = ()
         for place in places[len(tops[-1].parts) :]:
+            if not self._guard.holds(place, GIT_IGNORE):
+                continue
             its_base = b"".join(os.fsencode(part) + b"/" for part in place.parts)
             git += self._read(place, GIT_IGNORE, its_base, _unheard)
         return FolderRules(base, git)
@@ -80,7 +86,10 @@ class RuleReader:
         names: Collection[str],
         complain: Complaint = _unheard,
     ) -> FolderRules:
-        """The rules of a folder with these names in it, its own ignore files added."""
+        """The rules of a folder with these names in it, its own ignore files added.
+
+        Raises SourceUnavailableError when one of them cannot be read now.
+        """
         git, own = rules.git, rules.own
         if GIT_IGNORE in names:
             git += self._read(place, GIT_IGNORE, rules.base, complain)
@@ -94,6 +103,11 @@ class RuleReader:
         file = GuardedPath(place.root, (*place.parts, name), f"{place.path}/{name}")
         try:
             data = self._guard.read_bytes(file, IGNORE_FILE_MAX_BYTES)
+        except (SourceUnavailableError, SourceNotFoundError) as error:
+            # It is there, or was a moment ago; without its rules what it hides would be published.
+            raise SourceUnavailableError(
+                f"What {name} leaves out is not known. {error.detail}"
+            ) from error
         except SourceError as error:
             complain(file.written, f"its rules are not followed: {error.detail}")
             return ()

@@ -7,7 +7,8 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
 
 from app.adapters.loading.folder_rules import GIT_IGNORE, OWN_IGNORE, FolderRules, RuleReader
 from app.adapters.loading.path_guard import GuardedPath, PathGuard, printable
@@ -31,7 +32,7 @@ class _Folder:
     """Path from the scanned folder with a final slash; empty for that folder itself."""
     rules: FolderRules
     above: int | None = None
-    """The device of the folder that it lies in."""
+    """The device of the folder that it lies in; None for the scanned folder itself."""
 
 
 @dataclass
@@ -42,7 +43,9 @@ class _Found:
     skipped: list[SourceNote] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
     mounts: list[str] = field(default_factory=list)
-    empty: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    device: int | None = None
+    """The scanned folder's own, as it was listed."""
     skipped_unreported: int = 0
 
     def skip(self, uri: str, reason: str) -> None:
@@ -58,7 +61,10 @@ def is_text_document(name: str) -> bool:
 
 
 def stamp_of(status: os.stat_result, uri: str, now_ns: int) -> str | None:
-    """Changes whenever a file may have: its place, its size, the times of content and inode.
+    """Changes whenever a file may have: its place, inode, size, the times of content and inode.
+
+    The inode tells two files apart that changed within the clock's grain and then change places.
+    Where a file system numbers inodes anew (some network and FUSE ones), files are read again.
 
     None for a file that changed just now: another change within the clock's grain would go unseen.
     """
@@ -66,7 +72,8 @@ def stamp_of(status: os.stat_result, uri: str, now_ns: int) -> str | None:
     if abs(now_ns - changed_ns) < SETTLING_NS:
         return None
     place = zlib.crc32(uri.encode())
-    return f"{place:08x}-{status.st_size}-{status.st_mtime_ns}-{status.st_ctime_ns}"
+    times = f"{status.st_mtime_ns}-{status.st_ctime_ns}"
+    return f"{place:08x}-{status.st_ino:x}-{status.st_size}-{times}"
 
 
 def modification_time(status: os.stat_result) -> datetime | None:
@@ -105,13 +112,15 @@ class FolderScan:
     def run(self) -> SourceListing:
         """List the folder now; raises SourceError when it is not there or cannot be listed."""
         found = _Found()
-        waiting = [self._top()]
+        waiting = [_Folder(self._folder, "", self._rules.above(self._folder))]
         while waiting:
             folder = waiting.pop()
             try:
                 waiting += self._list(folder, found)
             except SourceError as error:
                 self._cannot_list(folder, error, found)
+        # Only now: what is mounted on demand is mounted by having been listed.
+        found.mounts += self._mounts_above(found)
         if found.skipped_unreported:
             found.skipped.append(
                 SourceNote(str(self._folder.path), f"and {found.skipped_unreported:,} more")
@@ -121,15 +130,29 @@ class FolderScan:
             skipped=tuple(found.skipped),
             incomplete=tuple(found.incomplete),
             mounts=tuple(found.mounts),
-            empty=tuple(found.empty),
+            left_out=tuple(found.left_out),
         )
 
-    def _top(self) -> _Folder:
+    def _mounts_above(self, found: _Found) -> list[str]:
+        """The mount points that the folder lies below: "" for itself, others as absolute paths."""
+        path = self._folder.path
+        if found.device != self._device_at(path):
+            raise SourceUnavailableError(
+                f"{path} was mounted or unmounted while it was read; nothing was removed."
+            )
+        devices = [found.device, *map(self._device_at, path.parents)]
+        names = ["", *map(str, path.parents)]
+        return [
+            name
+            for name, (inner, outer) in zip(names, pairwise(devices), strict=False)
+            if inner != outer and None not in (inner, outer)
+        ]
+
+    def _device_at(self, path: Path) -> int | None:
         try:
-            above = self._device_of(self._folder.path.parent.stat())
+            return self._device_of(path.stat())
         except OSError:
-            above = None
-        return _Folder(self._folder, "", self._rules.above(self._folder), above)
+            return None
 
     def _cannot_list(self, folder: _Folder, error: SourceError, found: _Found) -> None:
         if not folder.key:
@@ -152,8 +175,8 @@ class FolderScan:
                     children = sorted(listing, key=lambda child: child.name)
                 if folder.above not in (None, device):
                     found.mounts.append(folder.key)
-                if not children:
-                    found.empty.append(folder.key)
+                if not folder.key:
+                    found.device = device
                 names = {child.name for child in children}
                 rules = self._rules.within(folder.rules, folder.place, names, found.skip)
                 folder = _Folder(folder.place, folder.key, rules, device)
@@ -172,12 +195,14 @@ class FolderScan:
         except FileNotFoundError:
             return None
         is_folder = stat.S_ISDIR(status.st_mode)
+        key = folder.key + child.name
         reason = self._reason_to_skip(folder, child.name, status, is_folder)
         if reason:
             if child.name not in {GIT_IGNORE, OWN_IGNORE}:
                 found.skip(uri, reason)
+            if is_folder:
+                found.left_out.append(f"{key}/")
             return None
-        key = folder.key + child.name
         place = GuardedPath(folder.place.root, (*folder.place.parts, child.name), uri)
         if is_folder:
             return _Folder(place, f"{key}/", folder.rules.inside(child.name), folder.above)

@@ -26,6 +26,10 @@ class Change(Enum):
     """A watched folder came or went: whoever watched it watches nothing now."""
 
 
+Identity = tuple[int, int] | None
+"""Device and inode, which tell a folder from another of its name; None: it cannot be seen."""
+
+
 @dataclass(frozen=True)
 class Footprint:
     """The folders in which documents of an item lie, as they were when it was taken."""
@@ -35,33 +39,44 @@ class Footprint:
     is_file: bool = False
     folders: Mapping[str, FolderRules] = field(default_factory=dict)
     """The folders that indexing lists, with what holds in them; none for a single file."""
+    identities: Mapping[str, Identity] = field(default_factory=dict)
+    """These folders and those above them, with what tells whether they are still the same."""
 
     @property
     def watched(self) -> frozenset[str]:
         """The folders to watch, each without what lies deeper.
 
-        The one above is among them: it tells when the item's own folder or file is replaced.
+        Those above, up to the root that may be read, are among them: they tell when one of them,
+        or the item's own folder or file, is replaced.
         """
-        return frozenset(self.folders) | {os.path.dirname(self.top)}  # noqa: PTH120, 10,000 of them
+        return frozenset(self.identities)
 
     def meaning(self, path: str, *, came_or_went: bool) -> Change:
         """What it means that this absolute path came, went, or else changed somehow."""
         if path == self.top and self.is_file:
             return Change.DOCUMENTS
-        if path == self.top or path in self.folders:
-            return Change.REPLACED if came_or_went else Change.NONE
+        if path == self.top or path in self.identities:
+            return self._meaning_of_folder(came_or_went=came_or_went)
         folder, _, name = path.rpartition("/")
-        rules = self.folders.get(folder)
-        if rules is None or (name.startswith(".") and name not in {GIT_IGNORE, OWN_IGNORE}):
-            return Change.NONE
-        if name in {GIT_IGNORE, OWN_IGNORE}:
+        if name in {GIT_IGNORE, OWN_IGNORE} and folder in self.identities and not self.is_file:
             return Change.FOLDERS
+        rules = self.folders.get(folder)
+        if rules is None or name.startswith("."):
+            return Change.NONE
         mode = _mode(path)
         is_folder = mode is not None and stat.S_ISDIR(mode)
-        wanted = is_folder or (is_text_document(name) and not stat.S_ISLNK(mode or 0))
+        # A link is no document, but one that comes may have taken the place of one.
+        is_document = came_or_went or not stat.S_ISLNK(mode or 0)
+        wanted = is_folder or (is_text_document(name) and is_document)
         if not wanted or rules.excluded(name, is_folder):
             return Change.NONE
         return Change.FOLDERS if is_folder else Change.DOCUMENTS
+
+    def _meaning_of_folder(self, *, came_or_went: bool) -> Change:
+        if came_or_went:
+            return Change.REPLACED
+        # What could not be listed can be, perhaps, now that something was done to it.
+        return Change.NONE if self.folders else Change.FOLDERS
 
 
 class Footprints:
@@ -74,7 +89,7 @@ class Footprints:
     def take(self, uri: str, document_type: str) -> Footprint | None:
         """The footprint of an item now; None when it does not lie on this machine's disk.
 
-        What cannot be listed now is left out.
+        What cannot be listed now is left out, with all that lies deeper.
         """
         try:
             if is_web(uri.strip()):
@@ -83,20 +98,31 @@ class Footprints:
         except SourceError:
             return None
         if document_type != "folder":
-            return Footprint(str(place.path), is_file=True)
-        return Footprint(str(place.path), folders=self._walk(place))
+            above = _identities_above(place)
+            return Footprint(str(place.path), is_file=True, identities=above)
+        folders = self._walk(place)
+        identities = {path: identity for path, (_, identity) in folders.items()}
+        return Footprint(
+            str(place.path),
+            folders={path: rules for path, (rules, _) in folders.items()},
+            identities={**_identities_above(place), **identities},
+        )
 
-    def _walk(self, top: GuardedPath) -> Mapping[str, FolderRules]:
-        found: dict[str, FolderRules] = {}
-        waiting = [(top, self._rules.above(top), 0)]
+    def _walk(self, top: GuardedPath) -> Mapping[str, tuple[FolderRules, Identity]]:
+        found: dict[str, tuple[FolderRules, Identity]] = {}
+        try:
+            waiting = [(top, self._rules.above(top), 0)]
+        except SourceError:
+            return found
         while waiting:
             place, rules, depth = waiting.pop()
             try:
                 with self._guard.open_folder(place) as descriptor:
                     inner, rules = self._list(descriptor, place, rules)
+                    identity = _identity(os.fstat(descriptor))
             except (SourceError, OSError):
                 continue
-            found[str(place.path)] = rules
+            found[str(place.path)] = rules, identity
             if depth < MAX_DEPTH:
                 for name in inner:
                     deeper = GuardedPath(place.root, (*place.parts, name), "")
@@ -109,7 +135,10 @@ class Footprints:
         """The folders in a folder that indexing descends into, and the rules of the folder."""
         with os.scandir(descriptor) as listing:
             children = [(child.name, child.is_dir(follow_symlinks=False)) for child in listing]
-        rules = self._rules.within(rules, place, {name for name, _ in children})
+        try:
+            rules = self._rules.within(rules, place, {name for name, _ in children})
+        except SourceError:
+            return [], rules  # watched all the same, to be told when its ignore file changes
         inner = [
             name
             for name, is_folder in children
@@ -119,6 +148,23 @@ class Footprints:
             and not rules.excluded(name, is_folder=True)
         ]
         return inner, rules
+
+
+def _identities_above(place: GuardedPath) -> dict[str, Identity]:
+    """The folders above a place up to its root, and one above it at least."""
+    parts = place.parts
+    above = [place.root.joinpath(*parts[:n]) for n in range(len(parts))] or [place.root.parent]
+    found: dict[str, Identity] = {}
+    for path in above:
+        try:
+            found[str(path)] = _identity(path.lstat())
+        except OSError:
+            found[str(path)] = None
+    return found
+
+
+def _identity(status: os.stat_result) -> Identity:
+    return status.st_dev, status.st_ino
 
 
 def _mode(path: str) -> int | None:

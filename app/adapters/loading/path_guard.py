@@ -66,13 +66,15 @@ class PathGuard:
         """Find the allowed path that a plain path, `~/…` or `file://` address means.
 
         Relative paths start at the working directory. Nothing is opened. Raises
-        SourceRefusedError for everything outside the roots.
+        SourceRefusedError for everything outside the roots, and what `read_bytes` raises where
+        links cannot be followed.
         """
         written = path_as_written(uri)
         expanded = Path.home() / written[2:] if written.startswith("~/") else Path(written)
         if written == "~":
             expanded = Path.home()
-        resolved = Path(os.path.realpath(expanded))
+        with _errors_told(written, "File"):
+            resolved = Path(os.path.realpath(expanded))
         if not _is_text(str(resolved)):
             raise SourceRefusedError(
                 f"The name {printable(written)} is not valid UTF-8, so it cannot be stored or "
@@ -105,6 +107,18 @@ class PathGuard:
         """Size and times of a regular file; raises what `read_bytes` raises."""
         with _errors_told(target.written, "File"), _open(target, OPEN_FILE) as descriptor:
             return os.fstat(descriptor)
+
+    def holds(self, folder: GuardedPath, name: str) -> bool:
+        """Whether a folder has something of this name in it; a link need not lead anywhere.
+
+        Raises SourceUnavailableError when that cannot be told now.
+        """
+        try:
+            with _errors_told(str(folder.path), "Folder"):
+                (folder.path / name).lstat()
+        except SourceNotFoundError:
+            return False
+        return True
 
     @contextmanager
     def open_folder(self, target: GuardedPath) -> Iterator[int]:

@@ -108,6 +108,56 @@ def test_the_own_ignore_file_has_the_last_word(source, root):
     assert keys(source) == ["a/gen.md", "b.md", "build/doc.md"]
 
 
+class DenyingGuard(PathGuard):
+    """May read everything but one file, as if its permissions said so."""
+
+    def __init__(self, roots, denied):
+        super().__init__(roots)
+        self.denied = denied
+
+    def read_bytes(self, target, max_bytes):
+        if target.path == self.denied:
+            raise SourceUnavailableError(f"Permission denied: {target.path}.")
+        return super().read_bytes(target, max_bytes)
+
+
+@pytest.mark.parametrize("name", [".gitignore", ".ragignore"])
+def test_a_folder_whose_ignore_file_cannot_be_read_is_incomplete_and_not_published(root, name):
+    write(root, "sub/secret.md", "sub/deep/secret.md", "y.md")
+    write(root, f"sub/{name}", text="secret.md\n")
+    guard = DenyingGuard([root.parent], root / "sub" / name)
+    listing = FolderSource(guard, guard.locate(str(root)), 1000).scan()
+    assert [entry.key for entry in listing.entries] == ["y.md"]
+    assert listing.incomplete == ("sub/",)
+    (told,) = listing.skipped
+    assert told.reason.startswith(f"What {name} leaves out is not known. Permission denied")
+
+
+def test_a_folder_whose_own_ignore_file_cannot_be_read_is_an_error_that_names_it(root):
+    write(root, "secret.md", ".gitignore")
+    guard = DenyingGuard([root.parent], root / ".gitignore")
+    with pytest.raises(SourceUnavailableError, match=r"Permission denied: .*\.gitignore"):
+        FolderSource(guard, guard.locate(str(root)), 1000).scan()
+
+
+def test_in_a_work_tree_the_rules_above_the_folder_must_be_known(tmp_path, root):
+    write(root, "secret.md")
+    write(tmp_path, ".gitignore", text="secret.md\n")
+    guard = DenyingGuard([root.parent], tmp_path / ".gitignore")
+    source = FolderSource(guard, guard.locate(str(root)), 1000)
+    assert keys(source) == ["secret.md"]
+    (tmp_path / ".git").mkdir()
+    with pytest.raises(SourceUnavailableError, match=r"Permission denied: .*\.gitignore"):
+        source.scan()
+
+
+def test_an_ignore_file_that_git_would_not_read_either_is_reported(source, root):
+    write(root, "x.md", "rules")
+    (root / ".gitignore").symlink_to("rules")
+    assert keys(source) == ["x.md"]
+    assert "not followed" in reasons(source, root)[".gitignore"]
+
+
 def test_in_a_work_tree_the_rules_above_the_folder_hold_too(tmp_path, root, source):
     write(root, "x.md", "gen/y.md", "sub/z.md")
     write(tmp_path, ".gitignore", text="docs/gen/\nz.md\n")
@@ -131,6 +181,19 @@ def test_the_stamp_changes_with_the_file_and_only_then(root):
     assert stamp_of(other, "b.md", an_hour_on) != stamp_of(other, "moved/b.md", an_hour_on)
 
 
+def test_files_of_one_size_and_tick_that_change_places_have_other_stamps(root):
+    write(root, "a.md", text="one")
+    write(root, "b.md", text="two")
+    an_hour_on = time.time_ns() + 3_600_000_000_000
+    first, second = (root / "a.md").stat(), (root / "b.md").stat()
+    # As a clock with a coarse grain has it: only the inodes (field 1) still differ.
+    same_tick = os.stat_result(
+        (second[0], second[1], *first[2:10]),
+        {"st_mtime_ns": first.st_mtime_ns, "st_ctime_ns": first.st_ctime_ns},
+    )
+    assert stamp_of(first, "a.md", an_hour_on) != stamp_of(same_tick, "a.md", an_hour_on)
+
+
 def test_a_file_that_changed_just_now_has_no_stamp_yet(source, root):
     write(root, "a.md")
     assert [entry.stamp for entry in source.scan().entries] == [None]
@@ -145,6 +208,23 @@ def test_a_missing_folder_is_not_found(source, root):
     with pytest.raises(SourceNotFoundError) as missing:
         source.scan()
     assert missing.value.detail == f"Folder not found: {root}"
+
+
+def test_a_folder_with_an_impossible_name_is_not_found(root):
+    guard = PathGuard([root])
+    folder = guard.locate(str(root / ("x" * 300)))
+    with pytest.raises(SourceNotFoundError, match="Folder not found"):
+        FolderSource(guard, folder, 1000).scan()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
+def test_a_source_without_permission_is_an_error_that_says_so(source, root):
+    root.chmod(0)
+    try:
+        with pytest.raises(SourceUnavailableError, match="Permission denied"):
+            source.scan()
+    finally:
+        root.chmod(0o700)
 
 
 def test_a_file_in_place_of_the_folder_is_an_error_that_names_the_type(source, root):
