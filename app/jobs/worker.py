@@ -173,11 +173,13 @@ class JobWorker:
         self._stopping.wait(STORAGE_RETRY_SECONDS)
 
     def _run_one(self, *, is_express: bool = False) -> bool:
-        if not self._may_begin():
-            return False  # what is taken now would be called running, and only wait
         with self._database.write() as session:
-            job = running_queries.claim_job(
-                session, self._items_in_use(), only_waited_for=is_express
+            # Asked while nobody can add a job: one that comes after the doors shut is not taken,
+            # to be called running and only wait.
+            job = (
+                running_queries.claim_job(session, self._items_in_use(), only_waited_for=is_express)
+                if self._may_begin()
+                else None
             )
         if job is None:
             return False
