@@ -37,11 +37,20 @@ def _with_usual_factor(value: Any) -> Any:
     return value
 
 
+def _refuse_other_names(schema: dict[str, Any]) -> None:
+    """Say of every name how it must be: by `patternProperties`, any other would be welcome."""
+    ((pattern, factor),) = schema.pop("patternProperties").items()
+    schema["additionalProperties"] = factor
+    schema["propertyNames"]["pattern"] = pattern
+
+
 Weight = Annotated[float, Field(ge=0, le=MOST_WEIGHT), BeforeValidator(is_number)]
 Share = Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)]
 Name = Annotated[FilterText, Field(min_length=1)]
 Factor = Annotated[float, Field(ge=LEAST_BOOST, le=MOST_BOOST), BeforeValidator(is_number)]
-Factors = Annotated[dict[Name, Factor], Field(max_length=MOST_BOOSTS)]
+Factors = Annotated[
+    dict[Name, Factor], Field(max_length=MOST_BOOSTS, json_schema_extra=_refuse_other_names)
+]
 Boosts = Annotated[
     Factors,
     BeforeValidator(

@@ -13,6 +13,8 @@ from app.settings import Settings
 from tests.cli.conftest import serving
 
 PROJECT = Path(__file__).parents[2]
+LONGEST_ANSWER_SECONDS = 60
+"""`index-all` answers when all the items that were made up before have been tried."""
 SCHEMATHESIS = Path(sys.executable).with_name("schemathesis")
 
 
@@ -32,6 +34,7 @@ def run_schemathesis(
                 SCHEMATHESIS,
                 *("run", f"{address}/openapi.json", "--checks", "all", "--no-color"),
                 *("--generation-database", "none", "--warnings", "off", "--seed", "1"),
+                *("--request-timeout", str(LONGEST_ANSWER_SECONDS)),
                 *options,
             ],
             cwd=folder,

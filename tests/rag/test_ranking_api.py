@@ -1,5 +1,6 @@
 """Rankings over HTTP: fields of a search, and settings of a collection."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -156,6 +157,18 @@ def test_a_collection_that_no_item_names_is_not_found(client: TestClient) -> Non
     assert_problem(client.get(missing), 404, "not-found")
     assert_problem(client.put(missing, json={}), 404, "not-found")
     assert client.get(DEFAULT).status_code == 200  # the default one is always there
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", "x" * 501])
+def test_a_name_that_is_refused_is_none_by_the_description(client: TestClient, name: str) -> None:
+    assert client.put(DEFAULT, json={"tag_boosts": {name: 2}}).status_code == 422
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    boosts = schemas["CollectionRankingBody"]["properties"]["tag_boosts"]["anyOf"][0]
+    names = boosts["propertyNames"]
+    assert not (
+        names["minLength"] <= len(name) <= names["maxLength"] and re.search(names["pattern"], name)
+    )
+    assert "patternProperties" not in boosts  # which would allow all names that it does not match
 
 
 def test_a_setting_that_makes_no_sense_is_refused_and_changes_nothing(client: TestClient) -> None:
