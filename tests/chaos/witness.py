@@ -169,6 +169,7 @@ class Witness:
     def check_the_end(self) -> None:
         """After the last check: nothing is embedded again, the counts agree, all is sound."""
         server = self.server
+        wait_until(self.generation_is_wanted, "what answers is of the wanted size")
         first, again = self._index_all(200), self._index_all(200)
         assert sum(result["chunks_embedded"] for result in again["results"]) == 0
         assert again["chunks_indexed"] == first["chunks_indexed"]
