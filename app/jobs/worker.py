@@ -174,6 +174,7 @@ class JobWorker:
 
     def _run_one(self, *, is_express: bool = False) -> bool:
         with self._database.write() as session:
+            session.connection()  # takes the write lock, as only the first statement would
             # Asked while nobody can add a job: one that comes after the doors shut is not taken,
             # to be called running and only wait.
             job = (
