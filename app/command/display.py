@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Column
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -25,6 +33,9 @@ UNPRINTABLE = re.compile(
 
 PIPE_WIDTH = 10_000
 """Columns where no terminal sets a width: nothing is wrapped or cut in a pipe."""
+
+BAR_COLUMNS = 110
+"""Narrower terminals get the figures without the bar: what matters must not be cut."""
 
 TELLING_SECONDS = 2.0
 """Sooner, rate and time left say more about how it began than about how it goes."""
@@ -101,22 +112,17 @@ def time_left(progress: "IndexingProgress", seconds: float) -> str:
 @contextmanager
 def indexing_progress(source: str) -> "Iterator[ProgressListener]":
     """Show how far indexing is, where a person watches."""
+    console = messages()
     bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.completed:,.0f}/{task.fields[found]} documents"),
-        TextColumn("{task.fields[embedded]:,} chunks embedded"),
-        TextColumn("{task.fields[rate]}"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
-        console=messages(),
+        *progress_columns(console.width),
+        console=console,
+        expand=True,
         transient=True,
         disable=not sys.stderr.isatty(),
     )
     with bar:
         task = bar.add_task(
-            f"Indexing {line(source)}", total=None, found="?", embedded=0, rate="", left=""
+            f"Indexing {_name(source)}", total=None, found="?", embedded=0, rate="", left=""
         )
 
         def show(progress: "IndexingProgress") -> None:
@@ -132,3 +138,30 @@ def indexing_progress(source: str) -> "Iterator[ProgressListener]":
             )
 
         yield show
+
+
+def progress_columns(width: int) -> list[ProgressColumn]:
+    """What stands on the line, in so many columns: only the name is cut where it is too long."""
+    figures = (
+        "{task.completed:,.0f}/{task.fields[found]} documents",
+        "{task.fields[embedded]:,} chunks",
+        "{task.fields[rate]}",
+    )
+    return [
+        SpinnerColumn(),
+        TextColumn(
+            "{task.description}",
+            markup=False,
+            table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis"),
+        ),
+        *([BarColumn()] if width >= BAR_COLUMNS else []),
+        *(TextColumn(text, table_column=Column(no_wrap=True)) for text in figures),
+        TimeElapsedColumn(table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[left]}", table_column=Column(no_wrap=True)),
+    ]
+
+
+def _name(source: str) -> str:
+    """What tells a source from others on a short line: of a path its last part."""
+    shown = line(source)
+    return shown if "://" in shown else shown.rstrip("/").rpartition("/")[2] or shown

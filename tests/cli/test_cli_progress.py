@@ -1,10 +1,14 @@
-"""What the progress bar says of rate and time left."""
+"""What the progress bar says, of rate and time left above all."""
+
+import io
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
+from rich.progress import Progress as ProgressBar
 
-from app.command.display import TELLING_SECONDS, rate, time_left
+from app.command.display import TELLING_SECONDS, progress_columns, rate, time_left
 from app.protocols import Progress
 
 
@@ -40,3 +44,24 @@ def test_nothing_is_said_that_would_say_little(
     tells = seconds >= TELLING_SECONDS
     assert bool(time_left(progress, seconds)) == (tells and 0 < done < found)
     assert bool(rate(progress, seconds)) == (tells and embedded > 0)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_on_a_terminal_of_usual_width_no_figure_is_cut(width: int) -> None:
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    bar = ProgressBar(*progress_columns(width), console=console, expand=True)
+    bar.add_task(
+        "Indexing a_folder_with_a_name_that_is_longer_than_anybody_would_like",
+        total=12_345,
+        completed=10_000,
+        found="12,345",
+        embedded=123_456,
+        rate="1,000/s",
+        left="0:59 left",
+    )
+    with console.capture() as captured:
+        console.print(bar.get_renderable())
+    shown = captured.get()
+    assert len(shown.splitlines()) == 1
+    for figure in ("10,000/12,345 documents", "123,456 chunks", "1,000/s", "0:00:00", "0:59 left"):
+        assert figure in shown
