@@ -66,3 +66,14 @@ def _direction(word: str, dimension: int) -> npt.NDArray[np.float64]:
     """A direction of its own for every word, the same in every process."""
     seed = int.from_bytes(hashlib.sha256(word.encode("utf-8", "replace")).digest()[:8], "big")
     return np.random.default_rng(seed).standard_normal(dimension)
+
+
+class MoodyEmbedder(FakeEmbedder):
+    """Fails while it is told to."""
+
+    failing = False
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        if self.failing:
+            raise EmbeddingError("The model is away.")
+        return super().embed_documents(texts)

@@ -17,6 +17,7 @@ from app.indexing.database_repair import DatabaseRepair
 from app.indexing.embedded_text import splitting_limit
 from app.indexing.maintenance import IndexMaintenance
 from app.indexing.publisher import Publisher
+from app.indexing.vector_repair import VectorRepair
 from app.protocols import Embedder
 from app.search.collection_rankings import CollectionRankings
 from app.search.context import ContextAssembler
@@ -160,6 +161,11 @@ class GenerationParts:
         return IndexCaretaker(
             comparison,
             shared.publisher,
+            VectorRepair(
+                database=shared.database,
+                embedder=self.embedder,
+                generation=self.stored.generation,
+            ),
             interval_seconds=shared.settings.index_care_interval_seconds,
             observe=lambda each: shared.metrics.observe_drift(
                 each.index, each.kind.value, mended=each.mended

@@ -1,4 +1,4 @@
-"""Walks through SQL in the background, compares both indexes with it, and mends what differs."""
+"""Walks through SQL in the background, compares both indexes with it, and mends what is wrong."""
 
 import logging
 import threading
@@ -10,10 +10,11 @@ from functools import partial
 from random import Random
 from typing import TypeVar
 
-from app.errors import AppError, UnavailableError
-from app.indexing.comparison import Drift, IndexComparison
+from app.errors import AppError, EmbeddingError, UnavailableError
+from app.indexing.comparison import DATABASE, Drift, DriftKind, IndexComparison
 from app.indexing.publisher import Publisher
 from app.indexing.queries import slices
+from app.indexing.vector_repair import VectorRepair
 
 logger = logging.getLogger(__name__)
 
@@ -26,6 +27,9 @@ SAMPLED_SEARCHES = 40
 PAUSE_FACTOR = 9.0
 LEAST_PAUSE_SECONDS = 0.05
 """After each slice the walk rests nine times as long as the slice took: a tenth of one core."""
+
+EMBEDDED_TOGETHER = 32
+"""Texts whose vectors are made anew at a time: a third of a second, which a stop waits for."""
 
 FIRST_WALK_SECONDS = 60.0
 """Longest wait of the first walk after a start."""
@@ -40,6 +44,8 @@ class Walk:
     compared: int = 0
     drift: list[Drift] = field(default_factory=list)
     sample: list[str] = field(default_factory=list)
+    unembedded: list[str] = field(default_factory=list)
+    """Chunks of which SQL itself holds no sound vector; `walk` leaves them as they are."""
 
     @property
     def unmended(self) -> list[Drift]:
@@ -54,6 +60,7 @@ class IndexCaretaker:
         self,
         comparison: IndexComparison,
         publisher: Publisher,
+        vector_repair: VectorRepair,
         *,
         interval_seconds: float,
         observe: Callable[[Drift], None] = lambda _: None,
@@ -65,6 +72,7 @@ class IndexCaretaker:
         """
         self._comparison = comparison
         self._publisher = publisher
+        self._vector_repair = vector_repair
         self._interval_seconds = interval_seconds
         self._observe = observe
         self._random = Random()  # noqa: S311, no secret
@@ -101,12 +109,46 @@ class IndexCaretaker:
         pause = min(FIRST_WALK_SECONDS, self._interval_seconds)
         while not self._wait(pause):
             try:
-                self._report(self.walk(mend=True, gently=True))
+                walk = self.walk(mend=True, gently=True)
+                walk.drift += self._embed_again(walk.unembedded)
+                self._report(walk)
             except UnavailableError:
                 return  # the service stops
             except AppError as error:
                 logger.warning("The indexes could not be compared: %s", error.detail)
             pause = self._interval_seconds
+
+    def _embed_again(self, chunk_ids: Sequence[str]) -> list[Drift]:
+        """Make vectors anew that are lost or damaged in SQL: no search by meaning finds these.
+
+        Raises UnavailableError when the service stops.
+        """
+        found: list[Drift] = []
+        for some in slices(chunk_ids, EMBEDDED_TOGETHER):
+            failure = self._embed_some(some)
+            left = self._vector_repair.lacking(some)
+            drift = [Drift(DriftKind.NO_VECTOR, DATABASE, key, key not in left) for key in some]
+            for each in drift:
+                self._observe(each)
+            found += drift
+            if failure is not None:
+                logger.warning("Lost vectors could not be made anew: %s", failure)
+                break  # the rest would fail alike; the next walk tries again
+            if self._wait(LEAST_PAUSE_SECONDS):
+                raise UnavailableError("The service is stopping.")
+        return found
+
+    def _embed_some(self, chunk_ids: Sequence[str]) -> str | None:
+        """Embed, and have the indexes follow; why that failed, or None."""
+        if not self._vector_repair.has_the_model:
+            return "another model is open than the one that embedded the rest."
+        try:
+            self._vector_repair.embed(chunk_ids)
+        except EmbeddingError as error:
+            return error.detail
+        finally:
+            self._publisher.settled().result()
+        return None
 
     @staticmethod
     def _report(walk: Walk) -> None:
@@ -130,6 +172,7 @@ class IndexCaretaker:
             if not some.chunk_ids:
                 break
             yield some.drift
+            walk.unembedded += some.unembedded
             last_id = some.chunk_ids[-1]
             self._count(walk, some.chunk_ids)
         for index, ids in self._done(

@@ -26,6 +26,7 @@ LEAST_FOUND = 0.8
 """Share of sampled vectors that must find themselves; see adapters/vector_index/filling.py."""
 
 LEXICAL = "lexical"
+DATABASE = "database"
 
 
 class DriftKind(StrEnum):
@@ -37,6 +38,8 @@ class DriftKind(StrEnum):
     OTHER_DOCUMENT = "other_document"
     NOT_FOUND = "not_found"
     """It holds a vector right, and a search for that vector does not find it."""
+    NO_VECTOR = "no_vector"
+    """SQL itself holds no sound vector: damage, and not of an index."""
 
 
 _SENTENCES: Mapping[DriftKind, str] = {
@@ -45,6 +48,7 @@ _SENTENCES: Mapping[DriftKind, str] = {
     DriftKind.OTHER_VECTOR: "chunk {chunk_id} has another vector in the {index} index",
     DriftKind.OTHER_DOCUMENT: "chunk {chunk_id} is of another document in the {index} index",
     DriftKind.NOT_FOUND: "chunk {chunk_id} does not find itself in the {index} index",
+    DriftKind.NO_VECTOR: "chunk {chunk_id} has no sound vector in the {index}",
 }
 
 
@@ -70,6 +74,8 @@ class Slice:
     chunk_ids: tuple[str, ...] = ()
     """What was compared, in order; nothing once the last chunk was compared before."""
     drift: tuple[Drift, ...] = ()
+    unembedded: tuple[str, ...] = ()
+    """What SQL itself has no sound vector of: no index can hold that right."""
 
 
 class ComparableVectorIndex(VectorIndex, Protocol):
@@ -120,9 +126,13 @@ class IndexComparison:
         if not states:
             return Slice()
         due = [state for state in states if state.id not in known]
-        drift = [*self._vector_drift(due), *self._lexical_drift(due)]
-        chunk_ids = tuple(state.id for state in states)
-        return Slice(chunk_ids, self._mended(drift) if mend else tuple(drift))
+        sound = self._sound_vectors(due)
+        drift = [*self._vector_drift(due, sound), *self._lexical_drift(due)]
+        return Slice(
+            chunk_ids=tuple(state.id for state in states),
+            drift=self._mended(drift) if mend else tuple(drift),
+            unembedded=tuple(state.id for state in due if state.id not in sound),
+        )
 
     def crowded(self, *, every: bool) -> dict[str, list[str]]:
         """Of each index whose size is not that of SQL, all ids; the outbox is settled first.
@@ -192,8 +202,9 @@ class IndexComparison:
     def _is_former(self) -> bool:
         return self._publisher.generation != self._generation
 
-    def _vector_drift(self, states: Sequence[ChunkState]) -> Iterable[Drift]:
-        expected = self._sound_vectors(states)
+    def _vector_drift(
+        self, states: Sequence[ChunkState], expected: Mapping[str, Vector]
+    ) -> Iterable[Drift]:
         with_vector = {state.id: state for state in states if state.id in expected}
         for name, part in self._vectors.parts().items():
             try:

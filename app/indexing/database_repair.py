@@ -8,14 +8,14 @@ from sqlalchemy.orm import Session
 
 from app.database import Database
 from app.errors import EmbeddingError
-from app.indexing import maintenance_queries, queries, repair_queries
+from app.indexing import repair_queries
 from app.indexing.database_check import Fault, FaultKind, vector_faults
 from app.indexing.documents import PreparedDocument, document_number
-from app.indexing.embedded_text import embedded_text
 from app.indexing.embedding import embed_unknown
 from app.indexing.generation import Generation, splitting_rules
 from app.indexing.publisher import Publisher
 from app.indexing.stored_documents import cut_again, loaded_document
+from app.indexing.vector_repair import VectorRepair
 from app.protocols import Embedder, SourceEntry, TextSplitter
 
 ANOTHER_MODEL = (
@@ -52,6 +52,7 @@ class DatabaseRepair:
         self._embedder = embedder
         self._splitter = splitter
         self._generation = generation
+        self._vectors = VectorRepair(database=database, embedder=embedder, generation=generation)
         self._mend_rows: dict[FaultKind, tuple[Callable[[Session, list[int | str]], None], str]] = {
             FaultKind.CHUNK_WITHOUT_DOCUMENT: (_by_id(repair_queries.delete_chunks), "deleted"),
             FaultKind.DOCUMENT_WITHOUT_ITEM: (_by_id(repair_queries.delete_documents), "deleted"),
@@ -83,7 +84,7 @@ class DatabaseRepair:
         """Embed every text that has no sound vector under the model; raises EmbeddingError."""
         with self._database.read() as session:
             lacking = [str(fault.row) for fault in vector_faults(session, self._generation)]
-        self._embed(lacking)
+        self._vectors.embed(lacking)
 
     # Inside ------------------------------------------------------------------------------------
 
@@ -102,33 +103,21 @@ class DatabaseRepair:
         return [Repair(fault, mended=True, remark=remark) for fault in faults]
 
     def _mend_vectors(self, faults: Sequence[Fault]) -> list[Repair]:
-        if self._embedder.fingerprint != self._generation.fingerprint:
+        if not self._vectors.has_the_model:
             return [Repair(fault, mended=False, remark=ANOTHER_MODEL) for fault in faults]
-        failure = STILL_DAMAGED
+        failure, chunk_ids = STILL_DAMAGED, [str(fault.row) for fault in faults]
         try:
-            self._embed([str(fault.row) for fault in faults])
+            self._vectors.embed(chunk_ids)
         except EmbeddingError as error:
             failure = error.detail
         # What was embedded before a failure is mended; what was stored is looked at once more.
-        with self._database.read() as session:
-            left = {fault.row for fault in vector_faults(session, self._generation)}
+        left = self._vectors.lacking(chunk_ids)
         return [
             Repair(fault, mended=False, remark=failure)
             if fault.row in left
             else Repair(fault, mended=True, remark="embedded again")
             for fault in faults
         ]
-
-    def _embed(self, chunk_ids: Sequence[str]) -> None:
-        """Embed what these chunks lack, and have the indexes follow, even after a failure."""
-        with self._database.read() as session:
-            rows = maintenance_queries.texts_of(session, chunk_ids)
-        texts = {hash_: embedded_text(context, text) for _, hash_, context, text in rows}
-        try:
-            embed_unknown(self._database, self._embedder, texts)
-        finally:
-            with self._database.write() as session:
-                queries.add_index_change(session, [row[0] for row in rows])
 
     def _have_read_again(self, fault: Fault) -> Repair:
         """The source alone knows what the text should be."""

@@ -68,7 +68,7 @@ class Metrics:
         )
         self._drift_found = Counter(
             "groundwork_index_drift_found",
-            "Records in which an index differed from SQL, by index and kind.",
+            "Records in which an index differed from SQL, or that SQL lost, by index and kind.",
             ("index", "kind"),
             registry=self.registry,
         )

@@ -4,21 +4,22 @@ import random
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import delete, update
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
 from app.errors import StorageError, VectorIndexError
 from app.indexing import queries
 from app.indexing.caretaker import SLICE_CHUNKS, IndexCaretaker
-from app.indexing.comparison import DriftKind, IndexComparison
+from app.indexing.comparison import Drift, DriftKind, IndexComparison
 from app.indexing.index_sources import lexical_source, vector_source
-from app.models import ChunkRow
+from app.models import ChunkRow, EmbeddingRow
 from app.protocols import LexicalRecord, VectorRecord
 from app.search.requests import SearchRequest
-from tests.fakes import FakeEmbedder
+from tests.fakes import FakeEmbedder, MoodyEmbedder
 
 Damage = Callable[["Shelf"], None]
 
@@ -48,6 +49,11 @@ class Shelf:
         drift = self.container.parts.caretaker.walk(mend=mend).drift
         assert all(each.mended == mend for each in drift)
         return {(each.index, each.kind) for each in drift}
+
+
+@pytest.fixture
+def embedder() -> MoodyEmbedder:
+    return MoodyEmbedder()
 
 
 @pytest.fixture
@@ -219,10 +225,11 @@ class Hours:
         return self.walks_left < 0
 
 
-def caretaker(container: Container, hours: Hours, **options: float) -> IndexCaretaker:
+def caretaker(container: Container, hours: Hours, **options: Any) -> IndexCaretaker:
     return IndexCaretaker(
         container.parts.caretaker._comparison,
         container.publisher,
+        container.parts.caretaker._vector_repair,
         **({"interval_seconds": 3600.0} | options),
         wait=hours.wait,
     )
@@ -278,6 +285,64 @@ def test_more_chunks_than_a_slice_are_all_compared(
     assert [each.chunk_id for each in walk.drift] == [last]
 
 
+# Vectors that SQL itself lost ------------------------------------------------------------------
+
+
+def damage_stored_vectors(shelf: Shelf, *, but: int) -> None:
+    """All but some are damaged in SQL, and so is what an index holds that was made from it."""
+    with shelf.container.database.write() as session:
+        kept = [row.text_hash for row in session.query(EmbeddingRow)][:but]
+        others = update(EmbeddingRow).where(EmbeddingRow.text_hash.not_in(kept))
+        session.execute(others.values(vector=b"nothing"))
+    shelf.vectors.remove([record.chunk_id for record in shelf.lexical_records])
+    shelf.vectors.upsert(shelf.records)
+    assert shelf.vectors.count() == but
+
+
+def counted(shelf: Shelf, what: str) -> float:
+    name = f"groundwork_index_drift_{what}_total"
+    labels = {"index": "database", "kind": "no_vector"}
+    return shelf.container.metrics.registry.get_sample_value(name, labels) or 0.0
+
+
+def test_vectors_that_are_damaged_in_the_database_are_made_anew_in_the_background(shelf: Shelf):
+    damage_stored_vectors(shelf, but=2)
+    hours = Hours(walks=2)
+    care = caretaker(shelf.container, hours, observe=shelf.container.parts.caretaker._observe)
+    care.start()
+    assert hours.done.wait(30)
+    care.close()
+    assert shelf.vectors.count() == 12
+    assert (counted(shelf, "found"), counted(shelf, "mended")) == (10.0, 10.0)
+    assert shelf.container.maintenance.verify().clean
+
+
+def test_while_the_model_fails_lost_vectors_are_told_of_and_the_next_walk_tries_again(
+    shelf: Shelf, embedder: MoodyEmbedder, caplog: pytest.LogCaptureFixture
+):
+    damage_stored_vectors(shelf, but=2)
+    embedder.failing = True
+    told: list[Drift] = []
+
+    class Recovering(Hours):
+        """The model answers again before the second walk."""
+
+        def wait(self, seconds: float) -> bool:
+            if seconds == 3600.0:
+                embedder.failing = False
+            return super().wait(seconds)
+
+    hours = Recovering(walks=2)
+    care = caretaker(shelf.container, hours, observe=told.append)
+    care.start()
+    assert hours.done.wait(30)
+    care.close()
+    assert [each.mended for each in told] == [False] * 10 + [True] * 10
+    assert told[0].sentence.endswith("has no sound vector in the database")
+    assert "Lost vectors could not be made anew: " in caplog.text
+    assert shelf.vectors.count() == 12
+
+
 # A copy that fails -----------------------------------------------------------------------------
 
 
@@ -326,7 +391,8 @@ def test_a_copy_that_cannot_be_read_or_does_not_find_is_distrusted(
         publisher=shelf.container.publisher,
         generation=shelf.container.generation,
     )
-    care = IndexCaretaker(comparison, shelf.container.publisher, interval_seconds=1)
+    repair = shelf.container.parts.caretaker._vector_repair
+    care = IndexCaretaker(comparison, shelf.container.publisher, repair, interval_seconds=1)
     walk = care.walk(mend=True)
     assert index.reasons
     found = {(each.index, each.kind) for each in walk.drift}

@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import delete, select, text, update
 
 from app.container import Container
-from app.errors import EmbeddingError
 from app.generations import queries as generation_queries
 from app.indexing import queries
 from app.indexing.database_check import database_faults
@@ -18,20 +17,9 @@ from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow
 from app.search.profiles import RankingWishes
 from app.search.requests import SearchRequest
 from app.settings import Settings
-from tests.fakes import FakeEmbedder
+from tests.fakes import FakeEmbedder, MoodyEmbedder
 
 Damage = Callable[[Container], None]
-
-
-class MoodyEmbedder(FakeEmbedder):
-    """Fails while it is told to."""
-
-    failing = False
-
-    def embed_documents(self, texts):
-        if self.failing:
-            raise EmbeddingError("The model is away.")
-        return super().embed_documents(texts)
 
 
 @pytest.fixture
