@@ -46,8 +46,9 @@ def vector_row_source(database: Database, generation: Generation) -> VectorRowSo
                     yield rows
         if sound < stored:
             logger.warning(
-                "%d chunks have a damaged vector in the database: `groundwork verify --repair` "
-                "embeds them again; until then no search finds them.",
+                "%d chunks have a damaged vector in the database: no search by meaning finds them "
+                "until the care in the background, or `groundwork verify --repair`, embeds them "
+                "again.",
                 stored - sound,
             )
 
