@@ -29,7 +29,7 @@ from app.protocols import LoadedDocument, SourceEntry, SourceListing
 HTML_TYPES = {"text/html", "application/xhtml+xml"}
 HTML_STARTS = (b"<!doctype html", b"<html")
 
-READING_RULES = "2"
+READING_RULES = "3"
 """To be counted up when the same page is turned into another text: then 304 is no answer."""
 
 MOST_STAMP_CHARACTERS = 200
