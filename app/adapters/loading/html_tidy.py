@@ -198,9 +198,9 @@ class _Tidy(HTMLParser):
             self.pieces.append(html.escape(shown, quote=False))
 
     def _with_single_blanks(self, data: str) -> str:
-        """Text as a browser shows it, but for its lines: markdownify takes quadratic time on blanks.
+        """Text as a browser shows it, but for its lines; what comments part comes in pieces.
 
-        What a comment parts is told in pieces.
+        Markdownify takes quadratic time on long runs of blanks.
         """
         if "pre" in self._stack:
             return data
