@@ -19,6 +19,27 @@ BYTE_ORDER_MARKS = (
 LATIN = {"iso8859-1", "ascii"}
 """Declared far more often than meant; browsers read both as windows-1252 (WHATWG Encoding)."""
 
+WIDER = {
+    "shift_jis": "cp932",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "euc_kr": "cp949",
+    "big5": "big5hkscs",
+    "iso8859-9": "cp1254",
+    "iso8859-11": "cp874",
+    "tis-620": "cp874",
+}
+"""What browsers read for the declared encoding: it holds more characters (WHATWG Encoding)."""
+
+NO_CODECS = {
+    "windows-874": "cp874",
+    "x-sjis": "cp932",
+    "x-gbk": "gb18030",
+    "x-euc-jp": "euc_jp",
+    "x-x-big5": "big5hkscs",
+}
+"""Names that the web knows and Python does not."""
+
 NO_CHARSETS = {"utf-7", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}
 """Python codecs that no document is written in, and that can make text of anything."""
 
@@ -73,8 +94,9 @@ def clean(text: str) -> str:
 def _decode_declared(data: bytes, declared: str | None) -> tuple[str, str] | None:
     if not declared:
         return None
+    label = declared.strip("\"' \t").lower()
     try:
-        codec = codecs.lookup(declared.strip("\"' \t"))
+        codec = codecs.lookup(NO_CODECS.get(label, label))
     except (LookupError, ValueError):
         return None
     if codec.name in NO_CHARSETS or not getattr(codec, "_is_text_encoding", True):
@@ -82,7 +104,7 @@ def _decode_declared(data: bytes, declared: str | None) -> tuple[str, str] | Non
     wide = codec.name.startswith(("utf-16", "utf-32"))
     if not wide:
         _refuse_binary(data)
-    name = "cp1252" if codec.name in LATIN else codec.name
+    name = "cp1252" if codec.name in LATIN else WIDER.get(codec.name, codec.name)
     try:
         text = data.decode(name)
         text.encode("utf-8")

@@ -4,7 +4,6 @@ import hashlib
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
-from email.message import Message
 from functools import cached_property
 from typing import Protocol
 
@@ -19,7 +18,12 @@ from app.adapters.loading.guarded_network import (
     Resolver,
     resolve_with_system,
 )
-from app.adapters.loading.page_answers import charset_of, decompressed, status_error
+from app.adapters.loading.page_answers import (
+    charset_of,
+    content_type_header,
+    decompressed,
+    status_error,
+)
 from app.errors import (
     SourceRefusedError,
     SourceUnavailableError,
@@ -195,9 +199,8 @@ class GuardedFetcher:
         failure = status_error(address, response)
         if failure:
             raise failure
-        header = Message()
-        header["Content-Type"] = response.headers.get("Content-Type", "")
-        named = "Content-Type" in response.headers
+        header = content_type_header(response)
+        named = "Content-Type" in header
         content_type = header.get_content_type() if named else ""
         is_text = content_type.startswith("text/") or content_type in TEXT_TYPES
         if named and not is_text and beginning_bytes is None:

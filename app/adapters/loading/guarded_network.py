@@ -51,8 +51,7 @@ class AllowedHosts:
     """The hosts that may be fetched though they are not public: `host` or `host:port` entries.
 
     IPv6 addresses stand in brackets when a port follows: `[fd00::1]:8080`, else with or without. An
-    entry without a
-    port allows every port of that host.
+    entry without a port allows every port of that host.
     """
 
     def __init__(self, entries: Iterable[str]) -> None:
@@ -65,11 +64,18 @@ class AllowedHosts:
 
 
 def normal_host(host: str) -> str:
-    """A host as it is compared: lower case, no brackets, no final dot, IPv6 in its short form."""
+    """A host as it is compared: lower case, no brackets, no final dot, IPv6 in its short form.
+
+    Names that are not ASCII become punycode, as they are connected to.
+    """
     name = host.strip("[]").rstrip(".").lower()
     try:
         return str(ipaddress.ip_address(name))
     except ValueError:
+        pass
+    try:
+        return name if name.isascii() else httpx.URL(scheme="http", host=name).raw_host.decode()
+    except httpx.InvalidURL:
         return name
 
 

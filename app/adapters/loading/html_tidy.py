@@ -11,6 +11,11 @@ from app.errors import SourceUnreadableError
 MAX_DEPTH = 100
 """Elements deeper than this lose their tags, not their text: markdownify fails at about 330."""
 
+INDENTING = {"blockquote", "li", "dd"}
+MAX_INDENTS = 10
+"""Of these in one another, deeper ones become a div: each writes something before every line of its
+text, a hundred of them two hundred times the page."""
+
 MAX_TAGS = 400_000
 """Parsing takes about 5 seconds for a million."""
 
@@ -46,12 +51,16 @@ DROPPED = {
     # Not text, or not for reading.
     *("script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas"),
     *("audio", "video", "select", "textarea", "button", "option", "datalist", "dialog"),
+    "title",  # kept apart; it stands outside the head where a page has no tag for that
 }
 AROUND_CONTENT = {"nav", "footer", "aside", "form", "menu"}
 ROLES_AROUND_CONTENT = {
     *("navigation", "search", "banner", "contentinfo", "complementary", "menu", "menubar"),
 }
 PERMALINK_CLASSES = {"headerlink", "header-anchor", "heading-anchor", "hash-link", "anchor-link"}
+LINE_NUMBER_CLASSES = {"linenos", "lineno", "linenodiv", "rouge-gutter"}
+"""Of the numbers beside the lines of code, as Pygments and Rouge write them."""
+
 CLOSES = {
     # Elements whose end tags HTML lets authors leave out: what ends them, and where that stops.
     "li": ({"li"}, {"ul", "ol", "menu"}),
@@ -73,6 +82,7 @@ BLOCKS = {
 }
 """What becomes a div, so that its text stays apart from what is around it."""
 
+BLANKS = re.compile(r"[ \t]+")
 NOT_DISPLAYED = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
@@ -160,10 +170,10 @@ class _Tidy(HTMLParser):
             return
         if self._muted_at is None and self._is_dropped(tag, given):
             self._muted_at = len(self._stack)
-        self._stack.append(tag)
         if self._muted_at is None and tag not in NOT_WRITTEN:
             self.elements += 1
-            self.pieces.append(_start_tag(_written(tag), given))
+            self.pieces.append(_start_tag(self._written(tag), given))
+        self._stack.append(tag)
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -184,7 +194,24 @@ class _Tidy(HTMLParser):
             return
         if not self._heading_done and "h1" in self._stack:
             self.heading.append(data)
-        self.pieces.append(html.escape(data, quote=False))
+        if shown := self._with_single_blanks(data):
+            self.pieces.append(html.escape(shown, quote=False))
+
+    def _with_single_blanks(self, data: str) -> str:
+        """Text as a browser shows it, but for its lines; what comments part comes in pieces.
+
+        Markdownify takes quadratic time on long runs of blanks.
+        """
+        if "pre" in self._stack:
+            return data
+        data = BLANKS.sub(" ", data)
+        return data.removeprefix(" ") if self.pieces and self.pieces[-1].endswith(" ") else data
+
+    def _written(self, tag: str) -> str:
+        """What a tag is written as in the elements of the stack."""
+        if tag in INDENTING and sum(map(self._stack.count, INDENTING)) >= MAX_INDENTS:
+            return "div"
+        return tag if tag in KNOWN else "div" if tag in BLOCKS else "span"
 
     def _note_head(self, tag: str, given: dict[str, str]) -> None:
         if tag == "html":
@@ -204,7 +231,7 @@ class _Tidy(HTMLParser):
         if tag == "header":
             # A page's header is a menu; that of an article holds its heading.
             return not {"main", "article"} & set(self._stack)
-        if PERMALINK_CLASSES & set(given.get("class", "").split()):
+        if (PERMALINK_CLASSES | LINE_NUMBER_CLASSES) & set(given.get("class", "").split()):
             return True
         is_hidden = given.get("hidden", "until-found") != "until-found"
         return (
@@ -232,15 +259,11 @@ class _Tidy(HTMLParser):
             tag = self._stack.pop()
             if self._muted_at is None:
                 if tag not in NOT_WRITTEN:
-                    self.pieces.append(f"</{_written(tag)}>")
+                    self.pieces.append(f"</{self._written(tag)}>")
             elif len(self._stack) == self._muted_at:
                 self._muted_at = None
             if tag == "h1" and self.heading:
                 self._heading_done = True
-
-
-def _written(tag: str) -> str:
-    return tag if tag in KNOWN else "div" if tag in BLOCKS else "span"
 
 
 def _start_tag(tag: str, given: dict[str, str]) -> str:

@@ -54,6 +54,16 @@ def retry_after_seconds(written: str | None, moment: datetime) -> float | None:
     return max(0.0, (until - moment).total_seconds())
 
 
+def content_type_header(response: httpx.Response) -> Message:
+    """The Content-Type: of several the last that is a type; none where none is (WHATWG Fetch)."""
+    header = Message()
+    named = response.headers.get_list("Content-Type", split_commas=True)
+    types = [value for value in named if value.partition(";")[0].count("/") == 1]
+    if types:
+        header["Content-Type"] = types[-1]
+    return header
+
+
 def charset_of(header: Message) -> str | None:
     """The character set that a Content-Type header declares."""
     charset = header.get_param("charset")

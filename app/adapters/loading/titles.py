@@ -6,6 +6,8 @@ from itertools import pairwise
 MAX_TITLE_CHARACTERS = 300
 TITLE_LINES = 400
 """How far into a document its title is looked for, in lines."""
+MAX_LINE_CHARACTERS = 2000
+"""What is read of each line: some of the expressions take quadratic time on blanks."""
 
 LINE_BREAK = re.compile(r"\r\n|\n|\r")
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
@@ -33,7 +35,8 @@ def find_title(text: str, suffix: str) -> str | None:
     of a leading field block, as PEPs have, else the first underlined line. Plain text: the
     first line when it is underlined.
     """
-    lines = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
+    whole = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
+    lines = [line[:MAX_LINE_CHARACTERS] for line in whole]
     if suffix == ".rst":
         title = _field_title("\n".join(lines)) or _underlined_title(lines)
     elif suffix == ".txt":

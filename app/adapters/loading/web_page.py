@@ -28,6 +28,10 @@ MENU_CLASSES = {
 }
 """Classes of elements that are menus where most of their text is in links."""
 
+NOT_IN_CELLS = ("pre", "table", "h1", "h2", "h3", "h4", "h5", "h6")
+"""What a cell of one line would spoil; a table without headers that has these in it is there for
+its looks."""
+
 CODE_LANGUAGE = re.compile(r"(?:language|highlight|lang)-(?P<name>[A-Za-z0-9+#_-]{1,30})")
 INLINE_TAG = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?: [^<>]*)?>")
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
@@ -35,7 +39,6 @@ BLANK_LINES = re.compile(r"\n{3,}")
 FENCE = re.compile("`{3,}")
 LEADING_LINES = re.compile(r"\A[ \n]*\n")
 CELL_END = re.compile(r"(?<!\\)\|")
-TRAILING_SPACE = re.compile(r"[ \t]+$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,8 @@ def _markdown(page: TidyPage) -> str:
         text = _plain_text(page.html)
     else:
         text = _Converter().convert_soup(_main_content(page.html))
-    text = TRAILING_SPACE.sub("", clean(text))
+    # No regular expression: on blanks in the middle of a line it takes quadratic time.
+    text = "\n".join(line.rstrip(" \t") for line in clean(text).split("\n"))
     return BLANK_LINES.sub("\n\n", text).strip()
 
 
@@ -93,6 +97,7 @@ def _main_content(page: str) -> BeautifulSoup | Tag:
     The whole page comes without its menus, unless there is nothing else on it.
     """
     soup = BeautifulSoup(page, "html.parser")
+    _unfold_layout_tables(soup)
     for selector in ("main", '[role="main"]', "article"):
         found = soup.select(selector)
         if len(found) == 1 and found[0].get_text(strip=True):
@@ -102,6 +107,17 @@ def _main_content(page: str) -> BeautifulSoup | Tag:
         for menu in menus:
             menu.decompose()
     return soup
+
+
+def _unfold_layout_tables(soup: BeautifulSoup) -> None:
+    """Make blocks of the cells of tables that hold code, headings or further tables."""
+    for table in soup.find_all("table"):
+        rows = table.find_all("tr", recursive=False)
+        cells = [cell for row in rows for cell in row.find_all(("td", "th"), recursive=False)]
+        has_headers = any(cell.name == "th" for cell in cells)
+        if not has_headers and table.find(NOT_IN_CELLS) is not None:
+            for element in (table, *rows, *cells):
+                element.name = "div"
 
 
 def _is_outer_menu(element: Tag) -> bool:

@@ -1,6 +1,7 @@
 """A web page as a source: HTML becomes Markdown, Markdown and plain text stay what they are."""
 
 import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -27,9 +28,13 @@ from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument, SourceEntry, SourceListing
 
 HTML_TYPES = {"text/html", "application/xhtml+xml"}
-HTML_STARTS = (b"<!doctype html", b"<html")
+HTML_START = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?>(?:<\?xml[^>]*>\s*|(?><!--.*?-->)\s*)*)<(?:!doctype\s+html|html|head)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+HTML_START_BYTES = 2048
 
-READING_RULES = "2"
+READING_RULES = "3"
 """To be counted up when the same page is turned into another text: then 304 is no answer."""
 
 MOST_STAMP_CHARACTERS = 200
@@ -111,7 +116,7 @@ def _last_modified(page: FetchedPage) -> datetime | None:
 def _is_html(page: FetchedPage) -> bool:
     if page.content_type in HTML_TYPES:
         return True
-    return not page.content_type and page.body[:512].lstrip().lower().startswith(HTML_STARTS)
+    return not page.content_type and bool(HTML_START.match(page.body[:HTML_START_BYTES]))
 
 
 def _html(page: FetchedPage, entry: SourceEntry) -> LoadedDocument:

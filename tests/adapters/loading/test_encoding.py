@@ -43,6 +43,23 @@ def test_a_declared_encoding_that_does_not_fit_is_passed_over(declared):
     assert decode(JAPANESE.encode(), declared=declared)[0] == JAPANESE or declared == "ascii"
 
 
+@pytest.mark.parametrize(
+    ("text", "declared", "written"),
+    [
+        ("①日本語㈱テスト", "Shift_JIS", "cp932"),
+        ("日本語", "x-sjis", "cp932"),
+        ("朱镕基", "gb2312", "gbk"),
+        ("똠방각하", "euc-kr", "cp949"),
+        ("咗嘅", "big5", "big5hkscs"),
+        ("“İstanbul”", "iso-8859-9", "cp1254"),
+        ("“สวัสดี”", "tis-620", "cp874"),
+        ("สวัสดี", "windows-874", "cp874"),
+    ],
+)
+def test_a_declared_encoding_is_read_as_browsers_read_it(text, declared, written):
+    assert decode(text.encode(written), declared)[0] == text
+
+
 def test_declared_latin_is_read_as_browsers_do():
     assert decode(b"\x93quoted\x94", declared="iso-8859-1") == ("“quoted”", "cp1252")
 

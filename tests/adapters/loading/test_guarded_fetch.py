@@ -248,6 +248,14 @@ def test_a_second_address_is_tried_when_the_first_does_not_answer(httpserver):
     assert fetcher.fetch(f"http://two.example:{httpserver.port}/").body == b"ok"
 
 
+@pytest.mark.parametrize("entry", ["Bücher.local:80", "xn--bcher-kva.local:80"])
+def test_a_name_that_is_not_ascii_is_the_same_host_in_punycode(entry):
+    allowed = AllowedHosts([entry])
+    for host in ("bücher.local", "xn--bcher-kva.local"):  # as it is shown, and as it is asked for
+        assert (host, 80) in allowed
+    assert ("bucher.local", 80) not in allowed
+
+
 def test_allowed_hosts_mean_exactly_that_host_and_port():
     allowed = AllowedHosts(["Wiki.Local", "docs.local:8080", "[FD00:0::1]:81", "fd00::2"])
     for inside in (("wiki.local", 80), ("WIKI.local.", 9), ("docs.local", 8080), ("fd00::1", 81)):

@@ -1,5 +1,6 @@
 import anyio
 import pytest
+from werkzeug import Response
 
 from app.adapters.loading.document_loader import DocumentLoader
 from app.adapters.loading.guarded_fetch import GuardedFetcher
@@ -13,6 +14,21 @@ from app.settings import Settings
 def sources(tmp_path, site):
     fetcher = GuardedFetcher([f"{site.host}:{site.port}"], timeout_seconds=5)
     return Sources(PathGuard([tmp_path]), fetcher, file_max_bytes=10_000)
+
+
+@pytest.fixture
+def raw_page(site):
+    """Serves a page with just these Content-Type headers; gives its address."""
+
+    def serve(content_types, body):
+        response = Response(body.encode())
+        response.headers.remove("Content-Type")
+        for content_type in content_types:
+            response.headers.add("Content-Type", content_type)
+        site.expect_request("/odd").respond_with_response(response)
+        return site.url_for("/odd")
+
+    return serve
 
 
 def read_all(source):
@@ -79,6 +95,36 @@ def test_a_page_is_read_as_what_the_server_says_it_is(
     site.expect_request(path).respond_with_data(body, content_type=content_type)
     (loaded,) = read_all(sources.open(site.url_for(path), document_type))
     assert loaded.title == title or (title is None and loaded.title)
+
+
+HTML = "<html><head><title>T</title></head><body><h1>Head</h1><p>Text</body></html>"
+
+
+@pytest.mark.parametrize(
+    ("content_types", "body"),
+    [
+        (["text/html", "text/html; charset=utf-8"], HTML),
+        (["text/html; charset=utf-8, text/html"], HTML),
+        ([""], HTML),
+        (["html"], HTML),
+        ([], "\ufeff" + HTML),
+        ([], "<!-- made by hand --> " + HTML),
+        ([], "<?xml version='1.0'?>\n" + HTML),
+        ([], "<!-- a -->" * 100 + HTML),
+    ],
+    ids=["twice", "with-commas", "empty", "no-type", "mark", "comment", "xml", "many-comments"],
+)
+def test_a_page_is_html_however_oddly_its_server_names_the_type(
+    sources, raw_page, content_types, body
+):
+    (document,) = read_all(sources.open(raw_page(content_types, body), "website"))
+    assert (document.title, document.content.endswith("# Head\n\nText")) == ("T", True)
+
+
+def test_a_text_that_names_no_type_and_begins_with_comments_stays_text(sources, raw_page):
+    text = "<!-- a -->" * 150 + "Text"
+    (document,) = read_all(sources.open(raw_page([], text), "website"))
+    assert document.content == text
 
 
 def test_the_charset_of_the_meta_element_counts_when_the_header_names_none(sources, site):

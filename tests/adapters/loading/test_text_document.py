@@ -1,5 +1,6 @@
 import hashlib
 import re
+import time
 
 import pytest
 from hypothesis import example, given
@@ -242,3 +243,10 @@ def test_any_text_has_a_title_of_one_short_line_or_none(text, suffix):
     assert title is None or (
         title == title.strip() and not set("\r\n") & set(title) and 0 < len(title) <= 300
     )
+
+
+@pytest.mark.parametrize("line", ["# x" + " " * 100_000 + "y", "# x {" + " " * 100_000 + "{"])
+def test_a_title_in_a_line_of_any_length_is_found_in_good_time(line):
+    started = time.process_time()
+    assert (find_title(line, ".md") or "").startswith("x")
+    assert time.process_time() - started < 2

@@ -149,6 +149,21 @@ def test_a_bar_in_a_cell_does_not_begin_another(cell, expected):
     assert markdown(page) == f"| A |\n| --- |\n| {expected} |"
 
 
+def test_code_beside_its_line_numbers_keeps_its_lines():
+    page = """<div class="highlight"><table><tr><td class="linenos"><pre>1\n2</pre></td>
+        <td class="code"><pre>def f():\n    pass</pre></td></tr></table></div>"""
+    assert markdown(page) == "```\ndef f():\n    pass\n```"
+
+
+def test_a_page_laid_out_as_a_table_keeps_its_headings_and_paragraphs():
+    page = """<table><tr><td><h1>Head</h1><p>One.</p><p>Two.</p></td><td>beside</td></tr></table>
+        <table><tr><td>a<table><tr><th>b</th></tr><tr><td>c</td></tr></table></td></tr></table>"""
+    assert [line for line in markdown(page).splitlines() if line] == [
+        *("# Head", "One.", "Two.", "beside"),
+        *("a", "| b |", "| --- |", "| c |"),
+    ]
+
+
 def test_a_cell_over_two_columns_is_followed_by_an_empty_one():
     page = f"<table><tr><th colspan=2>A{ROW}</table>"
     assert markdown(page) == "| A | |\n| --- | --- |\n| 1 | 2 |"
@@ -166,6 +181,12 @@ def test_a_cell_over_two_columns_is_followed_by_an_empty_one():
 )
 def test_the_title_comes_from_the_head_or_the_first_heading(head, title):
     assert read_page(f"<html>{head}<p>text", ADDRESS).title == title
+
+
+def test_a_title_without_a_head_around_it_is_no_text():
+    page = "<!doctype html><meta charset=utf-8><title>Title</title><p>Text"
+    read = read_page(page, ADDRESS)
+    assert (read.title, read.markdown) == ("Title", "Text")
 
 
 @pytest.mark.parametrize(
@@ -224,6 +245,10 @@ def repeated(text, size=5_000_000):
         "<ol>" + "<li>x" * 20_000 + "</ol>",
         "<table><thead>" + "<tr><td>x" * 10_000 + "</table>",
         repeated("word "),
+        "<p>x" + " " * 200_000 + "y",
+        "<p>x" + "\t <!-- -->" * 100_000 + "y",
+        "<pre>x" + " " * 200_000 + "y</pre>",
+        "<pre>" + " \t" * 100_000 + "x</pre>",
     ],
     ids=lambda page: page[:14],
 )
@@ -234,6 +259,23 @@ def test_hostile_pages_end_in_seconds_with_a_text_or_a_clear_error(page):
     except SourceUnreadableError as error:
         assert str(MAX_TAGS // 1000) in error.detail  # noqa: PT017  either ending is right
     assert time.process_time() - started < 10
+
+
+@pytest.mark.parametrize("tag", ["blockquote", "ol><li", "dl><dd", "ul><li><blockquote"])
+def test_no_nesting_makes_a_page_many_times_its_size(tag):
+    page = f"<{tag}>" * 40 + "x\n" * 10_000
+    read = markdown(page)
+    assert read.count("x") == 10_000
+    assert len(read) < 40 * len(page)
+
+
+def test_lists_and_quotes_keep_their_marks_as_deep_as_they_are_written():
+    read = markdown("<ul><li>a" * 6 + "<blockquote>b</blockquote>" + "</ul>" * 6 + "<ul><li>c</ul>")
+    assert [line for line in read.splitlines() if line.strip()][5:] == [
+        " " * 10 + "- a",
+        " " * 12 + "> b",
+        "- c",
+    ]
 
 
 def test_text_below_any_depth_is_kept():
