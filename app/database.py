@@ -263,7 +263,8 @@ def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
     except (ArgumentError, ImportError) as error:
         raise StorageError(
             f"DATABASE_URL cannot be used: {error}. Write sqlite:////folder/file.db, or "
-            "postgresql+psycopg://user:password@host/name with groundwork[postgres] installed."
+            "postgresql+psycopg://user:password@host/name, for which psycopg must be installed: "
+            "docs/operations.md says how."
         ) from error
 
 

@@ -56,6 +56,16 @@ def operations() -> dict[str, dict[str, Any]]:
     }
 
 
+def test_nobody_is_told_to_install_what_bears_our_name_in_the_public_index() -> None:
+    by_name = re.compile(r"\bgroundwork\[\w+\]|\binstall\b[^\n`]*[\s'\"]groundwork(?![\w/-])")
+    told = [
+        str(page.relative_to(ROOT))
+        for page in (*PAGES, *MODULES)
+        if by_name.search(page.read_text(encoding="utf-8"))
+    ]
+    assert told == []
+
+
 def test_env_example_lists_every_setting() -> None:
     assert (ROOT / ".env.example").read_text(encoding="utf-8") == env_example(), "make snapshots"
 

@@ -6,7 +6,7 @@ import typer
 
 from app.command import display, reports
 from app.command.choosing import backends_of
-from app.command.options import Json, Url, refuse_url
+from app.command.options import Json, NoUrl, Url, refuse_url
 from app.command.shell import PROBLEMS
 
 
@@ -39,7 +39,7 @@ def generations(
 def verify(
     ctx: typer.Context,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what is found.")] = False,
-    url: Url = None,
+    url: NoUrl = None,
     as_json: Json = False,
 ) -> None:
     """Compare what SQL holds with itself and with both indexes.
@@ -64,7 +64,7 @@ def rebuild(
     embed: Annotated[
         bool, typer.Option("--embed", help="Also embed anew what has no vector, or a lost model's.")
     ] = False,
-    url: Url = None,
+    url: NoUrl = None,
     as_json: Json = False,
 ) -> None:
     """Fill the indexes anew from SQL, with the model and splitter that the settings name."""
@@ -81,7 +81,7 @@ def rebuild(
         )
 
 
-def compact(ctx: typer.Context, url: Url = None, as_json: Json = False) -> None:
+def compact(ctx: typer.Context, url: NoUrl = None, as_json: Json = False) -> None:
     """Give space back, and erase for good what was deleted."""
     refuse_url(url, "compact")
     with backends_of(ctx).local() as backend, display.working("Compacting"):

@@ -14,6 +14,17 @@ Url = Annotated[
         help="Work on a running server, such as http://127.0.0.1:8000, instead of DATA_DIR.",
     ),
 ]
+NoUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--url",
+        envvar="GROUNDWORK_URL",
+        metavar="ADDRESS",
+        help="Refused, here and in the variable: this works on DATA_DIR while no server holds it.",
+    ),
+]
+"""Of a command that cannot work through a server, and must not seem to: see `refuse_url`."""
+
 ItemId = Annotated[int, typer.Argument(metavar="ID", min=1, help="Id of the item.")]
 
 

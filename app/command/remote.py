@@ -137,7 +137,8 @@ class RemoteBackend:
         except httpx.TimeoutException as error:
             raise UnavailableError(f"The server at {server} took too long to answer.") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise UnavailableError(f"The server at {server} cannot be called: {error}.") from error
+            reason = str(error).rstrip(".")
+            raise UnavailableError(f"The server at {server} cannot be called: {reason}.") from error
         if not response.is_success:
             raise AppError(self._detail(response))
         return response
@@ -179,6 +180,7 @@ def open_remote(url: str) -> Iterator[RemoteBackend]:
         # No proxy and no .netrc from the environment: what is asked is nobody else's business.
         client = httpx.Client(base_url=address, timeout=timeout, trust_env=False)
     except httpx.InvalidURL as error:
-        raise UnavailableError(f"{url!r} is not the address of a server: {error}.") from error
+        reason = str(error).rstrip(".")
+        raise UnavailableError(f"{url!r} is not the address of a server: {reason}.") from error
     with client:
         yield RemoteBackend(client)

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.errors import StorageError, UnavailableError
+from app.evaluation.extra import HOW_TO_INSTALL
 from app.evaluation.report import Figure, Report
 
 if TYPE_CHECKING:  # matplotlib is an optional extra
@@ -47,7 +48,7 @@ def canvas_class() -> "type[Canvas]":
         from matplotlib.figure import Figure as Canvas  # noqa: PLC0415 - an optional extra
     except ImportError as error:
         raise UnavailableError(
-            "Plots are drawn by matplotlib, which is not installed: pip install 'groundwork[eval]'"
+            f"Plots are drawn by matplotlib, which is not installed: {HOW_TO_INSTALL}"
         ) from error
     return Canvas
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from app.errors import UnavailableError
+from app.evaluation.extra import HOW_TO_INSTALL
 from app.evaluation.question_set import Question, QuestionScores
 from app.search.requests import SearchResult
 
@@ -41,8 +42,7 @@ def score_rankings(judgements: Judgements, rankings: Mapping[str, Sequence[str]]
         import ir_measures  # noqa: PLC0415 - an optional extra
     except ImportError as error:
         raise UnavailableError(
-            "The measures come from ir-measures, which is not installed: "
-            "pip install 'groundwork[eval]'"
+            f"The measures come from ir-measures, which is not installed: {HOW_TO_INSTALL}"
         ) from error
     measures = {ir_measures.parse_measure(name): name for name in MEASURES}
     judged = {question: dict(scores) for question, scores in judgements.items()}

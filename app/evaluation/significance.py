@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from app.errors import UnavailableError
+from app.evaluation.extra import HOW_TO_INSTALL
 
 BOOTSTRAP_DRAWINGS, TEST_DRAWINGS = 2_000, 9_999
 """Enough that another seed moves an interval's ends by about a hundredth of its width, and that
@@ -62,7 +63,6 @@ def _scipy_stats() -> Any:
         from scipy import stats  # type: ignore[import-untyped]  # noqa: PLC0415 - an optional extra
     except ImportError as error:
         raise UnavailableError(
-            "Intervals and tests come from scipy, which is not installed: "
-            "pip install 'groundwork[eval]'"
+            f"Intervals and tests come from scipy, which is not installed: {HOW_TO_INSTALL}"
         ) from error
     return stats

@@ -71,7 +71,8 @@ class KnowledgeService:
         it is in an item that exists. Raises InvalidRequestError for a number after which no item
         could be given another.
         """
-        if not 0 < item_id <= LARGEST_ID:
+        is_number = isinstance(item_id, int) and not isinstance(item_id, bool)
+        if not is_number or not 0 < item_id <= LARGEST_ID:
             raise InvalidRequestError(
                 f"An item's id is a number from 1 to {LARGEST_ID}.", pointer="#/knowledge_id"
             )

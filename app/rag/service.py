@@ -14,7 +14,8 @@ from app.indexing.compaction import CompactionReport
 from app.indexing.maintenance import CollectionStats, VerifyReport
 from app.indexing.results import BulkIndexingResult, IndexingResult
 from app.jobs.records import Job, JobHandler
-from app.knowledge.items import ItemDraft, normalise_category, tidy_tags
+from app.knowledge.drafts import sound_draft
+from app.knowledge.items import normalise_category, tidy_tags
 from app.protocols import ProgressListener
 from app.rag.answers import bulk_answer, indexing_answer
 from app.rag.engine import Engine
@@ -81,14 +82,15 @@ class RAGService:
     ) -> IndexingResult:
         """Create or update the item with this id, and index it.
 
-        A source that cannot be read gives `success=False` and an `error`, no exception.
+        A source that cannot be read gives `success=False` and an `error`, no exception. Raises
+        InvalidRequestError for an item that HTTP would refuse.
         """
-        draft = ItemDraft(
+        draft = sound_draft(
             title=title,
             uri=uri,
             document_type=document_type,
-            category=normalise_category(category),
-            tags=tuple(tidy_tags([tags] if isinstance(tags, str) else tags or ())),
+            category=category,
+            tags=() if tags is None else tags,
         )
         save = functools.partial(self._engine.knowledge.save, knowledge_id, draft)
         await self._threads.run(save)

@@ -167,6 +167,11 @@ def _answer_validation_error(request: Request, error: Exception) -> JSONResponse
 def _sentence(fault: dict[str, Any]) -> str:
     if fault["type"] == "json_invalid":
         return f"This is no JSON: {fault['ctx']['error']} (character {fault['loc'][-1]})"
+    if fault["loc"] == ("body",) and isinstance(fault["input"], bytes):
+        # FastAPI hands on unread what is not said to be JSON; curl's -d says it is a form.
+        return "The body is not said to be JSON: send the header Content-Type: application/json"
+    if fault["type"] == "model_attributes_type":
+        return "Input should be a JSON object"
     return str(fault["msg"]).removeprefix("Value error, ")
 
 
@@ -206,7 +211,21 @@ def _http_detail(request: Request, error: HTTPException, phrase: str) -> str:
         return f"There is nothing at {_asked_path(request)}. /docs lists what there is."
     if error.status_code == 405:
         return f"{request.method} is not possible at {_asked_path(request)}."
+    if error.status_code == 400:
+        return _unreadable_body(error)
     return error.detail or phrase
+
+
+def _unreadable_body(error: HTTPException) -> str:
+    """What keeps a body from being read that may be JSON but for that."""
+    match error.__cause__:
+        case UnicodeDecodeError() as cause:
+            return f"The body is not text in UTF-8 (byte {cause.start})."
+        case RecursionError():
+            return "The body cannot be read: it is nested too deeply."
+        case ValueError():
+            return "The body cannot be read: a number in it has too many digits."
+    return error.detail
 
 
 def _answer_unexpected(request: Request, error: Exception) -> JSONResponse:

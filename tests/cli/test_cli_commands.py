@@ -253,6 +253,17 @@ def test_care_is_never_taken_through_a_server(run_local: Run, command: str) -> N
     assert "works on the data directory itself" in " ".join(result.stderr.replace("│", "").split())
 
 
+@pytest.mark.parametrize(
+    ("command", "can"),
+    [("verify", False), ("rebuild", False), ("compact", False), ("generations", True)],
+)
+def test_help_offers_a_server_only_where_the_command_can_use_one(
+    run_local: Run, command: str, can: bool
+) -> None:
+    said = " ".join(run_local(command, "--help").stdout.replace("│", "").split())
+    assert ("Work on a running server" in said) == can
+
+
 def test_a_document_cannot_steer_the_terminal(run: Run, source_root: Path) -> None:
     hostile = source_root / "hostile.md"
     hostile.write_text("# Title\u202e\n\ntoken \x1b]0;owned\x07 [bold]mark[/] \u009b2J\n")

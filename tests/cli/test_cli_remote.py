@@ -55,6 +55,7 @@ def test_what_is_no_address_is_refused_with_a_sentence(run_local: Run, url: str)
     result = run_local("stats", "--url", url)
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: ")
+    assert not result.stderr.rstrip().endswith("..")
 
 
 @pytest.mark.parametrize("body", ["<html>", "[]", "{}"])

@@ -108,6 +108,52 @@ def test_what_http_refuses_a_library_refuses_too(
     assert answer.json()["errors"][0]["pointer"].startswith(f"#/{name}")
 
 
+NO_ITEMS: list[dict[str, Any]] = [
+    {"title": ""},
+    {"title": None},
+    {"title": "half \ud800"},
+    {"uri": None},
+    {"uri": "/srv/\x00"},
+    {"uri": "ftp://example.com/a"},
+    {"document_type": "pdf"},
+    {"document_type": "Markdown"},
+    {"category": 5},
+    {"category": "a\x00"},
+    {"tags": [5]},
+    {"tags": ["x" * 201]},
+]
+
+
+@pytest.mark.parametrize("wanted", NO_ITEMS, ids=lambda wanted: repr(wanted)[:60])
+def test_an_item_that_http_refuses_a_library_refuses_too_and_the_list_stays_readable(
+    container: Container, client: TestClient, wanted: dict[str, Any]
+) -> None:
+    (name,) = wanted
+    item = {"title": "Guide", "uri": "/srv/guide.md", "document_type": "markdown", **wanted}
+    with pytest.raises(InvalidRequestError) as refused:
+        anyio.run(partial(container.rag.index_knowledge, 7, **item))
+    assert refused.value.pointer.startswith(f"#/{name}")
+    assert refused.value.detail.startswith(f"{name}: ")
+    body = json.dumps(item)
+    answer = client.post("/api/v1/knowledge", content=body, headers={"content-type": JSON})
+    assert answer.status_code == 422, answer.text
+    assert client.get("/api/v1/knowledge").json()["total"] == 0
+
+
+def test_a_folder_on_the_web_is_refused_in_a_sentence(container: Container) -> None:
+    with pytest.raises(InvalidRequestError, match=r"^A folder's uri is a path"):
+        anyio.run(container.rag.index_knowledge, 7, "Guide", "http://example.com", "folder")
+
+
+@pytest.mark.parametrize("number", [0, 2**53, True, "2", 1.0], ids=repr)
+def test_what_is_no_number_of_an_item_is_refused_before_anything_is_stored(
+    container: Container, client: TestClient, number: Any
+) -> None:
+    with pytest.raises(InvalidRequestError, match="An item's id is a number"):
+        anyio.run(container.rag.index_knowledge, number, "Guide", "/srv/guide.md", "markdown")
+    assert client.get("/api/v1/knowledge").json()["total"] == 0
+
+
 @pytest.mark.parametrize(
     "wanted",
     [

@@ -162,6 +162,32 @@ def test_a_parameter_of_one_value_that_is_given_several_is_refused_by_name(
     assert f"{name!r} is given 2 times" in response.json()["detail"]
 
 
+FORM = "application/x-www-form-urlencoded"
+JSON = "application/json"
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "status", "said"),
+    [
+        (b'{"title": "x"}', FORM, 422, "send the header Content-Type: application/json"),
+        (b'{"title": "x"}', None, 422, "send the header Content-Type: application/json"),
+        (b"[1]", JSON, 422, "Input should be a JSON object"),
+        (b'"text"', JSON, 422, "Input should be a JSON object"),
+        ('{"title": "für"}'.encode("latin-1"), JSON, 400, "not text in UTF-8 (byte 12)"),
+        (b"[" * 100_000, JSON, 400, "nested too deeply"),
+        (b'{"importance": %s}' % (b"9" * 5000), JSON, 400, "too many digits"),
+    ],
+    ids=["form", "no type", "list", "string", "latin-1", "deep", "digits"],
+)
+def test_a_body_that_cannot_be_read_is_told_why(
+    client: TestClient, content: bytes, content_type: str | None, status: int, said: str
+) -> None:
+    headers = {"content-type": content_type} if content_type else {}
+    response = client.post("/api/v1/knowledge", content=content, headers=headers)
+    assert_problem(response, status, "invalid-request" if status == 422 else "bad-request")
+    assert said in response.json()["detail"]
+
+
 def test_monitors_may_add_what_they_like_to_an_address(client: TestClient) -> None:
     assert client.get("/health/live?cachebuster=1").status_code == 200
 

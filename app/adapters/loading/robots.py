@@ -131,9 +131,9 @@ def _allows(rules: Protego, url: str) -> bool:
 
 def _not_told(site: str, error: SourceUnavailableError) -> SourceUnavailableError:
     return SourceUnavailableError(
-        f"Whether {site} may be read cannot be told now: {error.detail} Until its robots.txt "
-        "answers (404 will do), nothing of it is fetched and nothing is lost. If the site is "
-        "yours, its host can be named in ROBOTS_IGNORE_HOSTS.",
+        f"Whether {site} may be read cannot be told now: {error.detail.rstrip('.')}. Until its "
+        "robots.txt answers (404 will do), nothing of it is fetched and nothing is lost. If the "
+        "site is yours, its host can be named in ROBOTS_IGNORE_HOSTS.",
         error.retry_after_seconds,
         error.address,
     )

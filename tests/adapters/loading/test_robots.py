@@ -131,7 +131,7 @@ def test_a_site_whose_rules_do_not_answer_is_left_alone_for_now(
 
 def test_a_server_that_cannot_be_reached_is_unavailable(rules):
     closed = httpx.URL("http://localhost.invalid/x")
-    with pytest.raises(SourceUnavailableError):
+    with pytest.raises(SourceUnavailableError, match=r"[^.]\. Until its robots\.txt answers"):
         rules.require_allowed(closed, Deadline(5))
 
 
