@@ -44,6 +44,10 @@ class RebuildableVectorIndex(VectorIndex, Rebuildable, Protocol):
 class RebuildableLexicalIndex(LexicalIndex, Rebuildable, Protocol):
     """A lexical index that can be filled anew from SQL."""
 
+    def examine(self) -> None:
+        """Look whether its files are as they were written; if not, it does not answer any more."""
+        ...
+
 
 @dataclass(frozen=True)
 class CollectionStats:
@@ -164,6 +168,7 @@ class IndexMaintenance:
             unreferenced = repair_queries.count_unreferenced_embeddings(session)
         repairs = self._repair.mend(faults) if repair else [Repair(f, False, "") for f in faults]
         problems = [(r.fault.sentence, r.mended, r.remark) for r in repairs]
+        self._lexical_index.examine()
         silent = self._check_that_they_answer(repair=repair)
         self._index.awaken()
         walk = self._caretaker.walk(mend=repair)

@@ -422,8 +422,8 @@ def rot(folder: Path, suffix: str) -> None:
         os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
-@pytest.mark.parametrize("suffix", [".fast", ".term"])
-def test_an_index_that_fails_as_it_is_compared_is_a_problem_and_made_anew(
+@pytest.mark.parametrize("suffix", [".fast", ".idx", ".pos", ".store", ".term"])
+def test_an_index_whose_files_have_rotted_is_a_problem_and_made_anew(
     shelf: Container, open_container: Callable[[], Container], settings: Settings, suffix: str
 ):
     expected = shelf.lexical_index.chunk_ids()

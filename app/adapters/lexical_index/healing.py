@@ -171,6 +171,13 @@ class HealingLexicalIndex:
             except LexicalIndexError:
                 return  # `status` says why
 
+    def examine(self) -> None:
+        """Read the files, every byte, and set the index aside if they are not as written."""
+        index = self._index
+        reason = self._store.damage() if index is not None else None
+        if index is not None and reason is not None:
+            self._lay_aside(index, reason)
+
     def rebuild(self) -> int:
         """Make the index anew from the source; gives how many records that took.
 

@@ -253,16 +253,30 @@ def test_an_index_that_cannot_tell_what_it_holds_is_set_aside_though_it_finds_wo
     assert not store.complete
 
 
+def test_an_index_whose_files_have_rotted_is_set_aside_when_it_is_examined(
+    index: HealingLexicalIndex, store: FlakyStore
+):
+    index.examine()
+    index.rebuild()
+    index.examine()
+    assert index.status.ready
+    store.rotten = "A file has rotted."
+    assert index.status.ready
+    index.examine()
+    assert index.status.degraded_reason == "A file has rotted."
+    assert not store.complete
+
+
 def test_an_index_whose_files_were_changed_is_set_aside_when_somebody_looks(
     index: HealingLexicalIndex, store: FlakyStore
 ):
     index.rebuild()
     assert index.status.ready
-    store.damage = "Files of the lexical index were deleted."
+    store.exchanged = "Files of the lexical index were deleted."
     assert index.status.degraded_reason == "Files of the lexical index were deleted."
     assert not index.status.ready
     assert not store.complete
-    store.damage = None
+    store.exchanged = None
     index.rebuild()
     assert index.status.ready
 
