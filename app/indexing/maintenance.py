@@ -44,6 +44,10 @@ class RebuildableVectorIndex(VectorIndex, Rebuildable, Protocol):
 class RebuildableLexicalIndex(LexicalIndex, Rebuildable, Protocol):
     """A lexical index that can be filled anew from SQL."""
 
+    def examine(self) -> None:
+        """Look whether its files are as they were written; if not, it does not answer any more."""
+        ...
+
 
 @dataclass(frozen=True)
 class CollectionStats:
@@ -164,11 +168,15 @@ class IndexMaintenance:
             unreferenced = repair_queries.count_unreferenced_embeddings(session)
         repairs = self._repair.mend(faults) if repair else [Repair(f, False, "") for f in faults]
         problems = [(r.fault.sentence, r.mended, r.remark) for r in repairs]
-        problems += self._check_that_they_answer(repair=repair)
+        self._lexical_index.examine()
+        silent = self._check_that_they_answer(repair=repair)
         self._index.awaken()
         walk = self._caretaker.walk(mend=repair)
-        problems += [(each.sentence, each.mended, "") for each in walk.drift]
         self._index.awaken()  # what was distrusted is made anew
+        # One may have failed as it was compared; nothing is known of what it holds then.
+        silent = self._check_that_they_answer(repair=repair) | silent
+        problems += silent.values()
+        problems += [(each.sentence, each.mended, "") for each in walk.drift]
         stats = self.stats()
         return VerifyReport(
             documents=stats.total_documents,
@@ -192,15 +200,16 @@ class IndexMaintenance:
 
     # Checks --------------------------------------------------------------------------------
 
-    def _check_that_they_answer(self, *, repair: bool) -> list[tuple[str, bool, str]]:
-        """An index that cannot be asked is a problem of its own; a repair makes it anew."""
-        problems = []
-        for index in (self._lexical_index, self._index):
+    def _check_that_they_answer(self, *, repair: bool) -> dict[str, tuple[str, bool, str]]:
+        """By index: one that cannot be asked is a problem of its own; a repair makes it anew."""
+        problems = {}
+        indexes: dict[str, Rebuildable] = {"lexical": self._lexical_index, "vector": self._index}
+        for name, index in indexes.items():
             reason = index.degraded_reason
             if reason is not None:
                 if repair:
                     index.rebuild()
-                problems.append((reason, repair, "made anew" if repair else ""))
+                problems[name] = (reason, repair, "made anew" if repair else "")
         return problems
 
     def _what_was_healed(self) -> tuple[str, ...]:

@@ -15,10 +15,12 @@ So whatever a crash leaves is mended by settling the rows that are still there.
 import logging
 import queue
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from sqlalchemy.orm import Session
 
 from app.database import Database
 from app.errors import AppError, ItemStoppedError, UnavailableError
@@ -28,6 +30,7 @@ from app.indexing.documents import KnownDocument, PreparedDocument
 from app.indexing.generation import Generation
 from app.indexing.index_records import lexical_record, vector_record
 from app.indexing.results import Changes
+from app.models import now
 from app.protocols import LexicalIndex, LexicalRecord, VectorIndex, VectorRecord
 
 logger = logging.getLogger(__name__)
@@ -180,15 +183,17 @@ class Publisher:
 
     def _publish(self, item_id: int, documents: Sequence[PreparedDocument]) -> Changes:
         chunks = {chunk.id: chunk for document in documents for chunk in document.chunks}
+        moment = now()
         with self._database.write() as session:
-            if not queries.item_exists(session, item_id):
+            item = vector_queries.item_metadata(session, item_id, moment)
+            if item is None:
                 raise _item_deleted()
             present = queries.present_chunks(session, list(chunks))
             fresh = [chunk_id for chunk_id in chunks if chunk_id not in present]
             change_id = queries.add_index_change(session, fresh)
         reached(FaultPoint.INTENT_COMMITTED)
         try:
-            records, words = self._fresh_records(item_id, documents, set(fresh))
+            records, words = self._fresh_records(item_id, item, documents, set(fresh))
             for some in queries.slices(records, UPSERTED_AT_ONCE):
                 self._require_open()
                 self._indexes.vectors.upsert(some)
@@ -197,7 +202,12 @@ class Publisher:
                 self._indexes.words.upsert(words)
             reached(FaultPoint.WORDS_UPSERTED)
             self._version += 1
-            changes, touched = self._swap(item_id, documents, change_id)
+            with self._database.write() as session:
+                changes, touched = self._swap(session, item_id, documents)
+                if vector_queries.item_metadata(session, item_id, moment) != item:
+                    # Whoever changed it meanwhile knew of no chunk that SQL did not hold yet.
+                    touched += fresh
+                queries.update_index_change(session, change_id, touched)
             reached(FaultPoint.ROWS_SWAPPED)
         except BaseException:
             self.settle_soon()  # takes the new chunks out of the indexes again
@@ -206,23 +216,25 @@ class Publisher:
         return changes
 
     def _swap(
-        self, item_id: int, documents: Sequence[PreparedDocument], change_id: int
+        self, session: Session, item_id: int, documents: Sequence[PreparedDocument]
     ) -> tuple[Changes, list[str]]:
+        if not queries.item_exists(session, item_id):
+            raise _item_deleted()
         changes, touched = Changes(), []
-        with self._database.write() as session:
-            if not queries.item_exists(session, item_id):
-                raise _item_deleted()
-            for document in documents:
-                stored, differing = queries.store_document(
-                    session, item_id, document, self._indexes.generation.id
-                )
-                changes += stored
-                touched += differing
-            queries.update_index_change(session, change_id, touched)
+        for document in documents:
+            stored, differing = queries.store_document(
+                session, item_id, document, self._indexes.generation.id
+            )
+            changes += stored
+            touched += differing
         return changes, touched
 
     def _fresh_records(
-        self, item_id: int, documents: Sequence[PreparedDocument], fresh: set[str]
+        self,
+        item_id: int,
+        item: Mapping[str, Any],
+        documents: Sequence[PreparedDocument],
+        fresh: set[str],
     ) -> tuple[list[VectorRecord], list[LexicalRecord]]:
         """Index records of chunks that SQL does not hold yet; their vectors it does hold."""
         wanted = [
@@ -236,9 +248,6 @@ class Publisher:
             vectors = vector_queries.read_embeddings(
                 session, hashes, self._indexes.generation.fingerprint
             )
-            item = vector_queries.item_metadata(session, item_id)
-        if item is None:
-            raise _item_deleted()
         records = [
             vector_record(item_id, item, document, chunk, vectors[chunk.text_hash])
             for document, chunk in wanted

@@ -72,9 +72,10 @@ def store_document(
 ) -> tuple[Changes, list[str]]:
     """Replace a document's version; returns the counts, and the chunks that went or moved.
 
+    All that stay count as moved when the document has another title: the words of it are theirs.
     Of other generations its chunks go as well: they were of the old text.
     """
-    row_id = _upsert_document(session, item_id, document)
+    row_id, is_renamed = _upsert_document(session, item_id, document)
     _forget_in_generations(session, row_id, but=generation_id)
     add_to_generation(session, generation_id, row_id, document.splitter)
     wanted = {
@@ -99,7 +100,8 @@ def store_document(
     if moved:
         session.execute(update(ChunkRow), moved)
     counts = Changes(added=len(fresh), removed=len(gone), unchanged=len(wanted) - len(fresh))
-    return counts, gone + [values["id"] for values in moved]
+    touched = [id_ for id_ in wanted if id_ in present] if is_renamed else [v["id"] for v in moved]
+    return counts, gone + touched
 
 
 POSITION_FIELDS = (
@@ -137,7 +139,10 @@ def _position(values: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(values[name] for name in POSITION_FIELDS)
 
 
-def _upsert_document(session: Session, item_id: int, document: PreparedDocument) -> int:
+def _upsert_document(
+    session: Session, item_id: int, document: PreparedDocument
+) -> tuple[int, bool]:
+    """Gives the row id, and whether the document had another title before."""
     loaded, moment = document.loaded, now()
     same_key = (DocumentRow.item_id == item_id, DocumentRow.key == document.entry.key)
     row = session.scalar(select(DocumentRow).where(*same_key))
@@ -145,6 +150,7 @@ def _upsert_document(session: Session, item_id: int, document: PreparedDocument)
         key = document.entry.key
         row = DocumentRow(item_id=item_id, key=key, number=document_number(item_id, key))
         session.add(row)
+    is_renamed = row.title != loaded.title
     row.document_id = loaded.document_id
     row.uri = loaded.source_uri
     row.title = loaded.title
@@ -163,7 +169,7 @@ def _upsert_document(session: Session, item_id: int, document: PreparedDocument)
     if loaded.tags:
         tags = [{"document_id": row.id, "tag": tag} for tag in dict.fromkeys(loaded.tags)]
         session.execute(insert(DocumentTagRow), tags)
-    return row.id
+    return row.id, is_renamed
 
 
 def chunk_values(

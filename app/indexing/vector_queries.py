@@ -1,6 +1,7 @@
 """SQL about vectors: what is embedded, and what the vector index should hold."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.indexing.generation import Generation
 from app.indexing.queries import slices
-from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow, now
+from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow
 from app.protocols import Vector, VectorRecord
 from app.stored_vectors import VECTOR_TYPE, sound_vector
 
@@ -185,9 +186,12 @@ def record_metadata(**fields: str | int | list[str] | None) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, [])}
 
 
-def item_metadata(session: Session, item_id: int) -> dict[str, Any] | None:
-    """The metadata that all records of an item share, fresh ones included; None: no such item."""
-    item, moment = session.get(ItemRow, item_id), now().isoformat()
+def item_metadata(session: Session, item_id: int, moment: datetime) -> dict[str, Any] | None:
+    """The metadata that all records of an item share that are made at this moment.
+
+    None: there is no such item.
+    """
+    item = session.get(ItemRow, item_id)
     if item is None:
         return None
     return {
@@ -195,8 +199,8 @@ def item_metadata(session: Session, item_id: int) -> dict[str, Any] | None:
         "document_type": item.document_type,
         "category": item.category,
         "tags": item_tags(session, [item_id]).get(item_id, []),
-        "indexed_at": moment,
-        "fetched_at": moment,
+        "indexed_at": moment.isoformat(),
+        "fetched_at": moment.isoformat(),
     }
 
 

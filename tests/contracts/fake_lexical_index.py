@@ -19,6 +19,8 @@ class FakeLexicalIndex:
         self._closed = False
         self.broken = False
         """While set, every operation fails."""
+        self.unreadable = False
+        """While set, it cannot tell what it holds, and finds words all the same."""
         self.poison: str | None = None
         """A query that fails."""
 
@@ -65,6 +67,8 @@ class FakeLexicalIndex:
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         with self._lock:
             self._require_sound()
+            if self.unreadable:
+                raise LexicalIndexError("The fake index cannot be read.")
             found = (self._records.get(chunk_id) for chunk_id in chunk_ids)
             return {record.chunk_id: record.document_number for record in found if record}
 

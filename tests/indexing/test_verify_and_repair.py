@@ -1,5 +1,6 @@
 """`verify` names every contradiction, `repair` mends it and says what it could not mend."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -397,3 +398,29 @@ def test_both_indexes_are_compared_and_mended(shelf: Container):
     mended = shelf.maintenance.verify(repair=True)
     assert (mended.clean, mended.problem_count) == (True, 4)
     assert shelf.maintenance.verify().problems == ()
+
+
+def rot(folder: Path, suffix: str) -> None:
+    """Turn bits in the files of an index, as a failing disk does: size and time stay."""
+    for path in sorted(folder.rglob(f"*{suffix}")):
+        status, rotten = path.stat(), bytearray(path.read_bytes())
+        for place in range(len(rotten) // 4, len(rotten) // 2):
+            rotten[place] ^= 0x5A
+        path.write_bytes(rotten)
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+@pytest.mark.parametrize("suffix", [".fast", ".idx", ".pos", ".store", ".term"])
+def test_an_index_whose_files_have_rotted_is_a_problem_and_made_anew(
+    shelf: Container, open_container: Callable[[], Container], settings: Settings, suffix: str
+):
+    expected = shelf.lexical_index.chunk_ids()
+    shelf.close()
+    rot(settings.data_dir / "lexical", suffix)
+    container = open_container()
+    report = container.maintenance.verify()
+    assert report.problems or report.healed, "its keeper may have been quicker than the report"
+    mended = container.maintenance.verify(repair=True)
+    assert mended.clean
+    assert container.lexical_index.chunk_ids() == expected
+    assert container.maintenance.verify().problems == ()

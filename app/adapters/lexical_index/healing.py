@@ -65,7 +65,7 @@ class HealingLexicalIndex:
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         """The document number of each of these records; LexicalIndexError without an index."""
-        return self._answer(lambda index: index.documents_of(chunk_ids))
+        return self._answer(lambda index: index.documents_of(chunk_ids), is_harmless=True)
 
     def ceiling(self, query: str) -> float:
         """The BM25 that would be full; LexicalIndexError while there is no index."""
@@ -73,11 +73,11 @@ class HealingLexicalIndex:
 
     def chunk_ids(self) -> set[str]:
         """The ids of all records; LexicalIndexError while there is no index."""
-        return self._answer(lambda index: index.chunk_ids())
+        return self._answer(lambda index: index.chunk_ids(), is_harmless=True)
 
     def count(self) -> int:
         """How many records there are; LexicalIndexError while there is no index."""
-        return self._answer(lambda index: index.count())
+        return self._answer(lambda index: index.count(), is_harmless=True)
 
     @property
     def degraded_reason(self) -> str | None:
@@ -171,6 +171,13 @@ class HealingLexicalIndex:
             except LexicalIndexError:
                 return  # `status` says why
 
+    def examine(self) -> None:
+        """Read the files, every byte, and set the index aside if they are not as written."""
+        index = self._index
+        reason = self._store.damage() if index is not None else None
+        if index is not None and reason is not None:
+            self._lay_aside(index, reason)
+
     def rebuild(self) -> int:
         """Make the index anew from the source; gives how many records that took.
 
@@ -178,9 +185,12 @@ class HealingLexicalIndex:
         LexicalIndexError when the index cannot be written.
         """
         with self._maintenance_lock:
-            self._check_open()
-            self._retire("The lexical index is being rebuilt.")
-            return self._bring_up_to_date(self._store.recreate)
+            return self._rebuild()
+
+    def heal(self) -> int | None:
+        """Make the index anew as `rebuild` does; None: it answers, somebody was quicker."""
+        with self._maintenance_lock:
+            return self._rebuild() if self._index is None else None
 
     # Inside ------------------------------------------------------------------------------------
 
@@ -195,18 +205,29 @@ class HealingLexicalIndex:
             logger.info("The %s index goes on being made where it was.", self._store.name)
             return unfinished
 
+    def _rebuild(self) -> int:
+        self._check_open()
+        self._retire("The lexical index is being rebuilt.")
+        return self._bring_up_to_date(self._store.recreate)
+
     def _check_open(self) -> None:
         if self._closed:
             raise LexicalIndexError("The lexical index is closed.")
 
-    def _answer(self, ask: Callable[[LexicalIndex], Answer]) -> Answer:
+    def _answer(
+        self, ask: Callable[[LexicalIndex], Answer], *, is_harmless: bool = False
+    ) -> Answer:
+        """Ask the index; `is_harmless`: nobody's words are in the question."""
         index = self._index
         if index is None:
             raise LexicalIndexError(self._degraded_reason or "The lexical index is being changed.")
         try:
             return ask(index)
-        except LexicalIndexError:
-            self._examine(index)
+        except LexicalIndexError as error:
+            if is_harmless:
+                self._lay_aside(index, error.detail)
+            else:
+                self._examine(index)
             raise
 
     def _examine(self, index: LexicalIndex) -> None:

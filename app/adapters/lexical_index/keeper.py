@@ -94,18 +94,19 @@ class LexicalIndexKeeper:
             self._settled = False
             if self._state.wait_for(lambda: self._closed, self._pauses.before_try()):
                 return
-        if self._index.degraded_reason is not None:  # else somebody has rebuilt it by command
-            self._try()
+        self._try()
 
     def _try(self) -> None:
         self._pauses.note_try()
         try:
-            records = self._index.rebuild()
+            records = self._index.heal()
         except AppError as error:
             logger.warning("The lexical index could not be rebuilt: %s", error.detail)
             self._pauses.note_failure()
             self._tell_if_given_up()
         else:
+            if records is None:  # somebody has rebuilt it by command
+                return
             self._pauses.note_repair()
             self._on_healed()
             logger.info("The lexical index was made anew: %d records", records)

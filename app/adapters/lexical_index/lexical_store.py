@@ -65,3 +65,7 @@ class LexicalStore(Protocol):
     def fault(self) -> str | None:
         """Why what lies on the disk is not what was opened or made last; None: it is."""
         ...
+
+    def damage(self) -> str | None:
+        """Why what lies on the disk is not what was written, every byte of it read; None: it is."""
+        ...

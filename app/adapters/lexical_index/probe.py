@@ -1,18 +1,16 @@
 """Tries a tantivy index out in a child process, which may crash, hang or run away instead of us."""
 
-import json
 import resource
 import signal
 import subprocess
 import sys
-import zlib
 from pathlib import Path
 
 import tantivy
 from tantivy import Query
 
+from app.adapters.lexical_index.checksums import damaged_file
 from app.adapters.lexical_index.fields import BODY, CHUNK_ID, TITLE, chunk_ids_at, make_schema
-from app.adapters.lexical_index.segment_files import committed_files
 
 QUERIES = 200
 SPARSE_FACTOR = 64
@@ -22,10 +20,6 @@ MEMORY_SLACK_BYTES = 4 << 30
 """Address space beyond the index's own size; it is reserved by thread pools, hardly any used."""
 FILE_SLACK_BYTES = 1 << 20
 """The probe writes nothing but, at most, lock files and tantivy's list of files."""
-READ_BYTES = 1 << 20
-FOOTER_MAGIC = b"\x39\x05\x00\x00"
-"""How a file of tantivy ends, after a JSON footer with its checksum and the footer's length."""
-FOOTER_MAX_BYTES = 50_000
 
 
 def probe_tantivy(folder: Path, timeout_seconds: float) -> str | None:
@@ -87,10 +81,9 @@ def _lower(limit: int, value: int) -> None:
 
 def _examine(folder: Path) -> str | None:
     """Check each file's checksum, read what the index says it holds, and search in it."""
-    for path in committed_files(folder):
-        reason = _bad_checksum(path)
-        if reason is not None:
-            return reason
+    reason = damaged_file(folder)
+    if reason is not None:
+        return reason
     index = tantivy.Index(make_schema(), path=str(folder))
     searcher = index.searcher()
     everything = Query.all_query()
@@ -114,31 +107,6 @@ def _search(index: tantivy.Index, searcher: tantivy.Searcher) -> None:
         for term, following in zip(sample, [*sample[1:], *sample[:1]], strict=True):
             searcher.search(Query.term_query(index.schema, field, term), 10)
             searcher.search(Query.phrase_query(index.schema, field, [term, following]), 10)
-
-
-def _bad_checksum(path: Path) -> str | None:
-    """Compare the file with the CRC-32 in its footer, which tantivy itself does not when opening.
-
-    A file whose footer cannot be read has been cut, or comes from a version that writes another.
-    """
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(0, size - 8))
-        tail = file.read(8)
-        footer_bytes = int.from_bytes(tail[:4], "little")
-        if tail[4:] != FOOTER_MAGIC or not 0 < footer_bytes <= min(size - 8, FOOTER_MAX_BYTES):
-            return f"{path.name} is cut"
-        body_bytes = size - 8 - footer_bytes
-        file.seek(body_bytes)
-        try:
-            expected = json.loads(file.read(footer_bytes))["crc"]
-        except (ValueError, KeyError, TypeError):
-            return f"{path.name} has a damaged end"
-        file.seek(0)
-        found = 0
-        for start in range(0, body_bytes, READ_BYTES):
-            found = zlib.crc32(file.read(min(READ_BYTES, body_bytes - start)), found)
-    return None if found == expected else f"{path.name} is damaged"
 
 
 def _main() -> None:

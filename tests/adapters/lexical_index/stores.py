@@ -13,7 +13,8 @@ class FlakyStore:
         self.broken = False
         self.complete = False
         self.unfinished = False
-        self.damage: str | None = None
+        self.exchanged: str | None = None
+        self.rotten: str | None = None
         self.index: FakeLexicalIndex | None = None
 
     def open(self) -> FakeLexicalIndex:
@@ -38,4 +39,7 @@ class FlakyStore:
         self.complete = self.unfinished = False
 
     def fault(self) -> str | None:
-        return self.damage
+        return self.exchanged
+
+    def damage(self) -> str | None:
+        return self.rotten

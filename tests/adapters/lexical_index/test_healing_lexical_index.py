@@ -230,16 +230,53 @@ def test_clearing_makes_it_empty_and_complete(index: HealingLexicalIndex, store:
     assert store.complete
 
 
+def test_an_index_that_somebody_has_rebuilt_meanwhile_is_not_healed_again(
+    index: HealingLexicalIndex, store: FlakyStore, sql: Sql
+):
+    assert index.heal() == len(sql.rows)
+    made = store.index
+    assert index.heal() is None
+    assert store.index is made
+    assert index.status.ready
+
+
+def test_an_index_that_cannot_tell_what_it_holds_is_set_aside_though_it_finds_words(
+    index: HealingLexicalIndex, store: FlakyStore
+):
+    index.rebuild()
+    assert store.index is not None
+    store.index.unreadable = True
+    assert index.search("shared", 5)
+    with pytest.raises(LexicalIndexError):
+        index.documents_of(["chunk-0000"])
+    assert not index.status.ready
+    assert not store.complete
+
+
+def test_an_index_whose_files_have_rotted_is_set_aside_when_it_is_examined(
+    index: HealingLexicalIndex, store: FlakyStore
+):
+    index.examine()
+    index.rebuild()
+    index.examine()
+    assert index.status.ready
+    store.rotten = "A file has rotted."
+    assert index.status.ready
+    index.examine()
+    assert index.status.degraded_reason == "A file has rotted."
+    assert not store.complete
+
+
 def test_an_index_whose_files_were_changed_is_set_aside_when_somebody_looks(
     index: HealingLexicalIndex, store: FlakyStore
 ):
     index.rebuild()
     assert index.status.ready
-    store.damage = "Files of the lexical index were deleted."
+    store.exchanged = "Files of the lexical index were deleted."
     assert index.status.degraded_reason == "Files of the lexical index were deleted."
     assert not index.status.ready
     assert not store.complete
-    store.damage = None
+    store.exchanged = None
     index.rebuild()
     assert index.status.ready
 
