@@ -76,10 +76,12 @@ class NeighbourText(BaseModel):
 
 
 class OtherHit(BaseModel):
-    """A further hit in the document of a result."""
+    """A further hit in the document of a result, or with its very text."""
 
     model_config = ConfigDict(from_attributes=True)
 
+    knowledge_id: int
+    document: str = Field(description="Key of the document within its item.")
     chunk_id: str
     score: float
     start_line: int
@@ -87,13 +89,13 @@ class OtherHit(BaseModel):
     citation: str
 
 
-class DocumentGroup(BaseModel):
-    """The hits of one document."""
+class ResultGroup(BaseModel):
+    """The hits of one document, or of one text."""
 
     model_config = ConfigDict(from_attributes=True)
 
     count: int = Field(
-        description="Hits of the document among those looked at, the shown one included."
+        description="Hits of the group among those looked at, the shown one included."
     )
     others: list[OtherHit] = Field(description="The next ones, best first; at most 20.")
 
@@ -130,7 +132,7 @@ class SearchResult(BaseModel):
     citation: str = Field(examples=["guide/auth.md#L120-L135"])
     before: NeighbourText | None = Field(None, description="With context_chunks.")
     after: NeighbourText | None = Field(None, description="With context_chunks.")
-    group: DocumentGroup | None = Field(None, description="With group_by=document.")
+    group: ResultGroup | None = Field(None, description="With group_by.")
     explain: Explanation | None = Field(None, description="With explain.")
 
 

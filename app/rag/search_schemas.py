@@ -51,6 +51,7 @@ class GroupBy(StrEnum):
     """What results are put together by."""
 
     DOCUMENT = "document"
+    TEXT = "text"
 
 
 class ChunkType(StrEnum):
@@ -188,7 +189,8 @@ class SearchBody(BaseModel):
     )
     group_by: GroupBy | None = Field(
         None,
-        description="`document`: one result for each document, its best, with the others' places.",
+        description="`document`: one result for each document, its best, with the others' places. "
+        "`text`: one result for each text, however many documents say the very same.",
     )
     highlight: StrictBool = Field(
         True, description="Say which words matched, and which sentence says most."

@@ -100,11 +100,20 @@ class ContextAssembler:
         searches_left = SEARCHES
         while True:
             searches_left -= 1
-            answer = self._searcher.search(search)
+            answer = self._without_copies(search)
             with self._database.snapshot() as connection:
                 places = _unchanged(connection, answer.results)
                 if len(places) == len(answer.results) or not searches_left:
                     return self._from_snapshot(connection, request, answer, places)
+
+    def _without_copies(self, search: SearchRequest) -> SearchAnswer:
+        """What a search answers; what documents say in the very same words takes room once."""
+        answer = self._searcher.search(search)
+        texts = {result.content for result in answer.results}
+        if search.group_by is None and len(texts) < len(answer.results):
+            # Asked again rather than always: looking for copies takes as long as a search.
+            return self._searcher.search(dataclasses.replace(search, group_by="text"))
+        return answer
 
     def _from_snapshot(
         self,

@@ -1,16 +1,16 @@
-"""Groups hits by document: the best hit of each stands for it, and the others are named."""
+"""Groups hits by document or by text: the best of each stands for it, and the others are named."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-HITS_PER_DOCUMENT = 10
+HITS_PER_GROUP = 10
 LEAST_HITS = 100
-"""How far down the ranking is read for each wanted document, and at least. Counts and other hits
+"""How far down the ranking is read for each wanted group, and at least. Counts and other hits
 speak of this part of the ranking, so that they do not depend on how the candidates came in."""
 
 MOST_OTHER_HITS = 20
-"""Named for one document; the count tells of all."""
+"""Named for one group; the count tells of all."""
 
 
 class Hit(Protocol):
@@ -30,6 +30,8 @@ class Hit(Protocol):
     def document(self) -> str: ...  # noqa: D102
     @property
     def citation(self) -> str: ...  # noqa: D102
+    @property
+    def content(self) -> str: ...  # noqa: D102
 
 
 AnyHit = TypeVar("AnyHit", bound=Hit)
@@ -37,8 +39,10 @@ AnyHit = TypeVar("AnyHit", bound=Hit)
 
 @dataclass(frozen=True)
 class OtherHit:
-    """A further hit in the document of a result."""
+    """A further hit of a group."""
 
+    knowledge_id: int
+    document: str
     chunk_id: str
     score: float
     start_line: int
@@ -47,36 +51,63 @@ class OtherHit:
 
 
 @dataclass(frozen=True)
-class DocumentHits(Generic[AnyHit]):
-    """A document that answers."""
+class GroupedHits(Generic[AnyHit]):
+    """Hits of one document, or of one text."""
 
     best: AnyHit
-    """The hit that the ranking puts first."""
+    """The hit that stands for the others."""
     count: int
-    """Hits of the document, the best one included."""
+    """Hits of the group, the best one included."""
     others: tuple[OtherHit, ...]
     """The next ones in the ranking's order, at most MOST_OTHER_HITS."""
 
 
-def hits_to_group(n_documents: int) -> int:
-    """How many hits of the ranking to look at for so many documents."""
-    return max(LEAST_HITS, n_documents * HITS_PER_DOCUMENT)
+def hits_to_group(n_groups: int) -> int:
+    """How many hits of the ranking to look at for so many groups."""
+    return max(LEAST_HITS, n_groups * HITS_PER_GROUP)
 
 
-def group_by_document(hits: Sequence[AnyHit]) -> list[DocumentHits[AnyHit]]:
+def group_by_document(hits: Sequence[AnyHit]) -> list[GroupedHits[AnyHit]]:
     """The documents of these hits, in the order of their best ones."""
-    grouped: dict[tuple[int, str], list[AnyHit]] = {}
+    return [_grouped(group, group[0]) for group in _groups(hits, _document_of)]
+
+
+def group_by_text(hits: Sequence[AnyHit]) -> list[GroupedHits[AnyHit]]:
+    """The different texts of these hits, wherever they stand, in the order of their best ones.
+
+    Copies of a document have the same texts: one that was chosen before is chosen again, so that
+    what stands together in it is not shown from here and there.
+    """
+    grouped: list[GroupedHits[AnyHit]] = []
+    chosen: set[Hashable] = set()
+    for group in _groups(hits, lambda hit: hit.content):
+        best = next((hit for hit in group if _document_of(hit) in chosen), group[0])
+        chosen.add(_document_of(best))
+        grouped.append(_grouped(group, best))
+    return grouped
+
+
+def _document_of(hit: Hit) -> Hashable:
+    return hit.knowledge_id, hit.document
+
+
+def _groups(hits: Sequence[AnyHit], key_of: Callable[[AnyHit], Hashable]) -> Iterable[list[AnyHit]]:
+    groups: dict[Hashable, list[AnyHit]] = {}
     for hit in hits:
-        grouped.setdefault((hit.knowledge_id, hit.document), []).append(hit)
-    return [
-        DocumentHits(best=found[0], count=len(found), others=_others(found[1:]))
-        for found in grouped.values()
-    ]
+        groups.setdefault(key_of(hit), []).append(hit)
+    return groups.values()
+
+
+def _grouped(group: Sequence[AnyHit], best: AnyHit) -> GroupedHits[AnyHit]:
+    others = [hit for hit in group if hit is not best]
+    return GroupedHits(best=best, count=len(group), others=_others(others))
 
 
 def _others(hits: Sequence[Hit]) -> tuple[OtherHit, ...]:
     return tuple(
         OtherHit(
+            knowledge_id=hit.knowledge_id,
+            document=hit.document,
             chunk_id=hit.chunk_id,
             score=hit.score,
             start_line=hit.start_line,

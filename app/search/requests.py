@@ -10,7 +10,7 @@ from app.search.profiles import NO_WISHES, RankingWishes
 
 Mode = Literal["hybrid", "dense", "lexical"]
 Fusion = Literal["coverage", "convex", "rrf"]
-GroupBy = Literal["document"]
+GroupBy = Literal["document", "text"]
 LicencePolicy = Literal["any", "permissive"]
 
 DENSE_DEPTH = 128
@@ -65,7 +65,7 @@ class SearchRequest:
     context_chunks: int = 0
     """Neighbouring chunks that come with each result, on each side."""
     group_by: GroupBy | None = None
-    """With `document`, `n_results` counts documents."""
+    """`n_results` counts documents, or different texts: each is shown once, by its best hit."""
     ranking: RankingWishes = NO_WISHES
     highlight: bool = True
     explain: bool = False
@@ -189,8 +189,8 @@ class NeighbourText:
 
 
 @dataclass(frozen=True)
-class DocumentGroup:
-    """The hits of one document, of which the result is the best."""
+class ResultGroup:
+    """The hits of one document, or of one text, of which the result is the best."""
 
     count: int
     others: tuple[OtherHit, ...]
@@ -233,7 +233,7 @@ class SearchResult:
     highlights: tuple[Highlight, ...] = ()
     before: NeighbourText | None = None
     after: NeighbourText | None = None
-    group: DocumentGroup | None = None
+    group: ResultGroup | None = None
     explain: Explanation | None = None
 
 

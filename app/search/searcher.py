@@ -2,7 +2,7 @@
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -16,12 +16,17 @@ from app.models import now
 from app.protocols import VectorIndex
 from app.search.candidate_filter import of_types
 from app.search.demands import Demands
-from app.search.grouping import group_by_document, hits_to_group
+from app.search.grouping import (
+    GroupedHits,
+    group_by_document,
+    group_by_text,
+    hits_to_group,
+)
 from app.search.neighbours import Neighbours, neighbours_of_chunks
 from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
 from app.search.queries import READ_AT_ONCE, result_of, rows_by_chunk, tags_of
 from app.search.ranking import RankedCandidates, explain, rank
-from app.search.requests import DocumentGroup, SearchAnswer, SearchRequest, SearchResult
+from app.search.requests import GroupBy, ResultGroup, SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
 from app.search.scope import ScopeResolver
 from app.search.weighing import weigh
@@ -42,6 +47,11 @@ DEEPER = 8
 DEEPEST_READING = 64
 """Times the depths: where no lexical index says which texts hold a phrase, they have to be read,
 and 8,000 take a second."""
+
+GROUPINGS: Mapping[GroupBy, Callable[[Sequence[SearchResult]], list[GroupedHits[SearchResult]]]] = {
+    "document": group_by_document,
+    "text": group_by_text,
+}
 
 
 class Searcher:
@@ -181,7 +191,7 @@ class Searcher:
         deeper: int,
     ) -> tuple[list[SearchResult], bool]:
         """The candidates that SQL holds and the filter allows; whether they are enough."""
-        grouped = request.group_by == "document"
+        grouped = request.group_by is not None
         wanted = hits_to_group(request.n_results) * deeper if grouped else request.n_results
         hits: list[tuple[Any, int]] = []  # rows, with their places in the ranking
         size = wanted + SPARE_ROWS
@@ -222,10 +232,11 @@ class Searcher:
         words: QueryWords,
     ) -> list[SearchResult]:
         """The results as the request wants to see them."""
-        if request.group_by == "document":
+        if request.group_by is not None:
+            grouped = GROUPINGS[request.group_by](results)
             results = [
-                dataclasses.replace(found.best, group=DocumentGroup(found.count, found.others))
-                for found in group_by_document(results)[: request.n_results]
+                dataclasses.replace(found.best, group=ResultGroup(found.count, found.others))
+                for found in grouped[: request.n_results]
             ]
         near = neighbours_of_chunks(
             connection, [result.chunk_id for result in results], request.context_chunks

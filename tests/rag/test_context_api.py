@@ -67,6 +67,22 @@ def test_every_format_keeps_the_token_limit_and_says_what_is_missing(client: Tes
             assert response.status_code == 200, response.text
 
 
+def test_copies_of_a_document_take_no_room_twice(client: TestClient, source_root: Path, item: int):
+    alone = ask(client, n_results=3)
+    for name in ("copy.md", "another.md"):
+        (source_root / name).write_text(TEXT)
+    assert client.post(f"{API}/rag/index/{item}").json()["documents"] == 3
+    with_copies = ask(client, n_results=3)
+    texts = [passage["content"] for passage in with_copies["passages"]]
+    assert len(set(texts)) == len(texts) == len(alone["passages"])
+    apart = ask(client, n_results=3, group_by="document")
+    assert {passage["document"] for passage in apart["passages"]} == {
+        "another.md",
+        "copy.md",
+        "harbour.md",
+    }
+
+
 def test_the_tool_says_when_there_is_nothing(client: TestClient):
     answer = ask(client, format="tool")
     assert answer["context"] == "No relevant documentation found for your query."

@@ -255,6 +255,11 @@ def test_grouped_each_document_answers_once(library):
     groups = {result["document"]: result["group"] for result in found["results"]}
     assert groups["docs/guide.md"]["count"] == 1 + len(groups["docs/guide.md"]["others"]) > 3
     assert groups["gate.md"] == {"count": 1, "others": []}
+    other = groups["docs/guide.md"]["others"][0]
+    assert (other["knowledge_id"], other["document"]) == (
+        found["results"][0]["knowledge_id"],
+        "docs/guide.md",
+    )
 
 
 # Nothing breaks it ------------------------------------------------------------------------------

@@ -42,7 +42,7 @@ RESULTS = built(
     before=st.none() | built(NeighbourText),
     after=st.none() | built(NeighbourText),
     group=st.none()
-    | built(requests.DocumentGroup, others=st.lists(built(OtherHit), max_size=2).map(tuple)),
+    | built(requests.ResultGroup, others=st.lists(built(OtherHit), max_size=2).map(tuple)),
     explain=st.none() | EXPLANATIONS,
 )
 ANSWERS = built(

@@ -1,7 +1,7 @@
 """Grouping shows each document once, by its best hit, and counts the others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from app.search.grouping import (
     MOST_OTHER_HITS,
     group_by_document,
+    group_by_text,
     hits_to_group,
 )
 from app.search.queries import citation
@@ -23,6 +24,7 @@ class FoundChunk:
     end_line: int
     document: str
     citation: str
+    content: str = ""
 
 
 def found(ranking: Sequence[tuple[int, str]]) -> list[FoundChunk]:
@@ -59,6 +61,26 @@ def test_other_hits_say_where_they_stand():
     (other,) = group.others
     assert (other.start_line, other.end_line, other.citation) == (2, 4, "a.md#L2-L4")
     assert (other.chunk_id, other.score) == ("c2", 0.5)
+    assert (other.knowledge_id, other.document) == (1, "a.md")
+
+
+def test_equal_texts_are_one_group_wherever_they_stand():
+    places = found([(1, "a.md"), (1, "copy.md"), (2, "b.md"), (2, "other.md")])
+    texts = ("Same.", "Other.", "Same.", "same.")
+    hits = [replace(hit, content=text) for hit, text in zip(places, texts, strict=True)]
+    same, other, small = group_by_text(hits)
+    assert (same.best, other.best, small.best) == (hits[0], hits[1], hits[3])
+    assert [(o.knowledge_id, o.document) for o in same.others] == [(2, "b.md")]
+    assert (same.count, other.count, small.count) == (2, 1, 1)
+
+
+def test_a_document_that_was_chosen_before_stands_for_its_copies():
+    places = found([(1, "a.md"), (1, "copy.md"), (1, "a.md"), (1, "other.md")])
+    texts = ("One.", "Two.", "Two.", "Two.")
+    hits = [replace(hit, content=text) for hit, text in zip(places, texts, strict=True)]
+    one, two = group_by_text(hits)
+    assert (one.best, two.best) == (hits[0], hits[2])
+    assert [other.document for other in two.others] == ["copy.md", "other.md"]
 
 
 def test_equal_keys_of_two_items_are_two_documents():

@@ -252,6 +252,24 @@ def test_grouping_gives_as_many_documents_as_are_wanted(stage):
     assert all(result.group.count == 1 for result in results[1:])
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_grouping_by_text_shows_copies_once_and_fills_their_places(stage, mode):
+    stage.add(["the lighthouse blinks"] * 30 + [f"some lighthouse of {n} others" for n in range(8)])
+    results = stage.ask(
+        "the lighthouse blinks",
+        mode=mode,
+        group_by="text",
+        n_results=9,
+        dense_depth=3,
+        lexical_depth=3,
+    )
+    assert len({result.content for result in results}) == len(results) == 9
+    copies = results[0].group
+    assert (results[0].content, copies.count) == ("the lighthouse blinks", 30)
+    assert len({(other.knowledge_id, other.document) for other in copies.others}) == 20
+    assert all(result.group.count == 1 for result in results[1:])
+
+
 # Order ------------------------------------------------------------------------------------------
 
 
