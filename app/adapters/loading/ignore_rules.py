@@ -142,8 +142,9 @@ def _names_expression(names: list[list[Token]]) -> bytes:
     for position, name in enumerate(names):
         last = position == len(names) - 1
         if name == ["**"] and last:
-            # After a slash it means everything inside, but not the folder itself.
-            runs[-1].append(rb".+" if position else rb".*")
+            # After a name it means everything inside, but not the folder itself.
+            follows_a_name = any(earlier != ["**"] for earlier in names[:position])
+            runs[-1].append(rb".+" if follows_a_name else rb".*")
         elif name == ["**"]:
             runs.append([])
         else:
