@@ -1,31 +1,19 @@
 """What an item says after indexing succeeded, failed or was interrupted."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from app.container import Container
-from app.errors import EmbeddingError, NotFoundError, WorkStoppedError
+from app.errors import NotFoundError, WorkStoppedError
 from app.knowledge.items import ItemDraft
-from app.protocols import Progress, Vectors
-from tests.fakes import FakeEmbedder
-
-
-class BrokenEmbedder(FakeEmbedder):
-    """Fails from a given text on."""
-
-    broken = False
-
-    def embed_documents(self, texts: Sequence[str]) -> Vectors:
-        if self.broken:
-            raise EmbeddingError("The model is out of order.")
-        return super().embed_documents(texts)
+from app.protocols import Progress
+from tests.fakes import MoodyEmbedder
 
 
 @pytest.fixture
-def embedder() -> BrokenEmbedder:
-    return BrokenEmbedder()
+def embedder() -> MoodyEmbedder:
+    return MoodyEmbedder()
 
 
 @pytest.fixture
@@ -136,16 +124,16 @@ def test_a_name_that_is_not_utf8_is_an_error_that_says_so(container: Container, 
 
 
 def test_a_failing_model_changes_nothing_and_the_next_run_succeeds(
-    container: Container, guide, add_item, index, found, embedder: BrokenEmbedder
+    container: Container, guide, add_item, index, found, embedder: MoodyEmbedder
 ):
     item = add_item(guide, "markdown")
     index(item)
     guide.write_text("# Guide\n\nHow to repaint the lighthouse.")
-    embedder.broken = True
+    embedder.failing = True
     result = index(item)
-    assert (result.success, result.error) == (False, "The model is out of order.")
+    assert (result.success, result.error) == (False, "The model is away.")
     assert "configure" in found("lighthouse")[0]
-    embedder.broken = False
+    embedder.failing = False
     assert index(item).success
     assert "repaint" in found("lighthouse")[0]
     assert container.maintenance.verify().problems == ()
@@ -201,7 +189,7 @@ def test_deleting_an_item_while_it_is_indexed_leaves_nothing_of_it(
 
 
 def test_an_interrupted_run_embeds_nothing_twice(
-    container: Container, source_root, add_item, index, embedder: BrokenEmbedder
+    container: Container, source_root, add_item, index, embedder: MoodyEmbedder
 ):
     for number in range(100):
         (source_root / f"{number}.md").write_text(
