@@ -52,7 +52,7 @@ SITUATIONS: Mapping[FaultPoint, Situation] = {
 """Where a step is passed for certain; all others are passed again and again at work."""
 
 UNCHECKED = frozenset({Situation.RESUMPTION, Situation.START, Situation.HEALING})
-"""Here the server dies before anybody could look at what the kill before has left."""
+"""Here the server dies before it has recovered; what the kill before left is seen on a copy."""
 
 RANDOM_SITUATIONS = (
     *(Situation.WORK,) * 4, Situation.RESUMPTION, Situation.START, Situation.STOP,
@@ -100,7 +100,7 @@ class Plan:
         while self._given < self._kills or self._again:
             kill = self._next()
             if before.situation in UNCHECKED and kill.situation in UNCHECKED:
-                # Not three kills in a row without a look at what they have left.
+                # Not three kills in a row before the service has recovered once.
                 yield Kill(Situation.WORK)
                 self._given += 1
             yield kill

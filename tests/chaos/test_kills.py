@@ -84,9 +84,9 @@ class Chaos:
             Situation.SWITCH: self._die_switching,
         }
         as_planned = happens[kill.situation](kill)
-        self.witness.unverified += 1
         self.kills[kill.name if as_planned else "a random moment, as a step was missed"] += 1
         assert "Traceback" not in self.server.log, self.server.log
+        self.witness.check_a_copy()
         return as_planned
 
     def start(self, kill: Kill | None = None) -> None:

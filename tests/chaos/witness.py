@@ -1,5 +1,9 @@
 """Holds what the server shows against what it has answered, and against the files on the disk."""
 
+import contextlib
+import shutil
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,10 +21,6 @@ CHANGED_FILES = 5
 EVERY_CHUNK = 100
 """The most results of a search: more than an item of ours has chunks."""
 
-VERIFIED_EVERY = 10
-"""Kills between two runs of `groundwork verify`, which needs the server stopped: the costliest of
-the checks. All others follow every kill that did not come at a start or in resumed work."""
-
 
 @dataclass
 class Witness:
@@ -32,8 +32,6 @@ class Witness:
     ledger: Ledger = field(default_factory=Ledger)
     promised: bool = True
     """Whether it was answered that the folders will be indexed as they are now."""
-    unverified: int = 0
-    """Kills since `groundwork verify` was run."""
 
     def create_folders(self) -> None:
         """The items of the folders, indexed; they are never deleted."""
@@ -93,9 +91,35 @@ class Witness:
         if not self.promised:
             self._index_all(200)
         self._check_settled()
-        if self.unverified >= VERIFIED_EVERY:
-            self._check_verified()
-            self.server.start()
+
+    def check_a_copy(self) -> None:
+        """Look at what a kill has left to the end, and leave it as it is for the next kill.
+
+        A server is started on a copy of the data directory, held against all that was answered,
+        stopped, and `groundwork verify` is run there.
+        """
+        copy = self._copy_of_the_server()
+        witness = Witness(copy, self.tree, self.visitor, deepcopy(self.ledger), self.promised)
+        try:
+            copy.start()
+            witness.check()
+            witness.check_verified()
+            assert "Traceback" not in copy.log, copy.log
+        finally:
+            copy.close()
+        wait_until(lambda: not witness.processes(), "what the copy's server had started ends")
+        shutil.rmtree(copy.data_dir)
+
+    def _copy_of_the_server(self) -> ServerProcess:
+        """One that has not been started, on a copy of the data directory as it is at one moment."""
+        data_dir = self.server.data_dir
+        copied = data_dir.with_name("as-the-kill-left-it")
+        with suspended(self.processes()):  # what the killed server had started may still write
+            shutil.copytree(data_dir, copied, ignore=shutil.ignore_patterns("models"))
+        copy = ServerProcess(copied, self.tree.root, MODELS_DIR=data_dir / "models")
+        if "CHUNK_SIZE" in self.server.environment:
+            copy.environment["CHUNK_SIZE"] = self.server.environment["CHUNK_SIZE"]
+        return copy
 
     def _check_items(self) -> None:
         """Every item that was answered is there, every deletion holds."""
@@ -158,9 +182,8 @@ class Witness:
             found |= self._documents_found(item_id, self.tree)
         assert found == {path: len(self.tree.versions[path]) - 1 for path in self.tree.files()}
 
-    def _check_verified(self) -> None:
+    def check_verified(self) -> None:
         """The database and both indexes agree; leaves the server stopped."""
-        self.unverified = 0
         assert self.server.stop() == 0
         environment = {k: v for k, v in self.server.environment.items() if k != KILL_AT}
         verified = run_command(environment, "verify", "--json")
@@ -184,9 +207,31 @@ class Witness:
         items = server.http.get("/api/v1/knowledge", params={"limit": 200}).json()["items"]
         expected = sum(item["chunk_count"] for item in items)
         assert [stats[name] for name in names] == [expected] * 3
-        self._check_verified()
+        self.check_verified()
         wait_until(lambda: not self.processes(), "what killed servers had started ends")
 
     @property
     def folder_items(self) -> range:
         return range(1, FOLDERS + 1)
+
+
+@contextlib.contextmanager
+def suspended(processes: Sequence[psutil.Process]) -> Iterator[None]:
+    """Let these processes do nothing meanwhile; those that have ended are left alone."""
+    held = [process for process in processes if _is_held(process)]
+    try:
+        yield
+    finally:
+        for process in held:
+            process.resume()
+
+
+def _is_held(process: psutil.Process) -> bool:
+    """Hold a process; False if it has ended."""
+    over = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
+    try:
+        process.suspend()
+        wait_until(lambda: process.status() in (psutil.STATUS_STOPPED, *over), "it is held")
+        return process.status() not in over
+    except psutil.NoSuchProcess:
+        return False
