@@ -149,7 +149,7 @@ def _answer_validation_error(request: Request, error: Exception) -> JSONResponse
         InvalidValue(
             detail=_sentence(fault),
             location=str(fault["loc"][0]),
-            pointer="#" if fault["type"] == "json_invalid" else _pointer(fault["loc"][1:]),
+            pointer=_pointer(_place(fault)),
         )
         for fault in error.errors()[:MOST_VALIDATION_ERRORS]
     ]
@@ -173,6 +173,16 @@ def _sentence(fault: dict[str, Any]) -> str:
     if fault["type"] == "model_attributes_type":
         return "Input should be a JSON object"
     return str(fault["msg"]).removeprefix("Value error, ")
+
+
+def _place(fault: dict[str, Any]) -> Sequence[int | str]:
+    """Where in the body, or in the parameters, the fault is."""
+    if fault["type"] == "json_invalid":
+        return ()
+    place: tuple[int | str, ...] = fault["loc"][1:]
+    if place[-1:] == ("[key]",) and place[-2:-1] == (fault["input"],):
+        return place[:-1]  # of a name that is wrong, Pydantic says so behind it
+    return place
 
 
 def _pointer(location: Sequence[int | str]) -> str:
