@@ -86,10 +86,11 @@ class GenerationRenewal(Generic[Parts]):
         pauses_seconds: Sequence[float] = PAUSES_SECONDS,
         turns_seconds: Sequence[tuple[float, float]] = TURNS_SECONDS,
     ) -> None:
-        """`switch` exchanges the parts, on the writer thread, once SQL names the new generation;
+        """`switch` exchanges the parts, on the writer thread, and gives the former ones.
 
-        `retire` ends those that it gives back, after everything else. `on_embedded` is told of
-        each batch: how many texts, and the seconds it took.
+        It cannot fail, since SQL names the new generation already: `retire`, which ends the former
+        ones after everything else, does what can. `on_embedded` is told of each batch: how many
+        texts, and the seconds it took.
         """
         self._database = database
         self._publisher = publisher
@@ -197,7 +198,6 @@ class GenerationRenewal(Generic[Parts]):
             self._end_indexes(parts)
             raise
         reached(FaultPoint.GENERATION_EXCHANGED)
-        self.is_done = True
         self.trouble = None
         logger.info("Generation %d answers from now on.", self.generation.id)
         try:
@@ -207,7 +207,7 @@ class GenerationRenewal(Generic[Parts]):
 
     def _pause(self, trouble: str) -> None:
         """Wait before the next attempt, the longer the more failed without getting on."""
-        if self._closing.is_set():
+        if self._closing.is_set() or self.is_done:
             return
         self.trouble = trouble
         pause = self._pauses_seconds[min(self._failures, len(self._pauses_seconds) - 1)]
@@ -274,7 +274,8 @@ class GenerationRenewal(Generic[Parts]):
             self._publisher.between_changes(lambda: self._publisher.keep_also(None)).result()
         except UnavailableError:
             logger.debug("The publisher has ended already.")
-        parts.discard()
+        if not self.is_done:  # else they answer: it failed, or was broken off, after the exchange
+            parts.discard()
 
     def _kept(self, parts: Parts) -> KeptIndexes:
         return KeptIndexes(parts.vector_index, parts.lexical_index, self.generation)
@@ -302,6 +303,7 @@ class GenerationRenewal(Generic[Parts]):
         self._publisher.switch_to(self._kept(parts))
         self._indexer.switch_to(parts.splitter, parts.embedder, self.generation)
         former = self._switch(parts)
+        self.is_done = True
         self._publisher.settle_soon()
         return former
 

@@ -445,6 +445,50 @@ def test_an_unexpected_error_is_no_end_and_progress_is_no_trouble(open_with: Ope
     assert container.part_health()["generation"].status is HealthStatus.READY
 
 
+@pytest.mark.parametrize("in_background", [False, True])
+def test_what_fails_once_sql_names_the_new_generation_leaves_no_search_without_an_index(
+    open_with: Open, docs: Path, filled: int, in_background: bool
+):
+    class Telling(FakeEmbedder):
+        """Fails once to say its name, when that is shown after the switch."""
+
+        switched = False
+        _name = ""
+
+        @property
+        def model_name(self) -> str:
+            if self.switched:
+                self.switched = False
+                raise RuntimeError("as no embedder should")
+            return self._name
+
+        @model_name.setter
+        def model_name(self, name: str) -> None:
+            self._name = name
+
+    model = Telling(dimension=32, model_name="newer")
+    container = open_with(model)
+
+    @event.listens_for(container.database._engine, "before_cursor_execute")
+    def look(_connection, _cursor, statement: str, *_: object) -> None:
+        model.switched |= "UPDATE current_generation" in statement
+
+    if in_background:
+        assert container._keeper._renewal is not None
+        container._keeper._renewal.start()
+        assert container.wait_for_renewal(WAIT_SECONDS)
+    else:
+        with pytest.raises(RuntimeError):
+            container.renew()
+    assert "topic7" in found(container, "topic7", mode="dense")[0]
+    (docs / "third.md").write_text("# Third\n\nA page about elephants.\n")
+    assert container.indexer.index(filled).success
+    assert "elephants" in found(container, "elephants", mode="dense")[0]
+    assert container.embedder is model
+    assert container.maintenance.verify().problems == ()
+    assert not container.renew()
+
+
 def test_only_folders_of_ours_are_deleted(open_with: Open, filled: int, settings: Settings):
     strange = settings.data_dir / "chroma-2" / "thesis.txt"
     strange.parent.mkdir()
