@@ -4,6 +4,7 @@ import gc
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from app.database import Database
@@ -281,13 +282,17 @@ class GenerationRenewal(Generic[Parts]):
         return KeptIndexes(parts.vector_index, parts.lexical_index, self.generation)
 
     def _upsert(self, parts: Parts, chunk_ids: Sequence[str]) -> None:
+        """Between two changes: what was read is not settled anew before it is written."""
         for some in slices(chunk_ids, RECORDS_AT_ONCE):
-            with self._database.read() as session:
-                records = vector_queries.records_of(session, some, self.generation)
-                words = lexical_queries.lexical_records_of(session, some, self.generation.id)
-            parts.vector_index.upsert(records)
-            if words:
-                parts.lexical_index.upsert(words)
+            self._publisher.between_changes(partial(self._upsert_some, parts, some)).result()
+
+    def _upsert_some(self, parts: Parts, chunk_ids: Sequence[str]) -> None:
+        with self._database.read() as session:
+            records = vector_queries.records_of(session, chunk_ids, self.generation)
+            words = lexical_queries.lexical_records_of(session, chunk_ids, self.generation.id)
+        parts.vector_index.upsert(records)
+        if words:
+            parts.lexical_index.upsert(words)
 
     def _switch_to(self, parts: Parts) -> Parts:
         """On the writer thread, while nothing is indexed.

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, text
 
 from app.container import Container
 from app.errors import AppError, EmbeddingError, StartupError
@@ -321,6 +321,43 @@ def test_the_next_indexes_follow_what_is_settled_while_the_switch_has_to_wait(
     thread.join(WAIT_SECONDS)
     assert container.publisher._next_indexes is None
     assert container.maintenance.verify().problems == ()
+
+
+def test_a_title_that_is_new_while_the_next_indexes_catch_up_is_in_them(
+    open_with: Open, filled: int
+):
+    container = open_with(chunk_size=400)
+    deadline = time.monotonic() + WAIT_SECONDS
+    renamed = threading.Event()
+    with container.database.write() as session:
+        session.execute(text("UPDATE documents SET title = NULL"))  # so the item's is theirs
+    with container.indexer._claims.claim(filled):  # holds the switch up
+        thread = threading.Thread(target=container.renew)
+        thread.start()
+        following = None
+        while following is None or not following.words.status.ready:
+            assert time.monotonic() < deadline
+            thread.join(0.01)
+            following = container.publisher._next_indexes
+        upsert = following.vectors.upsert
+
+        def rename_meanwhile(records: Any) -> None:
+            upsert(records)
+            if not renamed.is_set():
+                renamed.set()
+                container.knowledge.update(filled, {"title": "Prairies"})
+                if threading.current_thread() is not container.publisher._thread:
+                    container.publisher.settled().result()
+
+        following.vectors.upsert = rename_meanwhile
+        with container.database.write() as session:
+            queries.give_up_documents(session, 2, [1, 2])
+        assert renamed.wait(WAIT_SECONDS)
+    thread.join(WAIT_SECONDS)
+    container.publisher.settled().result()
+    assert container._keeper.parts.stored.generation.id == 2
+    chunks = container.maintenance.stats().total_chunks
+    assert len(found(container, "prairies", mode="lexical", n_results=100)) == chunks
 
 
 # Failures --------------------------------------------------------------------------------------
