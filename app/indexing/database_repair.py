@@ -110,11 +110,11 @@ class DatabaseRepair:
         except EmbeddingError as error:
             failure = error.detail
         # What was embedded before a failure is mended; what was stored is looked at once more.
-        left = self._vectors.lacking(chunk_ids)
+        sound = self._vectors.are_sound(chunk_ids)
         return [
-            Repair(fault, mended=False, remark=failure)
-            if fault.row in left
-            else Repair(fault, mended=True, remark="embedded again")
+            Repair(fault, mended=True, remark="embedded again")
+            if sound.get(str(fault.row), True)
+            else Repair(fault, mended=False, remark=failure)
             for fault in faults
         ]
 
