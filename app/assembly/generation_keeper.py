@@ -179,14 +179,16 @@ class GenerationKeeper:
         former = self._in_use.exchange(parts)
         # The former model is some 200 MB, which go once nobody knows it any more.
         self._choice = dataclasses.replace(self._choice, embedder=parts.embedder)
-        parts.caretaker.start()
-        self._show_model()
         return former
 
     def _retire(self, former: GenerationParts) -> None:
-        """End what has been exchanged, once no search uses it any more."""
-        self._in_use.wait_until_unused(former, CLOSING_SECONDS)
-        former.discard()
+        """Look after what answers now, and end what did, once no search uses it any more."""
+        try:
+            self.parts.caretaker.start()
+            self._show_model()
+        finally:
+            self._in_use.wait_until_unused(former, CLOSING_SECONDS)
+            former.discard()
 
     def _show_model(self) -> None:
         model = self.parts.embedder

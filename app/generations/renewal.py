@@ -4,6 +4,7 @@ import gc
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from app.database import Database
@@ -86,10 +87,11 @@ class GenerationRenewal(Generic[Parts]):
         pauses_seconds: Sequence[float] = PAUSES_SECONDS,
         turns_seconds: Sequence[tuple[float, float]] = TURNS_SECONDS,
     ) -> None:
-        """`switch` exchanges the parts, on the writer thread, once SQL names the new generation;
+        """`switch` exchanges the parts, on the writer thread, and gives the former ones.
 
-        `retire` ends those that it gives back, after everything else. `on_embedded` is told of
-        each batch: how many texts, and the seconds it took.
+        It cannot fail, since SQL names the new generation already: `retire`, which ends the former
+        ones after everything else, does what can. `on_embedded` is told of each batch: how many
+        texts, and the seconds it took.
         """
         self._database = database
         self._publisher = publisher
@@ -197,7 +199,6 @@ class GenerationRenewal(Generic[Parts]):
             self._end_indexes(parts)
             raise
         reached(FaultPoint.GENERATION_EXCHANGED)
-        self.is_done = True
         self.trouble = None
         logger.info("Generation %d answers from now on.", self.generation.id)
         try:
@@ -207,7 +208,7 @@ class GenerationRenewal(Generic[Parts]):
 
     def _pause(self, trouble: str) -> None:
         """Wait before the next attempt, the longer the more failed without getting on."""
-        if self._closing.is_set():
+        if self._closing.is_set() or self.is_done:
             return
         self.trouble = trouble
         pause = self._pauses_seconds[min(self._failures, len(self._pauses_seconds) - 1)]
@@ -274,19 +275,24 @@ class GenerationRenewal(Generic[Parts]):
             self._publisher.between_changes(lambda: self._publisher.keep_also(None)).result()
         except UnavailableError:
             logger.debug("The publisher has ended already.")
-        parts.discard()
+        if not self.is_done:  # else they answer: it failed, or was broken off, after the exchange
+            parts.discard()
 
     def _kept(self, parts: Parts) -> KeptIndexes:
         return KeptIndexes(parts.vector_index, parts.lexical_index, self.generation)
 
     def _upsert(self, parts: Parts, chunk_ids: Sequence[str]) -> None:
+        """Between two changes: what was read is not settled anew before it is written."""
         for some in slices(chunk_ids, RECORDS_AT_ONCE):
-            with self._database.read() as session:
-                records = vector_queries.records_of(session, some, self.generation)
-                words = lexical_queries.lexical_records_of(session, some, self.generation.id)
-            parts.vector_index.upsert(records)
-            if words:
-                parts.lexical_index.upsert(words)
+            self._publisher.between_changes(partial(self._upsert_some, parts, some)).result()
+
+    def _upsert_some(self, parts: Parts, chunk_ids: Sequence[str]) -> None:
+        with self._database.read() as session:
+            records = vector_queries.records_of(session, chunk_ids, self.generation)
+            words = lexical_queries.lexical_records_of(session, chunk_ids, self.generation.id)
+        parts.vector_index.upsert(records)
+        if words:
+            parts.lexical_index.upsert(words)
 
     def _switch_to(self, parts: Parts) -> Parts:
         """On the writer thread, while nothing is indexed.
@@ -302,6 +308,7 @@ class GenerationRenewal(Generic[Parts]):
         self._publisher.switch_to(self._kept(parts))
         self._indexer.switch_to(parts.splitter, parts.embedder, self.generation)
         former = self._switch(parts)
+        self.is_done = True
         self._publisher.settle_soon()
         return former
 

@@ -126,8 +126,10 @@ class IndexCaretaker:
         found: list[Drift] = []
         for some in slices(chunk_ids, EMBEDDED_TOGETHER):
             failure = self._embed_some(some)
-            left = self._vector_repair.lacking(some)
-            drift = [Drift(DriftKind.NO_VECTOR, DATABASE, key, key not in left) for key in some]
+            sound = self._vector_repair.are_sound(some)  # of what has not gone meanwhile
+            drift = [
+                Drift(DriftKind.NO_VECTOR, DATABASE, key, mended) for key, mended in sound.items()
+            ]
             for each in drift:
                 self._observe(each)
             found += drift

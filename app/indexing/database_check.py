@@ -19,12 +19,12 @@ class FaultKind(StrEnum):
     DOCUMENT_WITHOUT_ITEM = "document_without_item"
     TAGS_WITHOUT_ITEM = "tags_without_item"
     CHUNK_OF_ANOTHER_ITEM = "chunk_of_another_item"
-    ITEM_WITHOUT_CHUNKS = "item_without_chunks"
     CHUNK_WITHOUT_VECTOR = "chunk_without_vector"
     DAMAGED_VECTOR = "damaged_vector"
     OTHER_TEXT = "other_text"
     OTHER_NUMBER = "other_number"
     BAD_CHUNKS = "bad_chunks"
+    ITEM_WITHOUT_CHUNKS = "item_without_chunks"
 
 
 @dataclass(frozen=True)

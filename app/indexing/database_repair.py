@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.database import Database
 from app.errors import EmbeddingError
-from app.indexing import repair_queries
+from app.indexing import maintenance_queries, repair_queries
 from app.indexing.database_check import Fault, FaultKind, vector_faults
 from app.indexing.documents import PreparedDocument, document_number
 from app.indexing.embedding import embed_unknown
@@ -61,10 +61,6 @@ class DatabaseRepair:
                 _by_id(repair_queries.give_chunks_to_their_item),
                 "given to the item of its document",
             ),
-            FaultKind.ITEM_WITHOUT_CHUNKS: (
-                _by_id(repair_queries.make_pending),
-                "made pending: index it again",
-            ),
             FaultKind.OTHER_NUMBER: (self._renumber, "given its own"),
         }
 
@@ -74,7 +70,8 @@ class DatabaseRepair:
         for fault in faults:
             by_kind[fault.kind].append(fault)
         repairs: list[Repair] = []
-        # In the order of the kinds: rows that are deleted need no vector any more.
+        # In the order of the kinds: rows that are deleted need no vector any more, and an item
+        # may have chunks again in the end.
         for kind in FaultKind:
             repairs += self._mend_kind(kind, by_kind[kind])
         self._publisher.settled().result()
@@ -97,6 +94,8 @@ class DatabaseRepair:
             return [self._have_read_again(fault) for fault in faults]
         if kind is FaultKind.BAD_CHUNKS:
             return self._split_again(faults)
+        if kind is FaultKind.ITEM_WITHOUT_CHUNKS:
+            return self._make_pending(faults)
         mend, remark = self._mend_rows[kind]
         with self._database.write() as session:
             mend(session, [fault.row for fault in faults])
@@ -111,11 +110,11 @@ class DatabaseRepair:
         except EmbeddingError as error:
             failure = error.detail
         # What was embedded before a failure is mended; what was stored is looked at once more.
-        left = self._vectors.lacking(chunk_ids)
+        sound = self._vectors.are_sound(chunk_ids)
         return [
-            Repair(fault, mended=False, remark=failure)
-            if fault.row in left
-            else Repair(fault, mended=True, remark="embedded again")
+            Repair(fault, mended=True, remark="embedded again")
+            if sound.get(str(fault.row), True)
+            else Repair(fault, mended=False, remark=failure)
             for fault in faults
         ]
 
@@ -156,6 +155,17 @@ class DatabaseRepair:
         rules = splitting_rules(self._splitter)
         document = PreparedDocument(entry, loaded_document(row), rules, chunks)
         self._publisher.publish(row.item_id, [document]).result()
+
+    def _make_pending(self, faults: Sequence[Fault]) -> list[Repair]:
+        """Let items say that they have to be indexed, if nothing has given them chunks again."""
+        with self._database.write() as session:
+            empty = set(maintenance_queries.active_items_without_chunks(session))
+            repair_queries.make_pending(session, [int(f.row) for f in faults if f.row in empty])
+        pending, whole = "made pending: index it again", "it has chunks again"
+        return [
+            Repair(fault, mended=True, remark=pending if fault.row in empty else whole)
+            for fault in faults
+        ]
 
     @staticmethod
     def _renumber(session: Session, rows: list[int | str]) -> None:

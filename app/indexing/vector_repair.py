@@ -39,12 +39,11 @@ class VectorRepair:
             with self._database.write() as session:
                 queries.add_index_change(session, [row[0] for row in rows])
 
-    def lacking(self, chunk_ids: Sequence[str]) -> set[str]:
-        """Those of the chunks, as far as they are there, that have no sound vector."""
+    def are_sound(self, chunk_ids: Sequence[str]) -> dict[str, bool]:
+        """Whether each of the chunks has a sound vector; those that are gone are left out."""
         with self._database.read() as session:
             return {
-                state.id
+                state.id: sound_vector(state.vector, self._generation.dimension) is not None
                 for some in queries.slices(chunk_ids)
                 for state in maintenance_queries.states_of(session, some, self._generation)
-                if sound_vector(state.vector, self._generation.dimension) is None
             }

@@ -94,7 +94,7 @@ class LeaseKeeper:
         if requeued:
             logger.warning("%d jobs whose worker gave no sign of life start over", requeued)
         if given_up:
-            logger.error("%d jobs that no worker outlives are given up", given_up)
+            logger.error("%d jobs are given up: the error of each says why", given_up)
         if requeued or given_up:
             self._on_reclaimed()
 

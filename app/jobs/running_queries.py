@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select, update
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
+from app.errors import AppError
 from app.jobs.queries import arguments_key, job_record, queue_again
 from app.jobs.records import WAITED_FOR, Job, Outcome
 from app.models import JobRow, UTCDateTime, now
@@ -20,6 +21,19 @@ otherwise end the service again at every start.
 
 LEASE_SECONDS = 60.0
 """How long a job stays with a worker that gives no sign of life."""
+
+UNREADABLE = (
+    "What the database holds of this job is damaged, so it does not run. If its arguments are "
+    "empty now, they are lost: ask anew for what it was to do. Else retry it."
+)
+
+
+class UnreadableJobError(Exception):
+    """Raised when a row of a job holds what its columns cannot hold, such as JSON cut short."""
+
+    def __init__(self, job_id: int) -> None:
+        super().__init__(f"Job {job_id} cannot be read")
+        self.job_id = job_id
 
 
 def moment(session: Session) -> datetime:
@@ -45,7 +59,7 @@ def claim_job(
     The highest priority goes first, then the oldest. A job waits while its item is in use, or
     while another job of its item (or, of jobs without an item, another of its kind) runs: it could
     do nothing but keep a worker from other work. `only_waited_for`: one item's, and of a client
-    that waits.
+    that waits. Raises UnreadableJobError.
     """
     present = moment(session)
     queued, running = aliased(JobRow), aliased(JobRow)
@@ -72,10 +86,38 @@ def claim_job(
             lease_expires_at=lease_end(present),
             not_before=None,
         )
-        .returning(JobRow)
+        .returning(JobRow.id)
     )
-    row = session.scalar(claimed.execution_options(populate_existing=True))
-    return job_record(row) if row is not None else None
+    job_id = session.scalar(claimed.execution_options(synchronize_session=False))
+    return job_record(_row(session, job_id)) if job_id is not None else None
+
+
+def _row(session: Session, job_id: int) -> JobRow:
+    try:
+        return session.get_one(JobRow, job_id, populate_existing=True)
+    except ValueError as error:  # of what turns a stored value into one of Python
+        raise UnreadableJobError(job_id) from error
+
+
+def fail_unreadable(session: Session, job_id: int) -> None:
+    """End a job that cannot be read, unless it has ended; what is no JSON of it is emptied."""
+    emptied: dict[str, Any] = {
+        column.key: {} if column is not JobRow.result else None
+        for column in (JobRow.arguments, JobRow.progress, JobRow.result)
+        if not _is_readable(session, job_id, column)
+    }
+    going_on = JobRow.id == job_id, JobRow.state.in_(("queued", "running"))
+    ended = update(JobRow).where(*going_on).execution_options(synchronize_session=False)
+    values = {"state": "failed", "error": UNREADABLE, "problem": AppError.slug}
+    session.execute(ended.values(values | {"finished_at": now()} | emptied))
+
+
+def _is_readable(session: Session, job_id: int, column: InstrumentedAttribute[Any]) -> bool:
+    try:
+        session.scalar(select(column).where(JobRow.id == job_id))
+    except ValueError:
+        return False
+    return True
 
 
 def _would_wait(job: type[JobRow], other: type[JobRow]) -> ColumnElement[bool]:
@@ -135,15 +177,21 @@ def requeue_running(session: Session, *, only_expired: bool = False) -> tuple[in
     `only_expired`: those whose lease has run out; else all, which is right when nobody else can
     be alive. An attempt that gained something, chunks that were embedded or documents that no
     attempt before had reached, is not counted: such a job gets done, however often the process is
-    killed.
+    killed. One whose row cannot be read is given up.
     """
-    left = select(JobRow).where(JobRow.state == "running").order_by(JobRow.id)
+    left = select(JobRow.id).where(JobRow.state == "running").order_by(JobRow.id)
     if only_expired:
         present = moment(session)
         expired = or_(JobRow.lease_expires_at.is_(None), JobRow.lease_expires_at < present)
         left = left.where(expired)
     requeued = given_up = 0
-    for row in session.scalars(left.with_for_update(skip_locked=True)).all():
+    for job_id in session.scalars(left.with_for_update(skip_locked=True)).all():
+        try:
+            row = _row(session, job_id)
+        except UnreadableJobError:
+            fail_unreadable(session, job_id)
+            given_up += 1
+            continue
         reached = row.progress.get("documents_done", 0)
         if reached > row.furthest or row.progress.get("chunks_embedded", 0):
             row.furthest, row.attempts = max(reached, row.furthest), 0

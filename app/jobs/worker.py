@@ -17,12 +17,13 @@ from app.jobs.leases import Lease, LeaseKeeper, LeaseLostError
 from app.jobs.listening import JobListener, ServiceStopping
 from app.jobs.records import FailedWithAnswer, Job, JobHandler, Outcome
 from app.jobs.retrying import retry_delay
+from app.jobs.running_queries import UnreadableJobError
 from app.protocols import ProgressListener
 
 logger = logging.getLogger(__name__)
 
-STORAGE_RETRY_SECONDS = 5.0
-"""Pause after the database failed."""
+RETRY_SECONDS = 5.0
+"""Pause after the database failed, or what nobody expected to fail."""
 
 SHARED_QUEUE_SECONDS = 2.0
 """How often a worker looks into a queue to which other processes add."""
@@ -53,12 +54,14 @@ class JobWorker:
         may_begin: Callable[[], bool] = lambda: True,
         express_threads: int = 0,
         bell: JobBell | None = None,
+        retry_seconds: float = RETRY_SECONDS,
     ) -> None:
         self._database = database
         self._handlers = handlers
         self._items_in_use = items_in_use
         self._may_begin = may_begin
         self._bell = bell or JobBell()
+        self._retry_seconds = retry_seconds
         self._leases = LeaseKeeper(database, on_reclaimed=self.wake)
         self._wake = threading.Condition()
         self._woken = 0
@@ -82,7 +85,7 @@ class JobWorker:
         if requeued:
             logger.info("%d interrupted jobs start over", requeued)
         if given_up:
-            logger.error("%d jobs that the service never outlives are given up", given_up)
+            logger.error("%d jobs are given up: the error of each says why", given_up)
         self._leases.start()
         for thread in self._threads:
             thread.start()
@@ -153,8 +156,11 @@ class JobWorker:
                 patience_seconds = self._patience_seconds()
             except StorageError as error:
                 self._wait_for_storage(error)
-                continue
-            self._wait_until_woken(seen, patience_seconds)
+            except Exception:
+                logger.exception("The worker goes on after an unexpected error")
+                self._stopping.wait(self._retry_seconds)
+            else:
+                self._wait_until_woken(seen, patience_seconds)
 
     def _wait_until_woken(self, seen: int, patience_seconds: float | None) -> None:
         with self._wake:
@@ -170,18 +176,14 @@ class JobWorker:
 
     def _wait_for_storage(self, error: StorageError) -> None:
         logger.error("The worker waits for the database: %s", error.detail)
-        self._stopping.wait(STORAGE_RETRY_SECONDS)
+        self._stopping.wait(self._retry_seconds)
 
     def _run_one(self, *, is_express: bool = False) -> bool:
-        with self._database.write() as session:
-            session.connection()  # takes the write lock, as only the first statement would
-            # Asked while nobody can add a job: one that comes after the doors shut is not taken,
-            # to be called running and only wait.
-            job = (
-                running_queries.claim_job(session, self._items_in_use(), only_waited_for=is_express)
-                if self._may_begin()
-                else None
-            )
+        try:
+            job = self._claim(is_express=is_express)
+        except UnreadableJobError as error:
+            self._give_up(error)
+            return True
         if job is None:
             return False
         reached(FaultPoint.JOB_CLAIMED)
@@ -195,6 +197,23 @@ class JobWorker:
         except ServiceStopping:
             self._hand_back(job)
         return True
+
+    def _claim(self, *, is_express: bool) -> Job | None:
+        with self._database.write() as session:
+            session.connection()  # takes the write lock, as only the first statement would
+            # Asked while nobody can add a job: one that comes after the doors shut is not taken,
+            # to be called running and only wait.
+            if not self._may_begin():
+                return None
+            in_use = self._items_in_use()
+            return running_queries.claim_job(session, in_use, only_waited_for=is_express)
+
+    def _give_up(self, unreadable: UnreadableJobError) -> None:
+        """Else it would be the next one again, for ever."""
+        logger.error("%s, and fails", unreadable, exc_info=unreadable)
+        with self._database.write() as session:
+            running_queries.fail_unreadable(session, unreadable.job_id)
+        self._bell.ring(unreadable.job_id)
 
     def _hand_back(self, job: Job) -> None:
         logger.info("Job %d goes on after the restart", job.id)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event
+from sqlalchemy import event, text
 
 from app.container import Container
 from app.errors import AppError, EmbeddingError, StartupError
@@ -323,6 +323,43 @@ def test_the_next_indexes_follow_what_is_settled_while_the_switch_has_to_wait(
     assert container.maintenance.verify().problems == ()
 
 
+def test_a_title_that_is_new_while_the_next_indexes_catch_up_is_in_them(
+    open_with: Open, filled: int
+):
+    container = open_with(chunk_size=400)
+    deadline = time.monotonic() + WAIT_SECONDS
+    renamed = threading.Event()
+    with container.database.write() as session:
+        session.execute(text("UPDATE documents SET title = NULL"))  # so the item's is theirs
+    with container.indexer._claims.claim(filled):  # holds the switch up
+        thread = threading.Thread(target=container.renew)
+        thread.start()
+        following = None
+        while following is None or not following.words.status.ready:
+            assert time.monotonic() < deadline
+            thread.join(0.01)
+            following = container.publisher._next_indexes
+        upsert = following.vectors.upsert
+
+        def rename_meanwhile(records: Any) -> None:
+            upsert(records)
+            if not renamed.is_set():
+                renamed.set()
+                container.knowledge.update(filled, {"title": "Prairies"})
+                if threading.current_thread() is not container.publisher._thread:
+                    container.publisher.settled().result()
+
+        following.vectors.upsert = rename_meanwhile
+        with container.database.write() as session:
+            queries.give_up_documents(session, 2, [1, 2])
+        assert renamed.wait(WAIT_SECONDS)
+    thread.join(WAIT_SECONDS)
+    container.publisher.settled().result()
+    assert container._keeper.parts.stored.generation.id == 2
+    chunks = container.maintenance.stats().total_chunks
+    assert len(found(container, "prairies", mode="lexical", n_results=100)) == chunks
+
+
 # Failures --------------------------------------------------------------------------------------
 
 
@@ -443,6 +480,50 @@ def test_an_unexpected_error_is_no_end_and_progress_is_no_trouble(open_with: Ope
     container = open_with(Broken(dimension=32, model_name="newer"), run_jobs=True)
     assert container.wait_for_renewal(WAIT_SECONDS)
     assert container.part_health()["generation"].status is HealthStatus.READY
+
+
+@pytest.mark.parametrize("in_background", [False, True])
+def test_what_fails_once_sql_names_the_new_generation_leaves_no_search_without_an_index(
+    open_with: Open, docs: Path, filled: int, in_background: bool
+):
+    class Telling(FakeEmbedder):
+        """Fails once to say its name, when that is shown after the switch."""
+
+        switched = False
+        _name = ""
+
+        @property
+        def model_name(self) -> str:
+            if self.switched:
+                self.switched = False
+                raise RuntimeError("as no embedder should")
+            return self._name
+
+        @model_name.setter
+        def model_name(self, name: str) -> None:
+            self._name = name
+
+    model = Telling(dimension=32, model_name="newer")
+    container = open_with(model)
+
+    @event.listens_for(container.database._engine, "before_cursor_execute")
+    def look(_connection, _cursor, statement: str, *_: object) -> None:
+        model.switched |= "UPDATE current_generation" in statement
+
+    if in_background:
+        assert container._keeper._renewal is not None
+        container._keeper._renewal.start()
+        assert container.wait_for_renewal(WAIT_SECONDS)
+    else:
+        with pytest.raises(RuntimeError):
+            container.renew()
+    assert "topic7" in found(container, "topic7", mode="dense")[0]
+    (docs / "third.md").write_text("# Third\n\nA page about elephants.\n")
+    assert container.indexer.index(filled).success
+    assert "elephants" in found(container, "elephants", mode="dense")[0]
+    assert container.embedder is model
+    assert container.maintenance.verify().problems == ()
+    assert not container.renew()
 
 
 def test_only_folders_of_ours_are_deleted(open_with: Open, filled: int, settings: Settings):

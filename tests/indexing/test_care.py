@@ -343,6 +343,26 @@ def test_while_the_model_fails_lost_vectors_are_told_of_and_the_next_walk_tries_
     assert shelf.vectors.count() == 12
 
 
+def test_chunks_that_go_before_their_vectors_are_made_anew_are_not_called_mended(shelf: Shelf):
+    damage_stored_vectors(shelf, but=2)
+    told: list[Drift] = []
+
+    class Deleting(Hours):
+        """Everything is deleted once it has been compared."""
+
+        def wait(self, seconds: float) -> bool:
+            if seconds < 60 and not shelf.container.maintenance.is_empty():
+                shelf.container.knowledge.delete(1)
+            return super().wait(seconds)
+
+    hours = Deleting(walks=2)
+    care = caretaker(shelf.container, hours, observe=told.append)
+    care.start()
+    assert hours.done.wait(30)
+    care.close()
+    assert told == []
+
+
 # A copy that fails -----------------------------------------------------------------------------
 
 

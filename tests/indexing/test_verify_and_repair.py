@@ -374,6 +374,26 @@ def test_an_active_item_without_chunks_becomes_pending(shelf: Container):
     assert shelf.knowledge.get(1).status == "pending"
 
 
+def test_an_item_whose_chunks_can_be_made_from_its_texts_stays_active(shelf: Container):
+    before = shelf.searcher.search(SearchRequest("barge", n_results=50)).results
+    write(shelf, delete(ChunkRow))
+    report = shelf.maintenance.verify(repair=True)
+    assert report.clean
+    assert any("item 1 is active but has no chunks: mended" in told for told in report.problems)
+    assert shelf.knowledge.get(1).status == "active"
+    assert shelf.searcher.search(SearchRequest("barge", n_results=50)).results == before
+    assert shelf.maintenance.verify().problems == ()
+
+
+def test_an_item_whose_chunks_could_not_be_made_becomes_pending(
+    shelf: Container, embedder: MoodyEmbedder
+):
+    write(shelf, delete(ChunkRow), delete(EmbeddingRow))
+    embedder.failing = True
+    assert not shelf.maintenance.verify(repair=True).clean
+    assert shelf.knowledge.get(1).status == "pending"
+
+
 def test_vectors_that_no_chunk_has_are_counted_and_no_problem(shelf: Container):
     shelf.knowledge.delete(1)
     report = shelf.maintenance.verify()
