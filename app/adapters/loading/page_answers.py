@@ -22,6 +22,10 @@ GZIP_BEGINS = b"\x1f"
 """The first byte of each member (RFC 1952, 2.3.1)."""
 
 
+class NoPageError(SourceUnreadableError):
+    """The server lets nobody have a page there: 4xx, or redirects without an end."""
+
+
 def status_error(address: httpx.URL, response: httpx.Response) -> SourceError | None:
     """Why there is no page to be had with this answer, or None."""
     status = response.status_code
@@ -38,8 +42,9 @@ def status_error(address: httpx.URL, response: httpx.Response) -> SourceError | 
             address=str(address),
         )
     if status in {401, 403}:
-        return SourceUnreadableError(f"{address} is not open to everyone (HTTP {status}).")
-    return SourceUnreadableError(f"{address} answered HTTP {status}, not with a page.")
+        return NoPageError(f"{address} is not open to everyone (HTTP {status}).")
+    kind = NoPageError if 400 <= status < 500 else SourceUnreadableError
+    return kind(f"{address} answered HTTP {status}, not with a page.")
 
 
 def retry_after_seconds(written: str | None, moment: datetime) -> float | None:
