@@ -7,6 +7,7 @@ from sqlalchemy import ColumnElement, Select, and_, func, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.following.records import FollowedItem
+from app.jobs.running_queries import MOST_ATTEMPTS
 from app.knowledge.refreshing import FOLLOWED_STATUSES
 from app.models import ItemRow, JobRow
 
@@ -45,6 +46,19 @@ def next_due_at(session: Session, moment: datetime) -> datetime | None:
     """When the first of the items falls due that are not due yet."""
     later = select(ItemRow.next_refresh_at).where(_followed(), ItemRow.next_refresh_at > moment)
     return session.scalar(later.order_by(ItemRow.next_refresh_at).limit(1))
+
+
+def items_due_after(session: Session, moment: datetime) -> list[FollowedItem]:
+    """The items that fall due later than that."""
+    return _items(session, _ITEM.where(_followed(), ItemRow.next_refresh_at > moment))
+
+
+def items_given_up(session: Session) -> set[int]:
+    """The items whose last job was given up, since the service did not outlive its starts."""
+    last = select(func.max(JobRow.id)).where(JobRow.item_id.is_not(None)).group_by(JobRow.item_id)
+    given_up = JobRow.state == "failed", JobRow.attempts >= MOST_ATTEMPTS
+    found = session.scalars(select(JobRow.item_id).where(JobRow.id.in_(last), *given_up))
+    return {item_id for item_id in found if item_id is not None}
 
 
 def set_next_refreshes(session: Session, times: Mapping[int, datetime | None]) -> None:

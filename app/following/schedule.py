@@ -3,7 +3,7 @@
 import logging
 import random
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from app.database import Database
@@ -33,7 +33,8 @@ LEAST_SLEEP_SECONDS = 1.0
 
 LOCAL_SPREAD_SECONDS = 60.0
 WEB_SPREAD_SECONDS = 3600.0
-"""What fell due while the service was off is taken up within this time after its start."""
+"""What fell due while the service was off is taken up within this time after its start, and so is
+what lies on this machine and would be looked at later."""
 
 
 class RefreshSchedule:
@@ -104,6 +105,24 @@ class RefreshSchedule:
                 longest = min(spread, interval_seconds(item.refresh_interval, item.uri) or spread)
                 times[item.id] = moment + timedelta(seconds=longest * self._chance())
             queries.set_next_refreshes(session, times)
+
+    def look_soon(self, item_ids: Collection[int]) -> None:
+        """Have items looked at within LOCAL_SPREAD_SECONDS, each at a time of its own.
+
+        What is due by then anyway keeps its time, so that starts in a row bring nothing further
+        forward. So does an item whose last job was given up because the service did not
+        outlive it: it would end the service at every start.
+        """
+        moment = self._moment()
+        latest = moment + timedelta(seconds=LOCAL_SPREAD_SECONDS)
+        with self._database.write() as session:
+            later = {item.id for item in queries.items_due_after(session, latest)}
+            times = {
+                item_id: moment + timedelta(seconds=LOCAL_SPREAD_SECONDS * self._chance())
+                for item_id in sorted(later & set(item_ids) - queries.items_given_up(session))
+            }
+            queries.set_next_refreshes(session, times)
+        self.wake()
 
     def dispatch(self) -> float:
         """Add jobs for what is due; gives the seconds after which to look again.

@@ -26,7 +26,10 @@ class SourceFollower:
         self._jobs = jobs
         self._schedule = RefreshSchedule(database, self._add_job)
         self._watch = SourceWatch(
-            items=self._followed_items, footprints=footprints, add_job=self._add_job
+            items=self._followed_items,
+            footprints=footprints,
+            add_job=self._add_job,
+            look_soon=self._schedule.look_soon,
         )
 
     def start(self) -> None:

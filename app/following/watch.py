@@ -58,6 +58,7 @@ class FootprintTaker(Protocol):
 class SourceWatch:
     """One thread that waits for changes. It adds jobs through `add_job` and indexes nothing.
 
+    What changed before it began it cannot tell: those items it passes to `look_soon`, once.
     Where folders cannot be watched it says so once; the schedule still looks at them.
     """
 
@@ -67,12 +68,14 @@ class SourceWatch:
         items: Callable[[], Sequence[FollowedItem]],
         footprints: FootprintTaker,
         add_job: Callable[[int], object],
+        look_soon: Callable[[Collection[int]], object],
         open_notifier: Callable[[Collection[str]], Notifier] = FolderNotifier,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._items = items
         self._footprints = footprints
         self._add_job = add_job
+        self._look_soon = look_soon
         self._open_notifier = open_notifier
         self._clock = clock
         self._sources: dict[int, tuple[str, str]] = {}
@@ -86,6 +89,8 @@ class SourceWatch:
         self._unwatchable: set[int] = set()
         self._complaint = ""
         self._changed: set[int] = set()
+        self._begun: set[int] = set()
+        """Items that may have changed before the watch began."""
         self._stale: set[int] = set()
         """Items whose folders may have changed."""
         self._pauses = ItemPauses()
@@ -96,7 +101,7 @@ class SourceWatch:
         self._thread = threading.Thread(target=self._run, name="source-watch", daemon=True)
 
     def start(self) -> None:
-        """Watch what is followed now; what changed before is the schedule's to find."""
+        """Watch what is followed now, and have it looked at soon: it may have changed before."""
         self._thread.start()
 
     def wake(self) -> None:
@@ -134,8 +139,8 @@ class SourceWatch:
     def look(self, *, catch_up: bool = True) -> None:
         """Bring what is watched up to date with the items and their folders.
 
-        With `catch_up`, items with folders that were not watched before are indexed once more:
-        something may have changed in them in between.
+        Items with folders that were not watched before may have changed in between: with
+        `catch_up` they are indexed once more, without they are looked at soon.
         """
         rechecks = self._clock() >= self._recheck_at
         if rechecks:
@@ -158,6 +163,8 @@ class SourceWatch:
             fresh = fresh or set()
             if catch_up:
                 self._changed |= fresh
+            else:
+                self._begun |= fresh
             # What came while the folders were walked and not yet watched is found by one more.
             self._stale |= fresh & self._taken.keys()
 
@@ -167,6 +174,7 @@ class SourceWatch:
             self._taken.pop(item_id, None)
             self._pauses.forget(item_id)
             self._changed.discard(item_id)
+            self._begun.discard(item_id)
         if wanted == self._sources:
             return
         self._stale |= self._sources.keys() - wanted.keys()
@@ -272,6 +280,8 @@ class SourceWatch:
                 self._take_change(path, came_or_went=came_or_went)
 
     def _seconds_to_wait(self) -> float:
+        if self._begun:
+            return 0.0
         moment = self._clock()
         pauses = [self._pauses.seconds_left(item_id, moment) for item_id in self._changed]
         return max(0.0, min([self._recheck_at - moment, *pauses]))
@@ -300,6 +310,9 @@ class SourceWatch:
     def _dispatch(self) -> None:
         if self._stopped.is_set():
             return
+        if self._begun:
+            self._look_soon(self._begun)
+            self._begun = set()
         moment = self._clock()
         for item_id in sorted(self._changed):
             if self._pauses.seconds_left(item_id, moment) == 0.0:

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 from app.container import Container
+from app.following import queries
+from app.following.schedule import LOCAL_SPREAD_SECONDS
 from app.knowledge.items import ItemDraft, KnowledgeItem
+from app.models import now
 from app.search.requests import SearchRequest
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
@@ -104,6 +107,25 @@ def test_what_changed_while_the_service_was_off_is_found_after_its_start(
     deadline = time.monotonic() + LONGEST_SECONDS
     while not again.searcher.search(SearchRequest("windmill", mode="lexical")).results:
         assert time.monotonic() < deadline
+
+
+def test_whatever_their_interval_watched_items_are_looked_at_soon_after_a_start(
+    container: Container, open_container, docs: Path
+) -> None:
+    container.knowledge.update(follow(container, docs).id, {"refresh_interval": 86_400})
+    container.close()
+    again = open_container()
+    deadline = time.monotonic() + LONGEST_SECONDS
+    while seconds_until_due(again) > LOCAL_SPREAD_SECONDS:
+        assert time.monotonic() < deadline
+
+
+def seconds_until_due(container: Container) -> float:
+    """Of the one item that there is."""
+    with container.database.read() as session:
+        (item,) = queries.followed_items(session)
+    assert item.next_refresh_at is not None
+    return (item.next_refresh_at - now()).total_seconds()
 
 
 def test_an_item_that_refuses_it_is_not_followed(

@@ -18,7 +18,7 @@ from app.following.schedule import (
     RefreshSchedule,
 )
 from app.jobs.records import Outcome
-from app.jobs.running_queries import claim_job, finish_job
+from app.jobs.running_queries import MOST_ATTEMPTS, claim_job, finish_job, requeue_running
 from app.knowledge.host_queries import note_host_pause
 from app.knowledge.refreshing import LOCAL_SECONDS, WEB_SECONDS
 from tests.following.conftest import AddFollowed, Clock
@@ -208,6 +208,54 @@ def test_what_is_not_overdue_keeps_its_time_over_a_restart(
     schedule.spread_overdue()
     assert seconds_until_due(service, clock) == [WEB_SECONDS]
     assert schedule.dispatch() == LONGEST_SLEEP_SECONDS
+
+
+def test_what_is_watched_again_is_looked_at_within_a_minute_each_at_its_time(
+    service: LightService, add_followed: AddFollowed, clock: Clock
+) -> None:
+    watched = [add_followed(f"/srv/{n}", due_in=LOCAL_SECONDS) for n in range(10)]
+    watched.append(add_followed("/srv/daily", due_in=WEB_SECONDS, refresh_interval=WEB_SECONDS))
+    add_followed("/srv/unwatched", due_in=LOCAL_SECONDS)
+    add_followed("https://example.com/", due_in=WEB_SECONDS)
+    never = add_followed("/srv/never", due_in=LOCAL_SECONDS, refresh_interval=0)
+    chances = iter(n / 11 for n in range(11))
+    schedule = RefreshSchedule(
+        service.database, service.jobs.get, moment=clock, chance=lambda: next(chances)
+    )
+    schedule.look_soon([*watched, never])
+    waits = seconds_until_due(service, clock)
+    assert waits[11:] == [LOCAL_SECONDS, WEB_SECONDS]
+    assert len(set(waits[:11])) == 11
+    assert max(waits[:11]) < LOCAL_SPREAD_SECONDS
+
+
+def test_starting_again_and_again_has_nothing_looked_at_more_often(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, clock: Clock
+) -> None:
+    item = add_followed(due_in=LOCAL_SECONDS)
+    for _ in range(3):
+        schedule.look_soon([item])
+        clock.forward(LOCAL_SPREAD_SECONDS / 8)
+    assert seconds_until_due(service, clock) == [LOCAL_SPREAD_SECONDS / 8]
+
+
+def test_an_item_that_the_service_does_not_outlive_is_not_looked_at_for_a_start(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, clock: Clock
+) -> None:
+    item, other = add_followed(due_in=LOCAL_SECONDS), add_followed(due_in=LOCAL_SECONDS)
+    for item_id in (item, other):
+        service.jobs.add("index", {"knowledge_id": item_id, "force": False})
+    with service.database.write() as session:
+        for _ in range(MOST_ATTEMPTS):
+            assert claim_job(session, [other]) is not None
+            requeue_running(session)
+    schedule.look_soon([item, other])
+    assert seconds_until_due(service, clock) == [LOCAL_SECONDS, LOCAL_SPREAD_SECONDS / 2]
+    end_all_jobs(service)
+    service.jobs.add("index", {"knowledge_id": item, "force": False})
+    end_all_jobs(service)  # somebody has mended it
+    schedule.look_soon([item])
+    assert seconds_until_due(service, clock) == [LOCAL_SPREAD_SECONDS / 2] * 2
 
 
 def test_the_thread_adds_what_falls_due_and_ends_when_it_is_told(

@@ -61,6 +61,7 @@ class Desk:
     def __init__(self, root: Path, clock: Clock) -> None:
         self.items: list[FollowedItem] = []
         self.jobs: list[int] = []
+        self.soon: list[int] = []
         self.notifiers: list[FakeNotifier] = []
         self.told: dict[str, bool] = {}
         self.most_folders = 1000
@@ -69,6 +70,7 @@ class Desk:
             items=lambda: list(self.items),
             footprints=self.footprints,
             add_job=self.jobs.append,
+            look_soon=lambda item_ids: self.soon.extend(sorted(item_ids)),
             open_notifier=self._open,
             clock=clock.seconds,
         )
@@ -127,6 +129,51 @@ def test_the_folders_that_are_indexed_are_watched_and_no_others(desk: Desk, root
     desk.begin()
     assert desk.watched == {str(root), str(root / "docs"), str(root / "docs/guide")}
     assert desk.step() == []
+
+
+def test_what_is_watched_from_the_start_is_looked_at_soon_and_once(
+    desk: Desk, root: Path, clock: Clock
+) -> None:
+    """It may have changed while nobody watched."""
+    desk.items.append(FollowedItem(1, "https://example.com/", "website", None, None))
+    folder, file = desk.follow(root / "docs"), desk.follow(root / "docs/a.md", "markdown")
+    desk.begin()
+    assert desk.soon == []  # watched first: nothing falls between the look and the watch
+    assert desk.step() == []
+    assert desk.soon == [folder, file]
+    clock.forward(RECHECK_SECONDS)
+    assert desk.step() == []
+    assert desk.soon == [folder, file]
+
+
+def test_a_change_beside_the_start_does_not_wait_for_that_look(desk: Desk, root: Path) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    assert desk.change(root / "docs/a.md") == [item]
+
+
+def test_a_look_that_cannot_be_noted_is_noted_later(desk: Desk, root: Path) -> None:
+    item = desk.follow(root / "docs")
+    full = True
+
+    def look_soon(item_ids: Collection[int]) -> None:
+        if full:
+            raise UnavailableError("The database does not answer.")
+        desk.soon.extend(item_ids)
+
+    desk.watch = SourceWatch(
+        items=lambda: desk.items,
+        footprints=desk.footprints,
+        add_job=desk.jobs.append,
+        look_soon=look_soon,
+        open_notifier=desk._open,
+    )
+    desk.begin()
+    with pytest.raises(UnavailableError):
+        desk.step()
+    full = False
+    assert desk.step() == []
+    assert desk.soon == [item]
 
 
 def test_a_changed_document_has_its_item_indexed(desk: Desk, root: Path) -> None:
@@ -444,6 +491,7 @@ def test_a_job_that_cannot_be_added_is_added_later(root: Path, clock: Clock) -> 
         items=lambda: desk.items,
         footprints=Footprints(PathGuard([root])),
         add_job=add_job,
+        look_soon=desk.soon.extend,
         open_notifier=desk._open,
         clock=clock.seconds,
     )

@@ -19,6 +19,7 @@ from app.adapters.loading.guarded_network import (
     resolve_with_system,
 )
 from app.adapters.loading.page_answers import (
+    NoPageError,
     charset_of,
     content_type_header,
     decompressed,
@@ -158,7 +159,7 @@ class GuardedFetcher:
             if answer is None or isinstance(answer, FetchedPage):
                 return answer
             address = answer
-        raise SourceUnreadableError(f"{url} leads through more than {MAX_REDIRECTS} redirects.")
+        raise NoPageError(f"{url} leads through more than {MAX_REDIRECTS} redirects.")
 
     def _request(
         self,

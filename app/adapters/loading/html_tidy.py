@@ -82,6 +82,9 @@ BLOCKS = {
 }
 """What becomes a div, so that its text stays apart from what is around it."""
 
+COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.DOTALL)
+"""By the HTML standard (13.2.5.43 on); the parser of Python 3.11 follows an older one."""
+
 BLANKS = re.compile(r"[ \t]+")
 NOT_DISPLAYED = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
@@ -155,6 +158,17 @@ class _Tidy(HTMLParser):
         if rest and not self.cdata_elem and not rest.startswith("<!"):
             self.handle_data(html.unescape(re.sub(r"<[^<>]*>?", " ", rest)))
         self._close_down_to(0)
+
+    def parse_comment(self, i: int, report: bool = True) -> int:  # noqa: ARG002
+        """Where the comment ends that begins at `i`; -1: nowhere."""
+        comment = COMMENT.match(self.rawdata, i)
+        return comment.end() if comment else -1
+
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """As above, for `<![…`: what is no CDATA ends with the next bracket."""
+        if self.rawdata.startswith("<![CDATA[", i):
+            return super().parse_marked_section(i, report)
+        return self.parse_bogus_comment(i, report)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}

@@ -17,6 +17,14 @@ from app.errors import (
 
 RETRY_LATER = {408, 425, 429}
 
+GZIP_ONLY = 16 + zlib.MAX_WBITS
+GZIP_BEGINS = b"\x1f"
+"""The first byte of each member (RFC 1952, 2.3.1)."""
+
+
+class NoPageError(SourceUnreadableError):
+    """The server lets nobody have a page there: 4xx, or redirects without an end."""
+
 
 def status_error(address: httpx.URL, response: httpx.Response) -> SourceError | None:
     """Why there is no page to be had with this answer, or None."""
@@ -34,8 +42,9 @@ def status_error(address: httpx.URL, response: httpx.Response) -> SourceError | 
             address=str(address),
         )
     if status in {401, 403}:
-        return SourceUnreadableError(f"{address} is not open to everyone (HTTP {status}).")
-    return SourceUnreadableError(f"{address} answered HTTP {status}, not with a page.")
+        return NoPageError(f"{address} is not open to everyone (HTTP {status}).")
+    kind = NoPageError if 400 <= status < 500 else SourceUnreadableError
+    return kind(f"{address} answered HTTP {status}, not with a page.")
 
 
 def retry_after_seconds(written: str | None, moment: datetime) -> float | None:
@@ -71,19 +80,31 @@ def charset_of(header: Message) -> str | None:
 
 
 def decompressed(parts: Iterator[bytes], encoding: str, max_bytes: int) -> Iterator[bytes]:
-    """Undo gzip in steps of at most `max_bytes + 1` bytes, so that a bomb cannot fill memory."""
+    """Undo gzip in steps of at most `max_bytes + 1` bytes, so that a bomb cannot fill memory.
+
+    Whoever takes more than `max_bytes` of them has to stop there. All members are read; zeros
+    between them, and what follows the last one, are left out.
+    """
     if encoding in {"", "identity"}:
         yield from parts
         return
     if encoding not in {"gzip", "x-gzip"}:
         raise SourceUnreadableError(f"The page is compressed with {encoding}, which was not asked.")
-    gzip_only = 16 + zlib.MAX_WBITS
-    decompressor = zlib.decompressobj(gzip_only)
+    member = zlib.decompressobj(GZIP_ONLY)
     try:
         for part in parts:
-            yield decompressor.decompress(part, max_bytes + 1)
-            if decompressor.eof:
+            rest = part
+            while rest:
+                if member.eof:
+                    rest = rest.lstrip(b"\0")
+                    if not rest.startswith(GZIP_BEGINS):
+                        break
+                    member = zlib.decompressobj(GZIP_ONLY)
+                yield member.decompress(rest, max_bytes + 1)
+                rest = member.unused_data
+            if rest:
                 return
     except zlib.error as error:
         raise SourceUnreadableError(f"The page's gzip data is broken: {error}") from error
-    raise SourceUnavailableError("The page's gzip data ended too early.")
+    if not member.eof:
+        raise SourceUnavailableError("The page's gzip data ended too early.")

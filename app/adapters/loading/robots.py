@@ -11,8 +11,10 @@ from protego import Protego
 
 from app.adapters.loading.guarded_fetch import GuardedFetcher
 from app.adapters.loading.guarded_network import AllowedHosts, Deadline
+from app.adapters.loading.page_answers import NoPageError
 from app.errors import (
     SourceError,
+    SourceGoneError,
     SourceRefusedError,
     SourceUnavailableError,
     SourceUnreadableError,
@@ -25,7 +27,7 @@ KEPT_SECONDS = 86_400.0
 """RFC 9309, 2.4: a robots.txt should not be used longer than a day."""
 
 UNREACHABLE_SECONDS = 60.0
-"""How long a site whose robots.txt could not be fetched is not asked again."""
+"""How long a site whose robots.txt could not be read is not asked again."""
 
 MOST_SITES = 1000
 """Sites whose rules are remembered."""
@@ -43,15 +45,17 @@ class _Rules:
     until: float
     parsed: Protego | None = None
     """None: everything may be read, unless there is a failure."""
-    failure: SourceUnavailableError | None = None
+    failure: SourceUnavailableError | SourceRefusedError | None = None
 
 
 class RobotsRules:
     """Whether robots.txt files let Groundwork read an address. Safe to call from many threads.
 
-    No robots.txt allows everything, and one of whatever type is read; one that cannot be fetched
-    now allows nothing for the time being. The files of `ignored_hosts` (`host` or `host:port`) are
-    not asked for.
+    As RFC 9309, 2.3.1 has it: what is there is read, of whatever type and over five redirects.
+    Everything is allowed where there is none (a status of 4xx, or more redirects). One that cannot
+    be had otherwise allows nothing for the time being: the server does not answer, or with 429 or
+    5xx, its answer is broken, or it leads where the guard lets nobody go. The files of
+    `ignored_hosts` (`host` or `host:port`) are not asked for.
     """
 
     def __init__(
@@ -69,18 +73,20 @@ class RobotsRules:
     def require_allowed(self, address: httpx.URL, deadline: Deadline) -> None:
         """Return if the address may be read.
 
-        Raises SourceRefusedError when it may not, SourceUnavailableError when that cannot be
-        told now.
+        Raises SourceRefusedError when it may not, or the guard refuses what robots.txt leads to;
+        SourceUnavailableError when that cannot be told now.
         """
         if (address.host, address.port or DEFAULT_PORTS[address.scheme]) in self._ignored:
             return
         site = f"{address.scheme}://{address.netloc.decode('ascii')}"
         rules = self._rules(site, deadline)
-        if rules.failure is not None:
-            failure = rules.failure
+        failure = rules.failure
+        if isinstance(failure, SourceUnavailableError):
             raise SourceUnavailableError(
                 failure.detail, failure.retry_after_seconds, failure.address
             )
+        if failure is not None:
+            raise SourceRefusedError(failure.detail)
         if rules.parsed is not None and not _allows(rules.parsed, str(address)):
             raise SourceRefusedError(
                 f"{site}/robots.txt does not let {AGENT} read {address}. If the site is yours, "
@@ -109,11 +115,10 @@ class RobotsRules:
             )
             # UTF-8 by RFC 9309, 2.3; what is not changes no more than the line it stands in.
             text = _whole_lines(page.body).decode("utf-8-sig", "replace")
-        except SourceUnavailableError as error:
-            return _Rules(self._clock() + UNREACHABLE_SECONDS, failure=_not_told(site, error))
-        except SourceError:
-            # There is none (4xx), or it leads where the guard lets nobody go, or in circles.
+        except (SourceGoneError, NoPageError):
             return _Rules(self._clock() + KEPT_SECONDS)
+        except SourceError as error:
+            return _Rules(self._clock() + UNREACHABLE_SECONDS, failure=_not_told(site, error))
         return _Rules(self._clock() + KEPT_SECONDS, parsed=Protego.parse(text))
 
 
@@ -129,11 +134,18 @@ def _allows(rules: Protego, url: str) -> bool:
         raise SourceUnreadableError(f"{url} cannot be read as an address: {error}") from error
 
 
-def _not_told(site: str, error: SourceUnavailableError) -> SourceUnavailableError:
+def _not_told(site: str, error: SourceError) -> SourceUnavailableError | SourceRefusedError:
+    if isinstance(error, SourceRefusedError):
+        return SourceRefusedError(
+            f"{error.detail.rstrip('.')}. It was met on the way to {site}/robots.txt, which is "
+            "asked first. If that leads elsewhere and the site is yours, its host can be named in "
+            "ROBOTS_IGNORE_HOSTS."
+        )
+    asked = error if isinstance(error, SourceUnavailableError) else None
     return SourceUnavailableError(
         f"Whether {site} may be read cannot be told now: {error.detail.rstrip('.')}. Until its "
         "robots.txt answers (404 will do), nothing of it is fetched and nothing is lost. If the "
         "site is yours, its host can be named in ROBOTS_IGNORE_HOSTS.",
-        error.retry_after_seconds,
-        error.address,
+        asked.retry_after_seconds if asked else None,
+        asked.address if asked else None,
     )

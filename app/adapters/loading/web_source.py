@@ -29,12 +29,12 @@ from app.protocols import LoadedDocument, SourceEntry, SourceListing
 
 HTML_TYPES = {"text/html", "application/xhtml+xml"}
 HTML_START = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?>(?:<\?xml[^>]*>\s*|(?><!--.*?-->)\s*)*)<(?:!doctype\s+html|html|head)\b",
+    rb"(?:\xef\xbb\xbf)?\s*(?>(?:<\?xml[^>]*>\s*|(?><!--(?:-?>|.*?--!?>))\s*)*)<(?:!doctype\s+html|html|head)\b",
     re.IGNORECASE | re.DOTALL,
 )
 HTML_START_BYTES = 2048
 
-READING_RULES = "3"
+READING_RULES = "4"
 """To be counted up when the same page is turned into another text: then 304 is no answer."""
 
 MOST_STAMP_CHARACTERS = 200

@@ -9,6 +9,7 @@ from werkzeug import Response
 
 from app.adapters.loading.guarded_fetch import GuardedFetcher
 from app.adapters.loading.guarded_network import AllowedHosts, resolve_with_system
+from app.adapters.loading.page_answers import decompressed
 from app.errors import (
     SourceNotFoundError,
     SourceRefusedError,
@@ -346,6 +347,34 @@ def test_gzip_is_undone_and_a_bomb_is_stopped(httpserver, fetch):
         fetch(httpserver.url_for("/cut"))
     with pytest.raises(SourceUnreadableError, match="broken"):
         fetch(httpserver.url_for("/broken"))
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 7, 1_000_000])
+@pytest.mark.parametrize("padding", [b"", bytes(30)], ids=["close together", "zeros between"])
+def test_all_members_of_a_gzip_body_are_read(padding, piece_bytes):
+    """RFC 1952, 2.2: a file of several members is their texts one after the other."""
+    body = padding.join(gzip.compress(text) for text in (b"One. ", b"", b"Two. ", b"Three."))
+
+    def undone(body, most_bytes=1000):
+        pieces = (body[at : at + piece_bytes] for at in range(0, len(body), piece_bytes))
+        return b"".join(decompressed(pieces, "gzip", most_bytes))
+
+    assert undone(body) == b"One. Two. Three."
+    assert undone(body + b"\r\n") == b"One. Two. Three."  # what is no member, browsers leave out
+    with pytest.raises(SourceUnavailableError, match="early"):
+        undone(body[:-3])
+    with pytest.raises(SourceUnreadableError, match="broken"):
+        undone(body[:-12] + bytes(12))
+
+
+def test_the_members_of_a_gzip_body_are_limited_together(httpserver, fetch):
+    headers = {"Content-Encoding": "gzip", "Content-Type": "text/plain"}
+    member = gzip.compress(b"x" * 10_000)
+    httpserver.expect_request("/at").respond_with_data(member * 10, headers=headers)
+    httpserver.expect_request("/over").respond_with_data(member * 11, headers=headers)
+    assert len(fetch(httpserver.url_for("/at")).body) == 100_000
+    with pytest.raises(SourceUnreadableError, match="FETCH_MAX_BYTES"):
+        fetch(httpserver.url_for("/over"))
 
 
 @pytest.mark.parametrize("encoding", ["br", "gzip, gzip", "deflate"])

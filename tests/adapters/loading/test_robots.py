@@ -1,6 +1,7 @@
 """robots.txt is honoured, at the first fetch and at every further one."""
 
 import gzip
+from itertools import pairwise
 
 import httpx
 import pytest
@@ -126,6 +127,60 @@ def test_a_site_whose_rules_do_not_answer_is_left_alone_for_now(
     with pytest.raises(SourceUnavailableError):
         allowed("/x")
     clock.moment += UNREACHABLE_SECONDS
+    assert allowed("/x")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "headers"),
+    [
+        (b"no gzip", 200, {"Content-Encoding": "gzip"}),
+        (gzip.compress(b"User-agent: *")[:-8] + bytes(8), 200, {"Content-Encoding": "gzip"}),
+        (gzip.compress(b"User-agent: *")[:-8], 200, {"Content-Encoding": "gzip"}),
+        (b"no brotli", 200, {"Content-Encoding": "br"}),
+        (b"", 302, {}),
+        (b"", 304, {}),
+    ],
+    ids=["no gzip", "broken gzip", "cut gzip", "unasked", "to nowhere", "304"],
+)
+def test_a_site_whose_rules_are_there_but_cannot_be_read_is_left_alone_for_now(
+    httpserver, allowed, clock, body, status, headers
+):
+    """RFC 9309, 2.3.1.4: rules that an error keeps from us forbid everything."""
+    httpserver.expect_request("/robots.txt").respond_with_data(body, status, headers)
+    with pytest.raises(SourceUnavailableError, match="cannot be told now"):
+        allowed("/x")
+    serve(httpserver, "")
+    clock.moment += UNREACHABLE_SECONDS
+    assert allowed("/x")
+
+
+@pytest.mark.parametrize("target", ["http://127.0.0.2:9/robots.txt", "ftp://example.com/x"])
+def test_a_site_whose_rules_lie_where_the_guard_lets_nobody_go_is_not_read(
+    httpserver, rules, clock, target
+):
+    page = httpx.URL(httpserver.url_for("/x"))
+    serve(httpserver, "", 302, Location=target)
+    for _ in range(2):
+        with pytest.raises(SourceRefusedError, match=r"robots\.txt.* ROBOTS_IGNORE_HOSTS"):
+            rules.require_allowed(page, Deadline(5))
+    assert len(httpserver.log) == 1
+    serve(httpserver, "")
+    clock.moment += UNREACHABLE_SECONDS
+    rules.require_allowed(page, Deadline(5))
+
+
+@pytest.mark.parametrize(("redirects", "may"), [(5, False), (6, True)])
+def test_rules_are_looked_for_over_five_redirects(httpserver, allowed, redirects, may):
+    """RFC 9309, 2.3.1.2: what lies behind more may be taken for none."""
+    places = ["/robots.txt", *(f"/{n}" for n in range(redirects))]
+    for place, target in pairwise(places):
+        httpserver.expect_request(place).respond_with_data(status=302, headers={"Location": target})
+    httpserver.expect_request(places[-1]).respond_with_data("User-agent: *\nDisallow: /")
+    assert allowed("/x") is may
+
+
+def test_rules_that_lead_in_circles_are_none(httpserver, allowed):
+    serve(httpserver, "", 302, Location="/robots.txt")
     assert allowed("/x")
 
 

@@ -111,8 +111,19 @@ HTML = "<html><head><title>T</title></head><body><h1>Head</h1><p>Text</body></ht
         ([], "<!-- made by hand --> " + HTML),
         ([], "<?xml version='1.0'?>\n" + HTML),
         ([], "<!-- a -->" * 100 + HTML),
+        ([], "<!-->" + HTML),
     ],
-    ids=["twice", "with-commas", "empty", "no-type", "mark", "comment", "xml", "many-comments"],
+    ids=[
+        "twice",
+        "with-commas",
+        "empty",
+        "no-type",
+        "mark",
+        "comment",
+        "xml",
+        "many-comments",
+        "empty-comment",
+    ],
 )
 def test_a_page_is_html_however_oddly_its_server_names_the_type(
     sources, raw_page, content_types, body

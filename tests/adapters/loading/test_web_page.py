@@ -323,6 +323,20 @@ def test_odd_markup_costs_no_text_and_no_error(page):
         assert "x" in markdown(page)
 
 
+@pytest.mark.parametrize(
+    "comment",
+    ["<!-->", "<!--->", "<!---->", "<!-- a --!>", "<!-- a <!-->", "<!-- > -- > -->", "<!--!> -->"],
+)
+def test_a_comment_ends_where_it_does_in_a_browser(comment):
+    page = f"<main><p>before{comment}after<p>last</main>"
+    assert markdown(page) == "beforeafter\n\nlast"
+
+
+@pytest.mark.parametrize("section", ["<![x y>", "<![>", "<![if IE>", "<![endif]-->", "<![1]>"])
+def test_a_section_that_html_does_not_know_ends_with_the_next_bracket(section):
+    assert markdown(f"<main><p>before{section}after<p>last</main>") == "beforeafter\n\nlast"
+
+
 TAGS = [
     *("html", "body", "main", "p", "div", "span", "ul", "ol", "li", "table", "tr", "td", "th"),
     *("h1", "h2", "pre", "code", "b", "a", "nav", "title", "br", "img"),
@@ -330,7 +344,7 @@ TAGS = [
 markup = st.lists(
     st.one_of(
         st.sampled_from([f"<{tag}>" for tag in TAGS] + [f"</{tag}>" for tag in TAGS]),
-        st.sampled_from(["word", " ", "\n", "<", "&lt;", "<!--", "-->", "&", "'", '"', ">"]),
+        st.sampled_from(["word", " ", "\n", "<", "&lt;", "<!--", "-->", "<![", "&", "'", '"', ">"]),
     ),
     max_size=40,
 ).map("".join)
