@@ -25,11 +25,11 @@ PAGES = [
 
 MAY_CATCH_EXCEPTION = {
     "app/generations/renewal.py": 1,
-    "app/jobs/worker.py": 2,
+    "app/jobs/surviving.py": 1,
     "app/indexing/publisher.py": 1,
 }
-"""The loops of the threads that must not end; the worker has another around each job. The other
-place is the handler of problems, which is registered and catches nothing itself."""
+"""The loops of the threads that must not end. The other place is the handler of problems, which is
+registered and catches nothing itself."""
 
 MAY_HAND_OVER_BASE_EXCEPTION = {"app/indexing/prefetch.py": 1, "app/indexing/publisher.py": 1}
 """Threads that pass an error on to the thread that waits for their work."""

@@ -10,6 +10,7 @@ from app.database import Database
 from app.errors import StorageError
 from app.jobs import running_queries
 from app.jobs.records import Job
+from app.jobs.surviving import survive
 
 logger = logging.getLogger(__name__)
 
@@ -101,6 +102,6 @@ class LeaseKeeper:
     def _run(self) -> None:
         while not self._closed.wait(HEARTBEAT_SECONDS):
             try:
-                self.beat()
+                survive(self.beat, "The leases of jobs were not renewed", (StorageError,))
             except StorageError as error:
                 logger.warning("The leases of jobs were not renewed: %s", error.detail)

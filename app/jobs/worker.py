@@ -18,6 +18,7 @@ from app.jobs.listening import JobListener, ServiceStopping
 from app.jobs.records import FailedWithAnswer, Job, JobHandler, Outcome
 from app.jobs.retrying import retry_delay
 from app.jobs.running_queries import UnreadableJobError
+from app.jobs.surviving import survive
 from app.protocols import ProgressListener
 
 logger = logging.getLogger(__name__)
@@ -33,6 +34,11 @@ HAND_BACK_SECONDS = 5.0
 
 STOPPING = "The service is stopping; try again when it has restarted."
 INTERRUPTED = Outcome("cancelled", error="It was interrupted.", problem=WorkStoppedError.slug)
+WENT_WRONG = Outcome(
+    "failed",
+    error="Something went wrong on our side; the server's log says what.",
+    problem=AppError.slug,
+)
 
 
 class JobWorker:
@@ -151,16 +157,17 @@ class JobWorker:
         while not self._stopping.is_set():
             seen = self._woken
             try:
-                if self._run_one(is_express=is_express):
-                    continue
-                patience_seconds = self._patience_seconds()
+                has_run = survive(
+                    lambda: self._run_one(is_express=is_express),
+                    "The worker goes on after an unexpected error",
+                    (StorageError,),
+                )
+                if has_run is None:
+                    self._stopping.wait(self._retry_seconds)
+                elif not has_run:
+                    self._wait_until_woken(seen, self._patience_seconds())
             except StorageError as error:
                 self._wait_for_storage(error)
-            except Exception:
-                logger.exception("The worker goes on after an unexpected error")
-                self._stopping.wait(self._retry_seconds)
-            else:
-                self._wait_until_woken(seen, patience_seconds)
 
     def _wait_until_woken(self, seen: int, patience_seconds: float | None) -> None:
         with self._wake:
@@ -228,6 +235,14 @@ class JobWorker:
 
     def _outcome(self, job: Job, listener: JobListener) -> Outcome:
         """Run a job to its end."""
+        outcome = survive(
+            lambda: self._expected_outcome(job, listener),
+            f"Job {job.id} failed unexpectedly",
+            (ServiceStopping, LeaseLostError),
+        )
+        return outcome or WENT_WRONG
+
+    def _expected_outcome(self, job: Job, listener: JobListener) -> Outcome:
         try:
             result = self._handlers[job.kind](job.arguments, listener)
             json.dumps(result)  # what cannot be stored must fail here, not end the thread later
@@ -246,12 +261,6 @@ class JobWorker:
                 problem=error.slug,
                 is_transient=error.is_transient,
             )
-        except (ServiceStopping, LeaseLostError):
-            raise
-        except Exception:
-            logger.exception("Job %d failed unexpectedly", job.id)
-            wrong = "Something went wrong on our side; the server's log says what."
-            return Outcome("failed", error=wrong, problem=AppError.slug)
         return Outcome("succeeded", result)
 
     def _finish(self, job: Job, listener: JobListener, outcome: Outcome) -> None:
