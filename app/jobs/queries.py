@@ -90,7 +90,10 @@ def queue_again(session: Session, job: JobRow | Job, meant: ColumnElement[bool])
 
 def _delete_old_jobs(session: Session) -> None:
     ended = select(JobRow.id).where(JobRow.state.in_(ENDED_STATES))
-    newest_first = ended.order_by(JobRow.finished_at.desc(), JobRow.id.desc())
+    # Whose end lies ahead ended before the clock was put back: long ago, as far as can be told.
+    newest_first = ended.order_by(
+        JobRow.finished_at > now(), JobRow.finished_at.desc(), JobRow.id.desc()
+    )
     too_many = newest_first.offset(KEPT_ENDED_JOBS)
     session.execute(
         delete(JobRow).where(JobRow.id.in_(too_many)).execution_options(synchronize_session=False)
