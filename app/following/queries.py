@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.following.records import FollowedItem
@@ -69,9 +69,3 @@ def addresses_with_open_jobs(session: Session) -> list[str]:
     is_open = JobRow.state.in_(("queued", "running"))
     joined = select(ItemRow.uri).join(JobRow, JobRow.item_id == ItemRow.id)
     return list(session.scalars(joined.where(is_open)))
-
-
-def count_open_jobs(session: Session) -> int:
-    """How many jobs wait or run."""
-    is_open = JobRow.state.in_(("queued", "running"))
-    return session.scalar(select(func.count()).select_from(JobRow).where(is_open)) or 0

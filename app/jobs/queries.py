@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, case, delete, func, or_, select, text, update
@@ -119,6 +120,17 @@ def list_jobs(session: Session, state: str | None, before_id: int | None, limit:
 def count_waiting(session: Session) -> int:
     """How many jobs are queued."""
     return session.scalar(select(func.count()).where(JobRow.state == "queued")) or 0
+
+
+def count_due(session: Session, present: datetime) -> int:
+    """How many jobs wait for nothing but a worker: those to be tried again later do not."""
+    due = or_(JobRow.not_before.is_(None), JobRow.not_before <= present)
+    return session.scalar(select(func.count()).where(JobRow.state == "queued", due)) or 0
+
+
+def count_running(session: Session) -> int:
+    """How many jobs run."""
+    return session.scalar(select(func.count()).where(JobRow.state == "running")) or 0
 
 
 def cancel_job(session: Session, job_id: int) -> list[int]:
