@@ -53,10 +53,13 @@ class JobService:
                 WAITED_FOR if waited_for else BACKGROUND,
                 retryable=not waited_for,
             )
+            # Read before a worker may have it: who waits goes by how often it had failed.
+            job = queries.get_job(session, job_id)
+            assert job is not None  # noqa: S101, it was added
         reached(FaultPoint.JOB_QUEUED)
         self._on_queued()
         self._bell.ring(job_id)
-        return self.get(job_id)
+        return job
 
     def _too_much(self) -> OverloadedError:
         return OverloadedError(
