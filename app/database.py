@@ -33,6 +33,7 @@ from app import postgres
 from app.errors import StorageError
 from app.fault_points import FaultPoint, reached
 from app.models import Base, ItemRow
+from app.sqlite_hold import SqliteHold
 from app.storage_errors import sqlite_advice, storage_errors
 
 LOCK_TIMEOUT_SECONDS = 30.0
@@ -66,7 +67,7 @@ class Database:
                 isolation_level="REPEATABLE READ", postgresql_readonly=True
             )
         self._asking_engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._hold: postgres.ServiceHold | None = None
+        self._hold: postgres.ServiceHold | SqliteHold | None = None
         self._writing_engine = self._engine.execution_options(groundwork_writes=True)
         self._watching: PoolProxiedConnection | None = None
         self._watching_lock = threading.Lock()
@@ -121,12 +122,12 @@ class Database:
         return int(row[0])
 
     def hold(self) -> None:
-        """Have this database for this process alone, until `close`; raises StorageError.
-
-        SQLite's file is held with the data directory it lies in.
-        """
+        """Have this database for this process alone, until `close`; raises StorageError."""
         if not self.is_sqlite:
             self._hold = postgres.ServiceHold(self._engine)
+        elif self._file is not None:
+            self._hold = SqliteHold(self._file)
+        if self._hold is not None:
             self._hold.ensure()
 
     @property
@@ -146,13 +147,21 @@ class Database:
                 _run_migrations(connection, revision)
         reached(FaultPoint.TABLES_MIGRATED)
 
+    @property
+    def _file(self) -> Path | None:
+        """SQLite's file; None on PostgreSQL, and where the address is a URI of SQLite's own."""
+        database = self._engine.url.database
+        if not self.is_sqlite or not database or database.startswith("file:"):
+            return None
+        return Path(database)
+
     def _require_writable_files(self) -> None:
         """Raise StorageError for a file that SQLite would open for reading only.
 
         Before it is opened: SQLite would leave files beside it that are read-only as well.
         """
-        database = self._engine.url.database
-        if not self.is_sqlite or not database or database.startswith("file:"):
+        database = self._file
+        if database is None:
             return
         for path in (database, f"{database}-wal", f"{database}-shm"):
             if Path(path).exists() and not os.access(path, os.W_OK):
@@ -162,8 +171,8 @@ class Database:
 
     def ping(self) -> None:
         """Raise StorageError when the database does not answer, or its file is gone."""
-        path = self._engine.url.database
-        if self.is_sqlite and path and not path.startswith("file:") and not Path(path).exists():
+        path = self._file
+        if path is not None and not path.exists():
             raise StorageError(f"The database {path} is gone; put it back and start again.")
         with self.read() as session:
             session.execute(select(ItemRow.id).limit(1))

@@ -333,6 +333,9 @@ def test_a_folder_that_is_missing_is_a_storage_error(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'missing' / 'groundwork.db'}")
     with pytest.raises(StorageError, match="permissions"):
         add(database)
+    with pytest.raises(StorageError, match="permissions"):
+        database.hold()
+    assert not (tmp_path / "missing").exists()
     with pytest.raises(StorageError, match="gone"):
         database.ping()
     database.close()
@@ -355,3 +358,19 @@ def test_an_address_that_is_no_use_is_refused_with_advice_and_without_its_passwo
     with pytest.raises(StorageError, match="DATABASE_URL") as caught:
         Database(url)
     assert "someone" not in caught.value.detail
+
+
+@sqlite_only
+def test_a_file_serves_one_process_whatever_its_data_directory(tmp_path: Path, path: Path) -> None:
+    path.touch()
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    first, second = (Database(f"sqlite:///{each}") for each in (path, link))
+    first.hold()
+    with pytest.raises(StorageError, match=r"Another Groundwork .*--url"):
+        second.hold()
+    with pytest.raises(StorageError, match="Another Groundwork"):
+        add(second)
+    first.close()
+    second.hold()
+    second.close()

@@ -83,9 +83,3 @@ def addresses_with_open_jobs(session: Session) -> list[str]:
     is_open = JobRow.state.in_(("queued", "running"))
     joined = select(ItemRow.uri).join(JobRow, JobRow.item_id == ItemRow.id)
     return list(session.scalars(joined.where(is_open)))
-
-
-def count_open_jobs(session: Session) -> int:
-    """How many jobs wait or run."""
-    is_open = JobRow.state.in_(("queued", "running"))
-    return session.scalar(select(func.count()).select_from(JobRow).where(is_open)) or 0

@@ -10,6 +10,7 @@ from app.database import Database
 from app.errors import AppError
 from app.following import queries
 from app.following.records import FollowedItem
+from app.jobs.queries import count_due, count_running
 from app.knowledge.host_queries import paused_hosts
 from app.knowledge.refreshing import host_of, interval_seconds, is_web_address, next_refresh
 from app.models import now
@@ -17,7 +18,7 @@ from app.models import now
 logger = logging.getLogger(__name__)
 
 MOST_OPEN_JOBS = 32
-"""While so many jobs wait or run, no scheduled one is added."""
+"""While so many jobs wait for a worker or run, no scheduled one is added."""
 
 BUSY_SECONDS = 5.0
 """Pause before items are tried again that are due but have to wait; also between two pages of
@@ -139,7 +140,7 @@ class RefreshSchedule:
             busy = queries.items_with_open_jobs(session)
             hosts = {host_of(uri) for uri in queries.addresses_with_open_jobs(session)}
             paused = paused_hosts(session, moment)
-            room = MOST_OPEN_JOBS - queries.count_open_jobs(session)
+            room = MOST_OPEN_JOBS - count_due(session, moment) - count_running(session)
         due = self._left_after_pauses(due, paused)
         chosen = self._choose(due, busy, hosts, room)
         for item in chosen:

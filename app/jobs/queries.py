@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, case, delete, func, or_, select, text, update
@@ -90,7 +91,10 @@ def queue_again(session: Session, job: JobRow | Job, meant: ColumnElement[bool])
 
 def _delete_old_jobs(session: Session) -> None:
     ended = select(JobRow.id).where(JobRow.state.in_(ENDED_STATES))
-    newest_first = ended.order_by(JobRow.finished_at.desc(), JobRow.id.desc())
+    # Whose end lies ahead ended before the clock was put back: long ago, as far as can be told.
+    newest_first = ended.order_by(
+        JobRow.finished_at > now(), JobRow.finished_at.desc(), JobRow.id.desc()
+    )
     too_many = newest_first.offset(KEPT_ENDED_JOBS)
     session.execute(
         delete(JobRow).where(JobRow.id.in_(too_many)).execution_options(synchronize_session=False)
@@ -116,6 +120,17 @@ def list_jobs(session: Session, state: str | None, before_id: int | None, limit:
 def count_waiting(session: Session) -> int:
     """How many jobs are queued."""
     return session.scalar(select(func.count()).where(JobRow.state == "queued")) or 0
+
+
+def count_due(session: Session, present: datetime) -> int:
+    """How many jobs wait for nothing but a worker: those to be tried again later do not."""
+    due = or_(JobRow.not_before.is_(None), JobRow.not_before <= present)
+    return session.scalar(select(func.count()).where(JobRow.state == "queued", due)) or 0
+
+
+def count_running(session: Session) -> int:
+    """How many jobs run."""
+    return session.scalar(select(func.count()).where(JobRow.state == "running")) or 0
 
 
 def cancel_job(session: Session, job_id: int) -> list[int]:

@@ -9,6 +9,7 @@ from app.fault_points import FaultPoint, reached
 from app.jobs import queries
 from app.jobs.bell import JobBell
 from app.jobs.records import BACKGROUND, WAITED_FOR, Job
+from app.models import now
 
 MOST_QUEUED = 1000
 """Jobs that may wait, unless the settings say otherwise."""
@@ -17,7 +18,8 @@ MOST_QUEUED = 1000
 class JobService:
     """Keeps jobs in SQL; `on_queued` is called when there is something to do.
 
-    `bell` tells those who watch. No more than `most_queued` jobs may wait.
+    `bell` tells those who watch. No more than `most_queued` jobs may wait for a worker; those that
+    failed and are tried again later keep nobody out meanwhile.
     """
 
     def __init__(
@@ -41,7 +43,7 @@ class JobService:
         else was promised it, too. Raises OverloadedError when too much is queued.
         """
         with self._database.write() as session:
-            is_full = queries.count_waiting(session) >= self._most_queued
+            is_full = queries.count_due(session, now()) >= self._most_queued
             if is_full and queries.queued_twin(session, kind, arguments) is None:
                 raise self._too_much()
             job_id = queries.add_job(
@@ -51,10 +53,13 @@ class JobService:
                 WAITED_FOR if waited_for else BACKGROUND,
                 retryable=not waited_for,
             )
+            # Read before a worker may have it: who waits goes by how often it had failed.
+            job = queries.get_job(session, job_id)
+            assert job is not None  # noqa: S101, it was added
         reached(FaultPoint.JOB_QUEUED)
         self._on_queued()
         self._bell.ring(job_id)
-        return self.get(job_id)
+        return job
 
     def _too_much(self) -> OverloadedError:
         return OverloadedError(
@@ -103,7 +108,7 @@ class JobService:
             if twin not in (None, job_id):
                 raise ConflictError(f"Job {twin} is queued already and will do the very same.")
             queued = queries.retry_job(session, job)
-            if queued and queries.count_waiting(session) > self._most_queued:
+            if queued and queries.count_due(session, now()) > self._most_queued:
                 raise self._too_much()
         job = self.get(job_id)
         if not queued:

@@ -18,7 +18,13 @@ from app.following.schedule import (
     RefreshSchedule,
 )
 from app.jobs.records import Outcome
-from app.jobs.running_queries import MOST_ATTEMPTS, claim_job, finish_job, requeue_running
+from app.jobs.running_queries import (
+    MOST_ATTEMPTS,
+    claim_job,
+    finish_job,
+    requeue_running,
+    retry_later,
+)
 from app.knowledge.host_queries import note_host_pause
 from app.knowledge.refreshing import LOCAL_SECONDS, WEB_SECONDS
 from tests.following.conftest import AddFollowed, Clock
@@ -164,6 +170,21 @@ def test_the_queue_is_never_flooded_and_the_longest_due_come_first(
     end_all_jobs(service)
     schedule.dispatch()
     assert jobs_of(service)[MOST_OPEN_JOBS:] == items[7::-1]
+
+
+def test_jobs_that_are_tried_again_later_keep_no_other_item_waiting(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, clock: Clock
+) -> None:
+    for number in range(MOST_OPEN_JOBS):
+        add_followed(f"/srv/{number}")
+    schedule.dispatch()
+    timed_out = Outcome("failed", error="It did not arrive.", is_transient=True)
+    with service.database.write() as session:
+        while job := claim_job(session):
+            retry_later(session, job, timed_out, timedelta(hours=1))
+    healthy = add_followed("/srv/healthy")
+    schedule.dispatch()
+    assert jobs_of(service)[MOST_OPEN_JOBS:] == [healthy]
 
 
 def test_a_job_that_cannot_be_added_leaves_its_item_due(

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import asdict
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import func, select
@@ -10,10 +11,12 @@ from sqlalchemy.exc import IntegrityError
 from app.database import Database
 from app.errors import OverloadedError
 from app.jobs import queries, running_queries
-from app.jobs.records import Job
+from app.jobs.records import Job, Outcome
 from app.jobs.service import JobService
 from app.models import JobRow
 from app.protocols import Progress
+
+TIMED_OUT = Outcome("failed", error="The page did not arrive.", is_transient=True)
 
 
 def claim(database: Database, *, express: bool = False) -> Job | None:
@@ -141,6 +144,20 @@ def test_a_queue_that_is_full_takes_no_job_again_either(database: Database) -> N
     assert jobs.get(cancelled).state == "cancelled"
     claim(database)
     assert jobs.retry(cancelled).state == "queued"
+
+
+def test_jobs_that_are_tried_again_later_do_not_fill_the_queue(database: Database) -> None:
+    jobs = JobService(database, on_queued=lambda: None, most_queued=2)
+    for number in (1, 2):
+        jobs.add("index", {"knowledge_id": number})
+    while (job := claim(database)) is not None:
+        with database.write() as session:
+            running_queries.retry_later(session, job, TIMED_OUT, timedelta(hours=1))
+    added = [jobs.add("index", {"knowledge_id": number}).id for number in (3, 4)]
+    with pytest.raises(OverloadedError):
+        jobs.add("index", {"knowledge_id": 5})
+    assert claimed_ids(database) == added
+    assert jobs.retry(jobs.cancel(1).id).state == "queued"
 
 
 def test_progress_is_stored_whole(jobs: JobService, database: Database) -> None:

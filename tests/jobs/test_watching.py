@@ -116,6 +116,18 @@ def test_who_waits_for_a_job_that_is_tried_again_later_gets_the_first_failure(
     assert (ended.state, ended.error, ended.retries) == ("queued", "The disk is full.", 1)
 
 
+def test_a_job_that_fails_before_its_promise_is_answered_is_not_waited_for_till_it_fails_again(
+    jobs: JobService, database: Database, bell: JobBell, watch: JobWatch
+) -> None:
+    jobs.add("index", {})  # in the background, so that it is tried again
+    quick = JobService(
+        database, on_queued=lambda: drain(database, bell, StorageError("It is full.")), bell=bell
+    )
+    job = quick.add("index", {}, waited_for=True)
+    after = run(lambda: watch.wait_for_end(job))
+    assert (after.state, after.error, after.retries) == ("queued", "It is full.", 1)
+
+
 def test_a_stop_ends_the_waiting_and_not_the_job(
     jobs: JobService, watch: JobWatch, bell: JobBell
 ) -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import asdict, replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -656,3 +657,24 @@ def test_only_the_newest_ended_jobs_are_kept(jobs: JobService, database: Databas
     assert states == {"failed": queries.KEPT_ENDED_JOBS - 1, "cancelled": 1, "queued": 2}
     assert jobs.get(waiting).state == "queued"
     assert jobs.get(first).state == "cancelled"
+
+
+def test_a_job_that_has_just_ended_is_kept_though_the_clock_was_put_back(
+    jobs: JobService, database: Database
+) -> None:
+    first = jobs.add("index", {"knowledge_id": 1}).id
+    with database.write() as session:
+        session.add_all(
+            JobRow(
+                kind="index",
+                arguments={},
+                progress={},
+                state="failed",
+                finished_at=now() + timedelta(days=1),
+            )
+            for _ in range(queries.KEPT_ENDED_JOBS)
+        )
+    jobs.cancel(first)
+    jobs.add("index", {"knowledge_id": 2})
+    assert jobs.get(first).state == "cancelled"
+    assert len(jobs.list("failed", None, 2000)) == queries.KEPT_ENDED_JOBS - 1
