@@ -193,18 +193,18 @@ class Indexer:
 
     def _index(self, run: IndexingRunState, *, force: bool) -> IndexingResult:
         self._require_same_model(run.item.collection)
-        source = self._sources.open(run.item.uri, run.item.document_type)
-        listing = source.scan()
         with self._database.read() as session:
             known = queries.known_documents(session, run.item.id, self._generation.id)
-            listing = listing.without_lost_mounts(queries.mounts_of(session, run.item.id))
+            mounts = queries.mounts_of(session, run.item.id)
+        run.tally.known = known  # so that a run that fails at once tells what stays as it was
+        source = self._sources.open(run.item.uri, run.item.document_type)
+        listing = source.scan().without_lost_mounts(mounts)
         run.mounts = listing.mounts
         if "" in listing.incomplete:
             raise SourceUnavailableError(_unmounted(run.item.uri))
         if not listing.entries and not known:
             raise SourceUnreadableError(_nothing_to_index(listing))
         run.found = len(listing.entries)
-        run.tally.known = known
         preparer = DocumentPreparer(
             item_id=run.item.id,
             source=source,

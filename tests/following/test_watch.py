@@ -1,16 +1,18 @@
 """What changes below an item has it indexed: with a notifier that tells what the test says."""
 
 import errno
+import os
 import shutil
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from app.adapters.loading.footprints import Footprint, Footprints
-from app.adapters.loading.path_guard import PathGuard
+from app.adapters.loading.path_guard import GuardedPath, PathGuard
 from app.adapters.watching.folder_notifier import MissedChangesError, WatchLimitError
-from app.errors import UnavailableError
+from app.errors import SourceUnavailableError, UnavailableError
 from app.following.pauses import BURST
 from app.following.records import FollowedItem
 from app.following.watch import RECHECK_SECONDS, SourceWatch
@@ -53,6 +55,32 @@ class RefusingFootprints(Footprints):
         if uri.endswith(self.refused):
             raise OSError(errno.EIO, "Input/output error", uri)
         return super().take(uri, document_type)
+
+
+class LockedFolder:
+    """Denies all access to a folder, also to a superuser, whom permissions do not hold back."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._folder: Path | None = folder
+        really_open, really_ask = PathGuard.open_folder, os.access
+
+        def open_folder(guard: PathGuard, place: GuardedPath) -> AbstractContextManager[int]:
+            if self._holds(place.path):
+                raise SourceUnavailableError(f"Permission denied: {place.path}.")
+            return really_open(guard, place)
+
+        def access(path: str, mode: int, *, dir_fd: int | None = None) -> bool:
+            return not self._holds(Path(path)) and really_ask(path, mode, dir_fd=dir_fd)
+
+        monkeypatch.setattr(PathGuard, "open_folder", open_folder)
+        monkeypatch.setattr(os, "access", access)
+
+    def _holds(self, path: Path) -> bool:
+        return self._folder is not None and path.is_relative_to(self._folder)
+
+    def open(self) -> None:
+        """Let everybody in again."""
+        self._folder = None
 
 
 class Desk:
@@ -246,6 +274,29 @@ def test_a_folder_that_was_replaced_is_watched_anew(desk: Desk, root: Path) -> N
     first, second = desk.notifiers
     assert first.closed
     assert second.folders == first.folders
+
+
+@pytest.mark.parametrize("place", ["docs/guide", "docs", "."])
+def test_a_folder_that_may_not_be_listed_for_a_while_is_looked_at_when_it_may_again(
+    desk: Desk, root: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    locked = LockedFolder(root / place, monkeypatch)
+    assert desk.change(root / place) == [item]
+    clock.forward(1)
+    (root / "docs/guide/c.md").write_text("C")  # nobody can tell of this
+    locked.open()
+    assert desk.change(root / place) == [item]
+    assert str(root / "docs/guide") in desk.watched
+
+
+def test_what_is_done_to_a_folder_makes_no_work_while_it_may_be_listed(
+    desk: Desk, root: Path
+) -> None:
+    desk.follow(root / "docs")
+    desk.begin()
+    assert desk.change(root, root / "docs", root / "docs/guide") == []
 
 
 def test_the_items_own_folder_may_go_and_come_again(desk: Desk, root: Path, clock: Clock) -> None:

@@ -65,6 +65,20 @@ def test_a_failed_run_says_why_and_what_it_changed_all_the_same(
     assert (run.outcome, run.error, run.removed) == ("failed", "No content to index", ("a.md",))
 
 
+def test_a_run_that_cannot_look_at_the_source_counts_what_stays_as_it_was(
+    source_root, add_item, index, history
+):
+    (source_root / "docs").mkdir()
+    for name in ("a", "b"):
+        (source_root / f"docs/{name}.md").write_text(f"Text of {name}.")
+    item = add_item(source_root / "docs")
+    index(item)
+    (source_root / "docs").rename(source_root / "away")
+    index(item)
+    run = history(item)[0]
+    assert (run.outcome, run.documents_removed, run.documents_unchanged) == ("failed", 0, 2)
+
+
 def test_an_item_of_which_nothing_is_left_is_in_error(
     container: Container, source_root, add_item, index
 ):

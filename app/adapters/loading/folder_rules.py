@@ -1,5 +1,6 @@
 """Which files and folders of a folder the ignore files leave out, and which of them we do."""
 
+import codecs
 import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ MACHINE_MADE = {
     *("build", "dist", "target", "out", "_build", "coverage"),
 }
 """Folders that tools fill. Hidden ones (.git, .venv, .tox, …) need no naming."""
+
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""How ignore files begin that some shells of Windows write; git makes nothing of them either."""
 
 GIT_FOLDER = ".git"
 GIT_IGNORE = ".gitignore"
@@ -110,5 +114,8 @@ class RuleReader:
             ) from error
         except SourceError as error:
             complain(file.written, f"its rules are not followed: {error.detail}")
+            return ()
+        if data.startswith(UTF16_MARKS):
+            complain(file.written, "its rules are not followed: write it in UTF-8, not UTF-16")
             return ()
         return (parse_ignore_file(data, base, name),)

@@ -56,7 +56,7 @@ class Footprint:
         if path == self.top and self.is_file:
             return Change.DOCUMENTS
         if path == self.top or path in self.identities:
-            return self._meaning_of_folder(came_or_went=came_or_went)
+            return self._meaning_of_folder(path, came_or_went=came_or_went)
         folder, _, name = path.rpartition("/")
         if name in {GIT_IGNORE, OWN_IGNORE} and folder in self.identities and not self.is_file:
             return Change.FOLDERS
@@ -72,11 +72,14 @@ class Footprint:
             return Change.NONE
         return Change.FOLDERS if is_folder else Change.DOCUMENTS
 
-    def _meaning_of_folder(self, *, came_or_went: bool) -> Change:
+    def _meaning_of_folder(self, path: str, *, came_or_went: bool) -> Change:
         if came_or_went:
             return Change.REPLACED
-        # What could not be listed can be, perhaps, now that something was done to it.
-        return Change.NONE if self.folders else Change.FOLDERS
+        # What could not be listed can be, perhaps, now that something was done to it. One that was
+        # listed and cannot be any more is left out from here on, to be awaited in the one above.
+        listed = path if path in self.folders else self.top
+        is_as_it_was = self.folders and os.access(listed, os.R_OK | os.X_OK)
+        return Change.NONE if is_as_it_was else Change.FOLDERS
 
 
 class Footprints:
@@ -118,6 +121,8 @@ class Footprints:
             place, rules, depth = waiting.pop()
             try:
                 with self._guard.open_folder(place) as descriptor:
+                    if not os.access(".", os.X_OK, dir_fd=descriptor):
+                        continue  # it tells names, and lets nobody at what bears them
                     inner, rules = self._list(descriptor, place, rules)
                     identity = _identity(os.fstat(descriptor))
             except (SourceError, OSError):

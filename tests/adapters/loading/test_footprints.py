@@ -1,5 +1,6 @@
 """Where the documents of an item lie, and what a change there means."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,22 @@ def test_a_folder_that_cannot_be_looked_into_is_awaited_in_the_one_above(
     footprint = taken(footprints, root / ("x" * 300))  # longer than the system allows a name
     assert not footprint.folders
     assert str(root) in footprint.watched
+
+
+def test_a_folder_that_tells_names_alone_is_awaited_in_the_one_above(
+    footprints: Footprints, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs = (root / "docs").stat().st_ino
+
+    def access(path: str, mode: int, *, dir_fd: int) -> bool:
+        assert (path, mode) == (".", os.X_OK)
+        return os.fstat(dir_fd).st_ino != docs
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", access)
+        footprint = taken(footprints, root)
+    assert footprint.folders.keys() == {str(root)}
+    assert footprint.meaning(str(root / "docs"), came_or_went=False) is Change.FOLDERS
 
 
 class DenyingGuard(PathGuard):

@@ -158,6 +158,15 @@ def test_an_ignore_file_that_git_would_not_read_either_is_reported(source, root)
     assert "not followed" in reasons(source, root)[".gitignore"]
 
 
+@pytest.mark.parametrize("name", [".gitignore", ".ragignore"])
+def test_an_ignore_file_in_utf_16_is_reported(source, root, name):
+    write(root, "x.md")
+    for encoding in ("utf-16-le", "utf-16-be"):
+        (root / name).write_bytes("\ufeffx.md\n".encode(encoding))
+        assert keys(source) == ["x.md"]
+        assert "UTF-8, not UTF-16" in reasons(source, root)[name]
+
+
 def test_in_a_work_tree_the_rules_above_the_folder_hold_too(tmp_path, root, source):
     write(root, "x.md", "gen/y.md", "sub/z.md")
     write(tmp_path, ".gitignore", text="docs/gen/\nz.md\n")
