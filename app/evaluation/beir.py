@@ -12,6 +12,10 @@ from app.search.requests import SearchResult
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
 
+HIGHEST_SCORE = 10_000
+"""trec_eval counts the documents of every score up to the highest: from some 10⁹ on, where memory
+for that ends, all questions come to 0."""
+
 DEPTHS = (100, 400)
 """The most that HTTP gives; and enough chunks that the best 100 documents are among them."""
 
@@ -80,8 +84,10 @@ def _queries(folder: Path) -> dict[str, tuple[str, str | None]]:
         text = line.text("text").strip()
         if not text:
             raise SourceUnreadableError(f"{line.place}: the query is empty.")
-        group = line.mapping("metadata").get("repo")
-        queries[line.text("_id")] = (text, str(group) if group else None)
+        group, key = line.mapping("metadata").get("repo"), line.text("_id")
+        if key in queries:
+            raise SourceUnreadableError(f"{line.place}: the _id {key!r} stands there twice.")
+        queries[key] = (text, str(group) if group else None)
     return queries
 
 
@@ -111,7 +117,16 @@ def _judgements(path: Path, *, binary: bool) -> dict[str, dict[str, int]]:
                 f"{path.name}, line {number}: expected query, document and a whole number."
             )
         score = max(0, int(cells[-1]))
-        judged.setdefault(cells[0], {})[cells[-2]] = min(score, 1) if binary else score
+        score = min(score, 1) if binary else score
+        if score > HIGHEST_SCORE:
+            raise SourceUnreadableError(
+                f"{path.name}, line {number}: a score is {HIGHEST_SCORE:,} at most."
+            )
+        if judged.setdefault(cells[0], {}).setdefault(cells[-2], score) != score:
+            raise SourceUnreadableError(
+                f"{path.name}, line {number}: query {cells[0]!r} and document {cells[-2]!r} have "
+                "another score further up."
+            )
     return judged
 
 

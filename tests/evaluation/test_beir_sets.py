@@ -139,8 +139,14 @@ def test_half_surrogates_become_question_marks(tmp_path: Path) -> None:
         ("corpus.jsonl", b"[" * 100_000, "not JSON"),
         ("queries.jsonl", b'{"_id": "q1", "text": " "}', "the query is empty"),
         ("queries.jsonl", b'{"_id": "other", "text": "?"}', "there is no query 'q1'"),
+        (
+            "queries.jsonl",
+            b'{"_id": "q1", "text": "a"}\n{"_id": "q1", "text": "b"}',
+            "line 2.*'q1' stands there twice",
+        ),
         ("qrels/test.tsv", b"q1\td1\t1\nq2\td2", "test.tsv, line 2"),
         ("qrels/test.tsv", b"q1\td1\t0\n", "no query has a relevant document"),
+        ("qrels/test.tsv", b"q1\td1\t1\nq1\td1\t0\n", "line 2.*another score further up"),
     ],
 )
 def test_a_broken_file_is_refused_with_its_place(
@@ -150,6 +156,19 @@ def test_a_broken_file_is_refused_with_its_place(
     (folder / file).write_bytes(content)
     with pytest.raises(SourceUnreadableError, match=complaint):
         read_beir(folder, binary=True)
+
+
+def test_what_is_judged_twice_in_the_same_way_counts_once(tmp_path: Path) -> None:
+    table = "q1\td1\t1\nq1\td1\t1\nq2\td2\t1\nq2\td2\t3\n"
+    found = read_beir(write_beir(tmp_path, CORPUS, QUERIES, table), binary=True)
+    assert found.judgements == {"q1": {"d1": 1}, "q2": {"d2": 1}}
+
+
+def test_grades_beyond_what_the_measures_can_count_are_refused(tmp_path: Path) -> None:
+    folder = write_beir(tmp_path, CORPUS, QUERIES, "q1\td1\t1000000000\n")
+    assert read_beir(folder, binary=True).judgements["q1"] == {"d1": 1}
+    with pytest.raises(SourceUnreadableError, match="line 1: a score is 10,000 at most"):
+        read_beir(folder, binary=False)
 
 
 def test_a_file_that_only_claims_to_be_gzipped_is_refused(tmp_path: Path) -> None:
