@@ -137,7 +137,8 @@ class Searcher:
             results, enough = self._join(candidates, ranked, request, ranking, demands, deeper)
             joined = time.perf_counter()
             enough = enough and _is_nearest(results, candidates, request, words)
-            if enough or _complete(candidates, request, words, deeper):
+            whole = _wanted_hits(request, deeper) >= len(ranked.chunk_ids)
+            if enough or _complete(candidates, request, words, deeper, read_whole=whole):
                 seconds = (
                     *candidates.seconds,
                     ("fuse", fused - retrieved),
@@ -191,8 +192,7 @@ class Searcher:
         deeper: int,
     ) -> tuple[list[SearchResult], bool]:
         """The candidates that SQL holds and the filter allows; whether they are enough."""
-        grouped = request.group_by is not None
-        wanted = hits_to_group(request.n_results) * deeper if grouped else request.n_results
+        wanted = _wanted_hits(request, deeper)
         hits: list[tuple[Any, int]] = []  # rows, with their places in the ranking
         size = wanted + SPARE_ROWS
         with self._database.snapshot() as connection:
@@ -282,13 +282,30 @@ def _is_nearest(
     return candidates.lexical_exhausted or farthest >= candidates.complete_above
 
 
+def _wanted_hits(request: SearchRequest, deeper: int) -> int:
+    """How far down the ranking results are looked for."""
+    if request.group_by is None:
+        return request.n_results
+    return hits_to_group(request.n_results) * deeper
+
+
 def _complete(
-    candidates: Candidates, request: SearchRequest, words: QueryWords, deeper: int
+    candidates: Candidates,
+    request: SearchRequest,
+    words: QueryWords,
+    deeper: int,
+    *,
+    read_whole: bool,
 ) -> bool:
-    """Whether asking the indexes for more could not bring any further result, or took too long."""
+    """Whether going deeper could not bring any further result, or took too long.
+
+    `read_whole`: the ranking was, to its end: hits of one group may fill what is read of it.
+    """
     by_words = words.require_words and candidates.lexical_answered
     if words.require_words and not by_words and deeper >= DEEPEST_READING:
         return True
+    if request.group_by is not None and not read_whole:
+        return False
     exhausted = candidates.lexical_exhausted if by_words else candidates.exhausted
     least = request.min_score or 0.0  # 0 cuts nothing off: cosines below 0 are shown as 0
     return exhausted or 0 < least > candidates.complete_above

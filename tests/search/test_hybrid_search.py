@@ -253,6 +253,22 @@ def test_grouping_gives_as_many_documents_as_are_wanted(stage):
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_documents_below_a_very_long_one_are_found_though_nothing_is_left_to_retrieve(stage, mode):
+    long = "\n\n".join(f"the lighthouse blinks {n} times in a row, slowly " * 3 for n in range(150))
+    stage.add([long, *(f"some lighthouse of {n} others" for n in range(8))])
+    results = stage.ask(
+        "the lighthouse blinks",
+        mode=mode,
+        group_by="document",
+        n_results=9,
+        dense_depth=1000,
+        lexical_depth=1000,
+    )
+    assert Counter(result.document for result in results) == {f"{n:02}.md": 1 for n in range(9)}
+    assert results[0].group.count > 100
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_grouping_by_text_shows_copies_once_and_fills_their_places(stage, mode):
     stage.add(["the lighthouse blinks"] * 30 + [f"some lighthouse of {n} others" for n in range(8)])
     results = stage.ask(
