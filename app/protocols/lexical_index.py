@@ -49,7 +49,9 @@ class LexicalIndex(Protocol):
 
         The query is text, never a query language, but for two things: words in double quotes must
         stand side by side in a record's content, title or headings, and a record whose content
-        holds a word after `-` is left out.
+        says a word after `-` is left out; not what has it within a name only (`Java` in
+        `JavaScript`). Of excluded phrases and names it may leave some in, where names are spelt in
+        several ways: the text itself has the last word.
         """
         ...
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.adapters.lexical_index.analysis import Analyser, Token, Word
 from app.adapters.lexical_index.query import ParsedQuery, parse_query
+from app.adapters.lexical_index.said_words import SaidWords
 from app.adapters.lexical_index.term_finder import TermFinder
 from app.search.requests import Highlight
 
@@ -44,11 +45,11 @@ class QueryWords:
         return bool(self._parsed.phrases or self._parsed.excluded)
 
     def reject(self, content: str) -> bool:
-        """Whether the content holds something that the query excludes."""
+        """Whether the content says something that the query excludes."""
         if not self._parsed.excluded:
             return False
-        tokens = self._analyser.analyse(content)
-        return any(_holds(tokens, phrase) for phrase in self._parsed.excluded)
+        said = SaidWords(self._analyser.words(content))
+        return any(said.say(phrase) for phrase in self._parsed.excluded)
 
     def lack_phrases(self, *texts: str) -> bool:
         """Whether a phrase in quotes stands in none of the texts."""

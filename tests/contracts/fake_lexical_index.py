@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from app.adapters.lexical_index.analysis import Analyser, Word
 from app.adapters.lexical_index.query import Phrase, parse_query
+from app.adapters.lexical_index.said_words import SaidWords
 from app.errors import LexicalIndexError
 from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
 
@@ -54,7 +55,7 @@ class FakeLexicalIndex:
             texts = self._texts(record)
             if (
                 not _in_scope(record, scope)
-                or any(_count(phrase, texts[:1]) for phrase in parsed.excluded)
+                or any(SaidWords(texts[0]).say(phrase) for phrase in parsed.excluded)
                 or not all(_count(phrase, texts[:-1]) for phrase in parsed.phrases)
             ):
                 continue

@@ -353,6 +353,21 @@ class LexicalIndexContract:
         assert found(index, "shared -getUserName") == {"parts"}
         assert found(index, "shared -getusername") == {"parts"}
 
+    def test_what_holds_an_excluded_word_within_a_name_is_not_left_out(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("word", "shared Java"),
+                record("apart", "shared java-based JAVA_HOME"),
+                record("name", "shared JavaScript"),
+                record("both", "shared JavaScript is not Java"),
+                record("title", "shared", title="Java"),
+            ]
+        )
+        assert found(index, "shared -java") == {"name", "title"}
+        assert found(index, "shared -JavaScript") == {"word", "apart", "title"}
+        assert found(index, "shared -javascript") == {"word", "apart", "title"}
+        assert found(index, "shared -script") == index.chunk_ids()
+
     def test_no_text_is_a_query_language_or_an_error(self, index: LexicalIndex):
         index.upsert(many(3))
         for query in HOSTILE_QUERIES:

@@ -14,6 +14,14 @@ from typing import NamedTuple
 import regex
 import Stemmer
 
+from app.adapters.lexical_index.names import (
+    SPLIT_MARK,
+    Name,
+    name_mark,
+    names_in_mixed_case,
+    whole_mark,
+)
+
 ANALYSER_VERSION = 1
 """Raise it whenever the same text gives other terms: an index made before is then made anew."""
 
@@ -27,8 +35,6 @@ CACHED_WORDS = 16_384
 """Words that stay analysed, in about 15 MB: of 100 words of documentation, 97 are among them."""
 CACHED_STRETCHES = 4_096
 """Words with the signs around them that stay analysed for highlights, in about 2 MB."""
-SPLIT_MARK = "="
-"""Stands between a whole and its parts in a split; no term contains it."""
 
 _WITHOUT_SPACES = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc\u3005"
@@ -88,6 +94,8 @@ class Word:
     """Whether the whole says more than the parts, as in `getUserName` or `.NET`."""
     singles: tuple[tuple[str, int, int], ...] = ()
     """The single characters of a stretch without spaces, with their spans."""
+    names: tuple[Name, ...] = ()
+    """`JavaScript` alone and in `JavaScript-based`; none in `java_script` or `Java8`."""
 
 
 class IndexTerms(NamedTuple):
@@ -99,6 +107,10 @@ class IndexTerms(NamedTuple):
     """Identifiers in one piece, and single characters of scripts without spaces."""
     splits: list[str]
     """`whole=part=part` for each compound: lets a query learn how a name is taken apart."""
+    names: list[str]
+    """What names say as a whole: `email=` for `e-mail`; stemmed, `=javascript` for `JavaScript`."""
+    within: list[str]
+    """The parts of names in mixed case, as often as they stand there."""
 
 
 class _Raw(NamedTuple):
@@ -109,6 +121,8 @@ class _Raw(NamedTuple):
     parts: tuple[str, ...]
     wholes: tuple[str, ...]
     splits: tuple[str, ...]
+    names: tuple[str, ...]
+    within: tuple[str, ...]
 
 
 class Analyser:
@@ -156,14 +170,17 @@ class Analyser:
 
     def index_terms(self, text: str) -> IndexTerms:
         """The terms of a text without their places: the quick way, for writing an index."""
-        terms = IndexTerms([], [], [])
-        parts, wholes, splits = terms
+        terms = IndexTerms([], [], [], [], [])
+        parts, wholes, splits, names, within = terms
         for raw in _RAW_WORD.findall(text, concurrent=False):
             analysed = self._raw(raw)
             parts += analysed.parts
             if analysed.wholes:
                 wholes += analysed.wholes
                 splits += analysed.splits
+            if analysed.names:
+                names += analysed.names
+                within += analysed.within
         return terms
 
     # Inside ------------------------------------------------------------------------------------
@@ -190,6 +207,13 @@ class Analyser:
             tuple(word.whole for word in compounds)
             + tuple(single for word in words for single, _, _ in word.singles),
             tuple(SPLIT_MARK.join((word.whole, *word.parts)) for word in compounds),
+            tuple(name for word in words for name in _said_as_a_whole(word)),
+            tuple(
+                part
+                for word in words
+                for name in word.names
+                for part in word.parts[name.first : name.end]
+            ),
         )
 
     def _stem(self, term: str) -> str:
@@ -224,7 +248,13 @@ class Analyser:
             whole if is_name else "",
             self._stem(whole) if is_name else "",
             is_compound=is_name and (len(pieces) > 1 or dotted),
+            names=tuple(self._names(raw, offset, [piece[1:] for piece in pieces])),
         )
+
+    def _names(self, raw: str, offset: int, spans: Sequence[tuple[int, int]]) -> Iterator[Name]:
+        for first, end in names_in_mixed_case(raw, [(a - offset, b - offset) for a, b in spans]):
+            whole = fold(raw[spans[first][0] - offset : spans[end - 1][1] - offset])
+            yield Name(first, end, self._stem(whole) if len(whole) <= MAX_TERM_CHARACTERS else "")
 
     def _sign(self, raw: str, offset: int) -> Word:
         """An emoji; what is only underscores, marks or invisible gives nothing."""
@@ -250,6 +280,13 @@ class Analyser:
             "",
             singles=tuple(singles),
         )
+
+
+def _said_as_a_whole(word: Word) -> Iterator[str]:
+    stems = [name.stem for name in word.names if name.stem]
+    if word.is_compound and word.stem not in stems:
+        yield whole_mark(word.whole)
+    yield from map(name_mark, stems)
 
 
 def _tokens(words: Sequence[Word]) -> Iterator[Token]:

@@ -6,18 +6,22 @@ from itertools import islice, product
 import tantivy
 from tantivy import Occur, Query
 
-from app.adapters.lexical_index.analysis import SPLIT_MARK, Word
+from app.adapters.lexical_index.analysis import Word
 from app.adapters.lexical_index.fields import (
+    ALSO_ALONE,
     BODY,
     DOCUMENT,
     IDENTIFIERS,
     ITEM,
     PATH,
+    SAID,
     SPLITS,
     SYMBOLS,
     TITLE,
+    WITHIN_NAME,
     FieldWeights,
 )
+from app.adapters.lexical_index.names import SPLIT_MARK, name_mark, whole_mark
 from app.adapters.lexical_index.query import ParsedQuery, Phrase
 from app.protocols import SearchScope
 
@@ -124,16 +128,41 @@ class QueryCompiler:
         return Query.boolean_query([(Occur.Should, query) for query in queries])
 
     def _in_content(self, phrase: Phrase) -> Query:
-        """The words side by side in the content: what leaves a record out.
+        """What leaves a record out: that its content surely says the phrase.
 
-        Titles and paths do not: one folder's name would take away all that lies in it.
+        Titles and paths do not: one folder's name would take away all that lies in it. A phrase of
+        several words in a record that says its first or last within a name, too, is left in: which
+        of the two it is, only the text tells.
         """
+        clauses = []
+        if len(phrase) == 1 and phrase[0].whole:
+            clauses += [
+                self._said(whole_mark(phrase[0].whole)),
+                self._said(name_mark(phrase[0].stem)),
+            ]
+        writings = [dict.fromkeys([word.parts, *_in_one_piece(word)]) for word in phrase]
+        for parts in islice(product(*writings), MAX_VARIANTS):
+            clauses.append(self._alone([term for word in parts for term in word]))
+        return Query.boolean_query([(Occur.Should, clause) for clause in clauses])
+
+    def _alone(self, terms: Sequence[str]) -> Query:
+        """The terms side by side, surely no beginning or end of a name in the midst of it."""
+        within = [self._said(WITHIN_NAME + term) for term in {terms[0], terms[-1]}]
+        if len(terms) == 1:
+            within = [
+                Query.boolean_query(
+                    [(Occur.Must, within[0]), (Occur.MustNot, self._said(ALSO_ALONE + terms[0]))]
+                )
+            ]
         return Query.boolean_query(
             [
-                (Occur.Should, self._side_by_side(BODY, variant))
-                for variant in self._variants(phrase)
+                (Occur.Must, self._side_by_side(BODY, terms)),
+                *((Occur.MustNot, query) for query in within),
             ]
         )
+
+    def _said(self, term: str) -> Query:
+        return Query.term_query(self._schema, SAID, term, "basic")
 
     def _variants(self, phrase: Phrase) -> list[tuple[str, ...]]:
         """The sequences of terms that the phrase may stand for."""
@@ -168,6 +197,10 @@ class QueryCompiler:
     def _weighted(self, query: Query, field: str) -> Query:
         weight = self._weight(field)
         return query if weight == 1.0 else Query.boost_query(query, weight)
+
+
+def _in_one_piece(word: Word) -> list[tuple[str, ...]]:
+    return [(word.stem,)] if word.stem else []
 
 
 def storable_numbers(numbers: Collection[int]) -> list[int]:

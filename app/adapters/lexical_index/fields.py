@@ -1,16 +1,17 @@
 """The fields of a lexical record: how they are stored, what stands in them, what they weigh."""
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import tantivy
 
-from app.adapters.lexical_index.analysis import ANALYSER_VERSION, Analyser
+from app.adapters.lexical_index.analysis import ANALYSER_VERSION, Analyser, IndexTerms
 from app.adapters.lexical_index.symbols import defined_symbols
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Raise it whenever the fields or what stands in them change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -20,6 +21,12 @@ in two calls (0.1 ms), where stored texts take one call each, which lets other t
 waits for them."""
 BODY, TITLE, PATH = "body", "title", "path"
 SYMBOLS, IDENTIFIERS, SPLITS = "symbols", "identifiers", "splits"
+SAID = "said"
+"""Tells a word of the content from a part of a name, for exclusions: names as a whole, their parts,
+and those of these that stand alone as well."""
+
+WITHIN_NAME, ALSO_ALONE = "within=", "alone="
+"""Before a part. What names say as a whole has the sign at its start or end."""
 
 _HEX_ID = re.compile(r"[0-9a-f]{32}")
 
@@ -70,6 +77,7 @@ def make_schema() -> tantivy.Schema:
         (SYMBOLS, "freq"),
         (IDENTIFIERS, "freq"),
         (SPLITS, "basic"),
+        (SAID, "basic"),
     ):
         builder.add_text_field(name, tokenizer_name="whitespace", index_option=option)
     return builder.build()
@@ -91,6 +99,7 @@ def make_document(record: LexicalRecord, analyser: Analyser) -> tantivy.Document
         SYMBOLS: symbols,
         IDENTIFIERS: [whole for terms in (content, *titles, path) for whole in terms.wholes],
         SPLITS: list({split for terms in (content, *titles, path) for split in terms.splits}),
+        SAID: _said(content),
     }
     document = tantivy.Document()
     document.add_text(CHUNK_ID, record.chunk_id)
@@ -103,6 +112,16 @@ def make_document(record: LexicalRecord, analyser: Analyser) -> tantivy.Document
         if terms_of_field:
             document.add_text(name, " ".join(terms_of_field))
     return document
+
+
+def _said(content: IndexTerms) -> list[str]:
+    """The terms of SAID: none for a text without names."""
+    within = Counter(content.within)
+    said = {*content.names, *(WITHIN_NAME + part for part in within)}
+    said.update(
+        ALSO_ALONE + part for part, count in within.items() if content.parts.count(part) > count
+    )
+    return list(said)
 
 
 def chunk_ids_at(searcher: tantivy.Searcher, places: Sequence[tantivy.DocAddress]) -> list[str]:

@@ -46,6 +46,32 @@ def test_tantivy_finds_what_a_scan_finds(index: TantivyIndex, texts: list[str], 
             assert found(index, query, scope) == found(fake, query, scope), query
 
 
+SPELLINGS = st.sampled_from(
+    ["java", "Java8", "script", "javascript", "JavaScript", "java_script", "MyJavaScripts", "my-JS"]
+)
+SPELT = st.lists(SPELLINGS, max_size=5).map(" ".join)
+
+
+@given(
+    texts=st.lists(SPELT, min_size=1, max_size=8),
+    words=st.lists(SPELLINGS, min_size=4, max_size=4),
+    phrases=st.lists(SPELT, min_size=4, max_size=4),
+)
+@settings(max_examples=60, deadline=None)
+def test_exclusions_leave_out_what_says_a_word_and_never_what_does_not(
+    index: TantivyIndex, texts: list[str], words: list[str], phrases: list[str]
+):
+    records = [record(f"r{number}", f"shared {text}") for number, text in enumerate(texts)]
+    fake = FakeLexicalIndex()
+    fake.upsert(records)
+    index.clear()
+    index.upsert(records)
+    for word in ("java", "script", "javascript", "js"):
+        assert found(index, f"shared -{word}") == found(fake, f"shared -{word}"), word
+    for text in (*words, *phrases):
+        assert found(index, f'shared -"{text}"') >= found(fake, f'shared -"{text}"'), text
+
+
 @given(st.text(SIGNS, max_size=200))
 @settings(max_examples=300, deadline=None)
 def test_any_text_may_be_asked(index: TantivyIndex, query: str):

@@ -1,0 +1,55 @@
+"""Tells whether a text says words, or merely has them within a name: `Java` in `JavaScript`."""
+
+from collections.abc import Sequence
+
+from app.adapters.lexical_index.analysis import Word
+
+
+class SaidWords:
+    """The words of one text.
+
+    It says words that stand side by side in it, each in one piece or in parts: `getUserName` where
+    it has `get user name`, `get_user_name` or `getusername`. What is told apart by signs or digits
+    are words, too: `java-based`, `java_home` and `Java8` say `java`. `JavaScript` does not: what
+    begins or ends in the midst of a name in mixed case is a part of it.
+    """
+
+    def __init__(self, words: Sequence[Word]) -> None:
+        self._parts = [part for word in words for part in word.parts]
+        self._wholes = {word.whole for word in words if word.is_compound}
+        self._wholes |= {single for word in words for single, _, _ in word.singles}
+        self._names: dict[int, tuple[int, str]] = {}
+        self._within: set[int] = set()
+        place = 0
+        for word in words:
+            for name in word.names:
+                first, end = place + name.first, place + name.end
+                self._names[first] = (end, name.stem)
+                self._within.update(range(first + 1, end))
+            place += len(word.parts)
+
+    def say(self, phrase: Sequence[Word]) -> bool:
+        """Whether the words stand there side by side."""
+        if len(phrase) == 1 and phrase[0].whole in self._wholes:
+            return True
+        starts = (start for start in range(len(self._parts)) if start not in self._within)
+        return any(self._ends(start, phrase) - self._within for start in starts)
+
+    def _ends(self, start: int, phrase: Sequence[Word]) -> set[int]:
+        """Where the phrase may end that begins at this part."""
+        ends = {start}
+        for word in phrase:
+            ends = {following for end in ends for following in self._after(end, word)}
+            if not ends:
+                break
+        return ends
+
+    def _after(self, place: int, word: Word) -> set[int]:
+        """Where the word may end that begins at this part."""
+        found = {
+            place + len(writing)
+            for writing in (word.parts, (word.stem,))
+            if tuple(self._parts[place : place + len(writing)]) == writing
+        }
+        end, stem = self._names.get(place, (place, ""))
+        return found | ({end} if stem and stem == word.stem else set())
