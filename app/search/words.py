@@ -14,11 +14,13 @@ MAX_WORD_HIGHLIGHTS = 50
 """Per result; a reader needs no more to see why it was found."""
 
 _SENTENCE_END = re.compile(
-    r"[.!?\u2026][\"'\u201d\u2019)\]]*(\s+)(?=\S)"
+    r"[.!?\u2026\u061f\u06d4\u0964][\"'\u201d\u2019)\]]*(\s+)(?=\S)"  # Arabic, Urdu, Hindi, too
+    r"|[\u3002\uff01\uff1f\uff61][\"'\u201d\u2019)\]\u300d\u300f\uff09\u3011]*(\s*)"  # CJK
     r"|(\n\s*\n)"
     r"|(\n)(?=\s*(?:[-*+#|>]|\d+\.)\s)"
 )
-"""In one of its groups the space between two sentences, list entries or paragraphs."""
+"""In one of its groups the space between two sentences, list entries or paragraphs; it may be empty
+where sentences follow each other without any."""
 
 
 class QueryWords:

@@ -79,6 +79,15 @@ def test_the_sentence_is_the_one_that_says_most_of_the_query():
     assert sentence("rotated", content) == "Rotated."
 
 
+def test_sentences_end_as_each_script_ends_them():
+    japanese = "検索は文書を見つけます。「東京に住んでいます。」データベースは重要です！"  # noqa: RUF001
+    assert sentence("東京", japanese) == "「東京に住んでいます。」"
+    assert sentence("データベース", japanese) == "データベースは重要です！"  # noqa: RUF001
+    assert sentence("向量", "文档可以被搜索。 向量很快？是的。") == "向量很快？"  # noqa: RUF001
+    assert sentence("मेज", "यह घर है। वह मेज है।") == "वह मेज है।"
+    assert sentence("شاي", "هل تريد قهوة؟ نعم أريد شاي.") == "نعم أريد شاي."
+
+
 def test_of_very_many_matches_the_first_are_named():
     assert len(marked("fox", "fox " * 1000)) == MAX_WORD_HIGHLIGHTS
 
