@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from app.container import Container
-from app.errors import SourceUnreadableError
+from app.errors import InvalidRequestError, SourceUnreadableError
 from app.evaluation.corpus_source import CorpusSources
 from app.evaluation.question_set import CorpusDocument, Question, QuestionScores, QuestionSet
 from app.indexing.indexer import Indexer
@@ -15,6 +15,7 @@ from app.knowledge.items import ItemDraft, ItemFilter
 from app.protocols import ProgressListener
 from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
 from app.search.requests import Fusion, Mode, SearchAnswer, SearchRequest, SearchResult
+from app.search.soundness import require_sound_ranking
 
 TIMED_RESULTS = 10
 """Results of the searches whose latency is measured."""
@@ -65,8 +66,13 @@ def evaluated_mode(name: str) -> EvaluatedMode:
             settings[field] = _value(field, value)
         else:
             _one_of(part, (*EVALUATED_MODES, f"{PROFILE_PREFIX}NAME", "FIELD=NUMBER"))
+    wishes = RankingWishes(**settings)
+    try:
+        require_sound_ranking(wishes)
+    except InvalidRequestError as error:
+        raise ValueError(error.detail) from error
     of = EVALUATED_MODES[first]
-    return dataclasses.replace(of, ranking=RankingWishes(**settings)) if settings else of
+    return dataclasses.replace(of, ranking=wishes) if settings else of
 
 
 def _one_of(given: str, names: Sequence[str]) -> str:

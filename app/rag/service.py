@@ -31,7 +31,7 @@ from app.search.collection_rankings import CollectionRanking
 from app.search.context import ContextAnswer, ContextRequest
 from app.search.profiles import RankingWishes
 from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
-from app.search.soundness import require_sound
+from app.search.soundness import require_sound, require_sound_ranking
 
 
 class RAGService:
@@ -212,7 +212,11 @@ class RAGService:
         return self._engine.collection_rankings.get(name)
 
     def rank_collection(self, name: str, ranking: RankingWishes) -> CollectionRanking:
-        """Let searches of a collection be ranked so from now on; raises NotFoundError."""
+        """Let searches of a collection be ranked so from now on.
+
+        Raises InvalidRequestError and NotFoundError.
+        """
+        require_sound_ranking(ranking)
         return self._engine.collection_rankings.put(name, ranking)
 
     def get_collection_stats(self) -> CollectionStats:

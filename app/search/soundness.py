@@ -7,12 +7,23 @@ empty lists mean something all the same: no `tags` are wished for, no `knowledge
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from app.errors import InvalidRequestError
 from app.knowledge.filters import MOST_FILTER_CHARACTERS, MOST_FILTER_TAGS
 from app.knowledge.items import DocumentType, normalise_category, tidy_tags
+from app.search.profiles import (
+    LEAST_BOOST,
+    LEAST_HALF_LIFE_DAYS,
+    MOST_BOOST,
+    MOST_BOOSTS,
+    MOST_FEEDBACK_RESULTS,
+    MOST_HALF_LIFE_DAYS,
+    MOST_WEIGHT,
+    PROFILE_NAMES,
+    RankingWishes,
+)
 from app.search.requests import Fusion, GroupBy, LicencePolicy, Mode, SearchRequest
 from app.web.pagination import LARGEST_ID
 
@@ -27,6 +38,20 @@ MOST_OF_LIST = {"document_types": 20, "chunk_types": 20, "paths": 50, "languages
 
 UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 """NUL and halves of characters: no stored text has them, and SQL takes neither."""
+
+
+RANKING_BOUNDS: Mapping[str, tuple[float, float]] = {
+    "fused_weight": (0, MOST_WEIGHT),
+    "cosine_weight": (0, MOST_WEIGHT),
+    "recency_weight": (0, MOST_WEIGHT),
+    "recency_half_life_days": (LEAST_HALF_LIFE_DAYS, MOST_HALF_LIFE_DAYS),
+    "importance_weight": (0, MOST_WEIGHT),
+    "completeness_weight": (0, MOST_WEIGHT),
+    "diversity": (0, 1),
+    "feedback_weight": (0, MOST_WEIGHT),
+    "feedback_results": (1, MOST_FEEDBACK_RESULTS),
+    "least_share": (0, 1),
+}
 
 
 def require_sound(request: SearchRequest) -> None:
@@ -48,6 +73,23 @@ def require_sound(request: SearchRequest) -> None:
         if moment is not None and moment.tzinfo is None:
             raise _refusal(name, "needs a time zone")
     _require_sound_filters(request)
+    require_sound_ranking(request.ranking, "ranking/")
+
+
+def require_sound_ranking(wishes: RankingWishes, below: str = "") -> None:
+    """Raise InvalidRequestError for the first wish that cannot be meant; `below` leads to it."""
+    _require_one_of("profile", wishes.profile, (None, *PROFILE_NAMES))
+    for name, (least, most) in RANKING_BOUNDS.items():
+        value, whole = getattr(wishes, name), name == "feedback_results"
+        if value is not None:
+            _require_number(f"{below}{name}", value, least, most, whole=whole)
+    _require_one_of(f"{below}expand", wishes.expand, (None, True, False))
+    for name in ("tag_boosts", "category_boosts", "language_boosts"):
+        boosts = getattr(wishes, name) or ()
+        _require_at_most(f"{below}{name}", boosts, MOST_BOOSTS)
+        for named, factor in boosts:
+            _require(_text(f"{below}{name}", named), f"{below}{name}")
+            _require_number(f"{below}{name}", factor, LEAST_BOOST, MOST_BOOST, whole=False)
 
 
 def _require_sound_filters(request: SearchRequest) -> None:
@@ -102,7 +144,9 @@ def _require_at_most(name: str, values: Sequence[object], most: int) -> None:
         raise _refusal(name, f"is a list of at most {most:,}")
 
 
-def _require_number(name: str, value: object, least: int, most: int, *, whole: bool = True) -> None:
+def _require_number(
+    name: str, value: object, least: float, most: float, *, whole: bool = True
+) -> None:
     kinds = (int,) if whole else (int, float)
     sound = isinstance(value, kinds) and not isinstance(value, bool)
     if not sound or math.isnan(value) or not least <= value <= most:  # type: ignore[arg-type, operator]

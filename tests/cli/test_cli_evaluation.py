@@ -146,6 +146,8 @@ def test_a_plot_is_drawn(evaluate: Evaluate, fruit: Path, tmp_path: Path) -> Non
     ("options", "complaint"),
     [
         (["--mode", "psychic"], "'psychic' is none of hybrid, dense, lexical, rrf"),
+        (["--mode", "hybrid+diversity=2"], "diversity is a number from 0 to 1"),
+        (["--mode", "dense+feedback_results=0"], "feedback_results is a number from 1 to 20"),
         (["--plot", "plot.doc"], "ends in .svg, .png, .pdf"),
         (["--limit", "0"], "0 is not in the range"),
     ],

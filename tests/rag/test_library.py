@@ -13,6 +13,7 @@ from app.container import Container
 from app.errors import InvalidRequestError, StartupError
 from app.rag.service import RAGService, get_rag_service, set_rag_service
 from app.search.context import ContextRequest
+from app.search.profiles import RankingWishes
 from app.search.requests import SearchRequest
 
 JSON = "application/json"
@@ -183,3 +184,42 @@ def test_a_request_from_python_is_held_to_the_bounds_of_http(
     ):
         with pytest.raises(InvalidRequestError):
             anyio.run(ask)
+
+
+NO_RANKINGS: list[dict[str, Any]] = [
+    {"profile": "semantic"},
+    {"fused_weight": -0.1},
+    {"recency_weight": 10.1},
+    {"recency_half_life_days": 0},
+    {"importance_weight": "1"},
+    {"diversity": 2},
+    {"feedback_weight": float("nan")},
+    {"feedback_results": 0},
+    {"feedback_results": 2.5},
+    {"expand": "yes"},
+    {"least_share": 1.5},
+    {"tag_boosts": {"": 2}},
+    {"category_boosts": {"a": 0}},
+    {"language_boosts": {f"x{n}": 2 for n in range(51)}},
+]
+
+
+@pytest.mark.parametrize("wanted", NO_RANKINGS, ids=lambda wanted: repr(wanted)[:60])
+def test_a_ranking_that_http_refuses_a_library_refuses_too(
+    container: Container, client: TestClient, wanted: dict[str, Any]
+) -> None:
+    ((name, value),) = wanted.items()
+    wishes = RankingWishes(**{name: tuple(value.items()) if isinstance(value, dict) else value})
+    pointer = "#/profile" if name == "profile" else f"#/ranking/{name}"
+    with pytest.raises(InvalidRequestError) as refused:
+        anyio.run(container.rag.answer, SearchRequest("x", ranking=wishes))
+    assert refused.value.pointer == pointer
+    with pytest.raises(InvalidRequestError) as refused:
+        container.rag.rank_collection("knowledge_base", wishes)
+    assert refused.value.pointer == f"#/{name}"
+    asked = {"query": "x"} | (wanted if name == "profile" else {"ranking": wanted})
+    answer = client.post(
+        "/api/v1/rag/search", content=json.dumps(asked), headers={"content-type": JSON}
+    )
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"][0]["pointer"].startswith(pointer)
