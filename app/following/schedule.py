@@ -81,8 +81,9 @@ class RefreshSchedule:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self._woken.clear()
             self._woken.wait(self._seconds_after_dispatch())
+            # Only now: what it was woken for, its end above all, is looked at before it waits.
+            self._woken.clear()
             # Whoever wakes it often does not make it ask the database often.
             self._stopped.wait(LEAST_SLEEP_SECONDS)
 
