@@ -15,9 +15,9 @@ from app.jobs import running_queries
 from app.jobs.bell import JobBell
 from app.jobs.leases import Lease, LeaseKeeper, LeaseLostError
 from app.jobs.listening import JobListener, ServiceStopping
+from app.jobs.record_queries import UnreadableJobError
 from app.jobs.records import FailedWithAnswer, Job, JobHandler, Outcome
 from app.jobs.retrying import retry_delay
-from app.jobs.running_queries import UnreadableJobError
 from app.jobs.surviving import survive
 from app.protocols import ProgressListener
 

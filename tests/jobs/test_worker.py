@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from app.database import Database
 from app.errors import ConflictError, NotFoundError, SourceNotFoundError
-from app.jobs import queries, running_queries
+from app.jobs import queries, record_queries, running_queries
 from app.jobs.listening import ServiceStopping
 from app.jobs.records import Job, JobHandler
 from app.jobs.service import JobService
@@ -63,7 +63,7 @@ def crash_and_start_again(database: Database, progress: Progress | None = None) 
             running_queries.note_progress(session, job.id, job.attempt_token, asdict(progress))
     with database.write() as session:
         running_queries.requeue_running(session)
-        return queries.get_job(session, job.id)
+        return record_queries.job_of(session, job.id)
 
 
 def test_a_promised_job_is_queued_and_somebody_is_told(jobs: JobService, service: Any) -> None:
