@@ -27,6 +27,7 @@ JOB = Job(
     kind="index",
     arguments={},
     state="running",
+    cancel_requested=False,
     priority=0,
     attempts=1,
     retryable=True,
