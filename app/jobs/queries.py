@@ -119,8 +119,16 @@ def count_waiting(session: Session) -> int:
 
 def count_due(session: Session, present: datetime) -> int:
     """How many jobs wait for nothing but a worker: those to be tried again later do not."""
-    due = or_(JobRow.not_before.is_(None), JobRow.not_before <= present)
-    return session.scalar(select(func.count()).where(JobRow.state == "queued", due)) or 0
+    waiting = select(func.count()).where(JobRow.state == "queued", is_due(JobRow, present))
+    return session.scalar(waiting) or 0
+
+
+def is_due(job: type[JobRow], present: datetime) -> ColumnElement[bool]:
+    """Whether a job is not to be tried again only later.
+
+    When its last start lies ahead, the clock was put back since, and its time says nothing.
+    """
+    return or_(job.not_before.is_(None), job.not_before <= present, job.started_at > present)
 
 
 def count_running(session: Session) -> int:

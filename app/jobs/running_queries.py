@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select, upd
 from sqlalchemy.orm import Session, aliased
 
 from app.errors import AppError
-from app.jobs.queries import arguments_key, queue_again
+from app.jobs.queries import arguments_key, is_due, queue_again
 from app.jobs.record_queries import UnreadableJobError, job_record, lost_values, whole_row
 from app.jobs.records import WAITED_FOR, Job, Outcome
 from app.models import JobRow, UTCDateTime, now
@@ -59,7 +59,7 @@ def claim_job(
     first = (
         select(queued.id)
         .where(queued.state == "queued")
-        .where(or_(queued.not_before.is_(None), queued.not_before <= present))
+        .where(is_due(queued, present))
         .where(~exists().where(running.state == "running", _would_wait(queued, running)))
         .where(or_(queued.item_id.is_(None), queued.item_id.not_in(items_in_use)))
         .order_by(queued.priority.desc(), queued.id)
