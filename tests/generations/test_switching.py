@@ -419,8 +419,9 @@ def test_a_kept_generation_can_be_dropped_and_compacting_drops_all(
     container.renew()
     states = {each.stored.generation.id: each.state for each in container.generations.all()}
     assert states == {1: "kept", 2: "current"}
-    container.rag.compact()
+    assert container.rag.compact().generations_dropped == 1
     assert [each.stored.generation.id for each in container.generations.all()] == [2]
+    assert container.rag.compact().generations_dropped == 0
     assert container.maintenance.verify().problems == ()
     container.close()
     embedder.embedded_texts.clear()
