@@ -113,6 +113,14 @@ def test_an_error_of_ours_fails_the_job_with_its_message(
     assert (job.state, job.error, job.result) == ("failed", "File not found: /x", None)
 
 
+def test_a_job_of_a_kind_that_nobody_knows_fails_and_the_next_one_runs(
+    jobs: JobService, open_worker: OpenWorker
+) -> None:
+    strange, good = jobs.add("dance", {}).id, jobs.add("index", {}).id
+    open_worker(lambda *_: {}).drain()
+    assert [jobs.get(each).state for each in (strange, good)] == ["failed", "succeeded"]
+
+
 def test_an_unexpected_error_fails_the_job_without_its_text_and_the_next_one_runs(
     jobs: JobService, open_worker: OpenWorker, caplog: pytest.LogCaptureFixture
 ) -> None:
