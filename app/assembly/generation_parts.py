@@ -44,7 +44,7 @@ class SharedParts:
     publisher: Publisher
     metrics: Metrics
     collection_rankings: CollectionRankings
-    drop_kept: Callable[[], object]
+    drop_kept: Callable[[], int]
     """Drops generations that are only kept, when space is wanted back."""
 
 

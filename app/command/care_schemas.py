@@ -41,4 +41,5 @@ class CompactionReport(BaseModel):
 
     before: StorageSizes
     after: StorageSizes
+    generations_dropped: int
     embeddings_dropped: int

@@ -197,6 +197,12 @@ def print_compacted(report: "CompactionReport") -> None:
         table.add_row(*(Text(cell) for cell in cells))
     console = results()
     console.print(table)
+    if report.generations_dropped:
+        generations = counted(report.generations_dropped, "former generation")
+        console.print(
+            f"Dropped {generations}: to go back now is to embed again.",
+            soft_wrap=True,
+        )
     vectors = counted(report.embeddings_dropped, "vector")
     console.print(f"Dropped {vectors} of texts that no chunk has any more.", soft_wrap=True)
 

@@ -6,13 +6,22 @@ import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from sqlalchemy.orm import Session
+
 from app.database import Database
 from app.errors import AppError
 from app.following import queries
 from app.following.records import FollowedItem
 from app.jobs.queries import count_due, count_running
 from app.knowledge.host_queries import paused_hosts
-from app.knowledge.refreshing import host_of, interval_seconds, is_web_address, next_refresh
+from app.knowledge.refreshing import (
+    LONGEST_RETRY_SECONDS,
+    host_of,
+    interval_seconds,
+    is_web_address,
+    longest_wait_seconds,
+    next_refresh,
+)
 from app.models import now
 
 logger = logging.getLogger(__name__)
@@ -55,6 +64,7 @@ class RefreshSchedule:
         self._add_job = add_job
         self._moment = moment
         self._chance = chance
+        self._dispatched_at = moment()
         self._woken = threading.Event()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="refresh-schedule", daemon=True)
@@ -81,8 +91,9 @@ class RefreshSchedule:
 
     def _run(self) -> None:
         while not self._stopped.is_set():
-            self._woken.clear()
             self._woken.wait(self._seconds_after_dispatch())
+            # Only now: what it was woken for, its end above all, is looked at before it waits.
+            self._woken.clear()
             # Whoever wakes it often does not make it ask the database often.
             self._stopped.wait(LEAST_SLEEP_SECONDS)
 
@@ -94,18 +105,30 @@ class RefreshSchedule:
             return FAILURE_SECONDS
 
     def spread_overdue(self) -> None:
-        """Give everything that is overdue a time of its own, soon.
+        """Give everything that is overdue, or lies too far ahead, a time of its own, soon.
 
         A service that was off for a week must not do the work of a week at once.
         """
         moment = self._moment()
         with self._database.write() as session:
-            times: dict[int, datetime | None] = {}
-            for item in queries.due_items(session, moment):
-                spread = WEB_SPREAD_SECONDS if is_web_address(item.uri) else LOCAL_SPREAD_SECONDS
-                longest = min(spread, interval_seconds(item.refresh_interval, item.uri) or spread)
-                times[item.id] = moment + timedelta(seconds=longest * self._chance())
-            queries.set_next_refreshes(session, times)
+            self._spread(session, queries.due_items(session, moment), moment)
+        self._bring_forward(moment)
+
+    def _bring_forward(self, moment: datetime) -> None:
+        """Spread what lies further ahead than it ever can: the clock was put back since."""
+        with self._database.write() as session:
+            ahead = queries.items_due_after(
+                session, moment + timedelta(seconds=LONGEST_RETRY_SECONDS)
+            )
+            self._spread(session, [item for item in ahead if _is_too_far(item, moment)], moment)
+
+    def _spread(self, session: Session, items: Sequence[FollowedItem], moment: datetime) -> None:
+        times: dict[int, datetime | None] = {}
+        for item in items:
+            spread = WEB_SPREAD_SECONDS if is_web_address(item.uri) else LOCAL_SPREAD_SECONDS
+            longest = min(spread, interval_seconds(item.refresh_interval, item.uri) or spread)
+            times[item.id] = moment + timedelta(seconds=longest * self._chance())
+        queries.set_next_refreshes(session, times)
 
     def look_soon(self, item_ids: Collection[int]) -> None:
         """Have items looked at within LOCAL_SPREAD_SECONDS, each at a time of its own.
@@ -133,6 +156,9 @@ class RefreshSchedule:
         Raises AppError when a job cannot be added; what was not added stays due.
         """
         moment = self._moment()
+        if moment < self._dispatched_at:
+            self._bring_forward(moment)
+        self._dispatched_at = moment
         with self._database.read() as session:
             due = queries.due_items(session, moment)
             if not due:
@@ -195,3 +221,8 @@ class RefreshSchedule:
             return LONGEST_SLEEP_SECONDS
         seconds = (due_at - moment).total_seconds()
         return min(max(seconds, LEAST_SLEEP_SECONDS), LONGEST_SLEEP_SECONDS)
+
+
+def _is_too_far(item: FollowedItem, moment: datetime) -> bool:
+    longest = timedelta(seconds=longest_wait_seconds(item.refresh_interval, item.uri))
+    return item.next_refresh_at is not None and item.next_refresh_at - moment > longest

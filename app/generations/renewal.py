@@ -5,7 +5,7 @@ import logging
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from app.database import Database
 from app.errors import AppError, UnavailableError
@@ -14,54 +14,17 @@ from app.generations import queries
 from app.generations.checking import give_up_damaged_documents
 from app.generations.filling import GenerationFiller
 from app.generations.moments import TURNS_SECONDS, QuietMoments
+from app.generations.next_indexes import NextGeneration, NextIndexes
 from app.generations.records import StoredGeneration
-from app.indexing import lexical_queries, vector_queries
-from app.indexing.comparison import ComparableVectorIndex
 from app.indexing.generation import Generation
 from app.indexing.indexer import Indexer
-from app.indexing.publisher import KeptIndexes, Publisher
-from app.indexing.queries import slices
-from app.protocols import Embedder, LexicalIndex, TextSplitter
+from app.indexing.publisher import Publisher
 
 logger = logging.getLogger(__name__)
 
 PAUSES_SECONDS = (1.0, 10.0, 60.0, 300.0)
 """Pause after the first, second … failure; the last one again and again: a disk that is full or
 an endpoint that is down may come back any time."""
-
-SETTLING_SECONDS = 0.5
-"""How often it is looked whether to stop while the indexes are filled."""
-
-RECORDS_AT_ONCE = 1000
-
-
-class NextGeneration(Protocol):
-    """The parts of a generation that does not answer yet."""
-
-    @property
-    def embedder(self) -> Embedder: ...  # noqa: D102, the types say it
-    @property
-    def splitter(self) -> TextSplitter: ...  # noqa: D102
-    @property
-    def vector_index(self) -> ComparableVectorIndex: ...  # noqa: D102
-    @property
-    def lexical_index(self) -> LexicalIndex: ...  # noqa: D102
-    def start_new_indexes(self) -> None:
-        """Make its indexes, and have them filled from SQL in the background."""
-        ...
-
-    def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until both indexes hold what SQL held when they were started; if that is so."""
-        ...
-
-    def require_sound(self) -> None:
-        """Raise VectorIndexError or LexicalIndexError when an index could not be made."""
-        ...
-
-    def discard(self) -> None:
-        """Close the indexes, and delete their files."""
-        ...
-
 
 Parts = TypeVar("Parts", bound=NextGeneration)
 
@@ -186,17 +149,17 @@ class GenerationRenewal(Generic[Parts]):
             self.generation.id, self.stored.embedding_model, self.generation.rules,
         )  # fmt: skip
         parts = self._make_parts()
+        indexes = NextIndexes(self._database, self._publisher, self.generation, parts)
         try:
             give_up_damaged_documents(self._database, self.generation, self._check)
             self._fill(parts, self._check, on_stored=lambda _: None)
-            self._publisher.between_changes(lambda: self._begin_indexes(parts)).result()
-            while not parts.settle(SETTLING_SECONDS):
-                self._check()
-            parts.require_sound()
+            indexes.fill(self._check)
             reached(FaultPoint.GENERATION_INDEXES_FILLED)
-            former = self._switch_when_quiet(parts)
+            former = self._switch_when_quiet(parts, indexes)
         except BaseException:
-            self._end_indexes(parts)
+            indexes.follow_no_longer()
+            if not self.is_done:  # else they answer: this failed, or was broken off, after that
+                parts.discard()
             raise
         reached(FaultPoint.GENERATION_EXCHANGED)
         self.trouble = None
@@ -239,7 +202,7 @@ class GenerationRenewal(Generic[Parts]):
         self.texts_embedded += texts
         self._on_embedded(texts, seconds)
 
-    def _switch_when_quiet(self, parts: Parts) -> Parts:
+    def _switch_when_quiet(self, parts: Parts, indexes: NextIndexes) -> Parts:
         """Follow what is indexed until there is a moment for the switch; gives the former parts."""
 
         def catch_up(require_time: Callable[[], None]) -> None:
@@ -247,10 +210,11 @@ class GenerationRenewal(Generic[Parts]):
                 self._check()
                 require_time()
 
-            self._fill(parts, check, on_stored=lambda chunk_ids: self._upsert(parts, chunk_ids))
+            self._fill(parts, check, on_stored=indexes.add)
 
         def switch() -> Parts:
-            return self._publisher.between_changes(lambda: self._switch_to(parts)).result()
+            switch_to = partial(self._switch_to, parts, indexes)
+            return self._publisher.between_changes(switch_to).result()
 
         moments = QuietMoments(
             self._indexer,
@@ -265,64 +229,23 @@ class GenerationRenewal(Generic[Parts]):
         with self._database.read() as session:
             return not queries.missing_documents(session, self.generation.id, 1)
 
-    def _begin_indexes(self, parts: Parts) -> None:
-        """On the writer thread: from here on the next indexes follow what is settled, too."""
-        parts.start_new_indexes()
-        self._publisher.keep_also(self._kept(parts))
-
-    def _end_indexes(self, parts: Parts) -> None:
-        try:
-            self._publisher.between_changes(lambda: self._publisher.keep_also(None)).result()
-        except UnavailableError:
-            logger.debug("The publisher has ended already.")
-        if not self.is_done:  # else they answer: it failed, or was broken off, after the exchange
-            parts.discard()
-
-    def _kept(self, parts: Parts) -> KeptIndexes:
-        return KeptIndexes(parts.vector_index, parts.lexical_index, self.generation)
-
-    def _upsert(self, parts: Parts, chunk_ids: Sequence[str]) -> None:
-        """Between two changes: what was read is not settled anew before it is written."""
-        for some in slices(chunk_ids, RECORDS_AT_ONCE):
-            self._publisher.between_changes(partial(self._upsert_some, parts, some)).result()
-
-    def _upsert_some(self, parts: Parts, chunk_ids: Sequence[str]) -> None:
-        with self._database.read() as session:
-            records = vector_queries.records_of(session, chunk_ids, self.generation)
-            words = lexical_queries.lexical_records_of(session, chunk_ids, self.generation.id)
-        parts.vector_index.upsert(records)
-        if words:
-            parts.lexical_index.upsert(words)
-
-    def _switch_to(self, parts: Parts) -> Parts:
+    def _switch_to(self, parts: Parts, indexes: NextIndexes) -> Parts:
         """On the writer thread, while nothing is indexed.
 
         What is deleted from here on stands in the outbox, which is settled after the switch.
         """
         self._check()
         self._publisher.settle_outbox()
-        self._remove_surplus(parts)
+        indexes.remove_surplus()
         with self._database.write() as session:
             queries.make_current(session, self.generation.id)
         reached(FaultPoint.GENERATION_SWITCHED)
-        self._publisher.switch_to(self._kept(parts))
+        self._publisher.switch_to(indexes.kept)
         self._indexer.switch_to(parts.splitter, parts.embedder, self.generation)
         former = self._switch(parts)
         self.is_done = True
         self._publisher.settle_soon()
         return former
-
-    def _remove_surplus(self, parts: Parts) -> None:
-        """Take out what has gone from SQL since the indexes were filled."""
-        with self._database.read() as session:
-            present = queries.chunk_ids(session, self.generation.id)
-        held = set(parts.lexical_index.chunk_ids())
-        for part in parts.vector_index.parts().values():
-            held |= part.chunk_ids()
-        surplus = sorted(held - present)
-        for some in slices(surplus, RECORDS_AT_ONCE):
-            parts.vector_index.remove(some)
-            parts.lexical_index.remove(some)
 
     def _check(self) -> None:
         if self._closing.is_set():

@@ -46,6 +46,8 @@ class CompactionReport:
 
     before: StorageSizes
     after: StorageSizes
+    generations_dropped: int
+    """Former generations that were kept: nothing leads back to them any more."""
     embeddings_dropped: int
     """Texts whose vectors were kept although no chunk had the text any more."""
 
@@ -67,13 +69,13 @@ class Compaction:
         data_dir: Path,
         index_folders: tuple[Path, Path],
         drop_leftovers: Callable[[], None] = lambda: None,
-        drop_kept: Callable[[], object] = lambda: None,
+        drop_kept: Callable[[], int] = lambda: 0,
         free_bytes: Callable[[Path], int] = lambda folder: shutil.disk_usage(folder).free,
     ) -> None:
         """`index_folders`: of the vector and of the lexical index.
 
         `drop_leftovers` deletes what an index that is not in use (any more) has left,
-        `drop_kept` what is kept of former generations.
+        `drop_kept` what is kept of former generations; it gives how many.
         """
         self._database = database
         self._index = vector_index
@@ -90,8 +92,8 @@ class Compaction:
         self._publisher.settled().result()
         before = self._sizes()
         self._require_space(before)
-        self._drop_kept()
-        dropped = self._drop_embeddings()
+        generations = self._drop_kept()
+        embeddings = self._drop_embeddings()
         reached(FaultPoint.EMBEDDINGS_DROPPED)
         self._database.vacuum()
         reached(FaultPoint.DATABASE_VACUUMED)
@@ -101,7 +103,7 @@ class Compaction:
         self._index.rebuild()
         reached(FaultPoint.VECTORS_REBUILT)
         self._publisher.settled().result()
-        return CompactionReport(before, self._sizes(), dropped)
+        return CompactionReport(before, self._sizes(), generations, embeddings)
 
     def _drop_embeddings(self) -> int:
         dropped = 0

@@ -1,4 +1,4 @@
-"""The SQL of jobs as clients see them: add, read, list, cancel, retry."""
+"""The SQL of jobs as clients see them: add, list, cancel, retry."""
 
 import hashlib
 import json
@@ -11,6 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from app.jobs.record_queries import job_of, jobs_of
 from app.jobs.records import BACKGROUND, ENDED_STATES, Job
 from app.models import QUEUED_JOB, JobRow, now
 
@@ -101,12 +102,6 @@ def _delete_old_jobs(session: Session) -> None:
     )
 
 
-def get_job(session: Session, job_id: int) -> Job | None:
-    """One job, or None."""
-    row = session.get(JobRow, job_id)
-    return job_record(row) if row else None
-
-
 def list_jobs(session: Session, state: str | None, before_id: int | None, limit: int) -> list[Job]:
     """Jobs, newest first, those before `before_id` only."""
     statement = select(JobRow).order_by(JobRow.id.desc()).limit(limit)
@@ -114,7 +109,7 @@ def list_jobs(session: Session, state: str | None, before_id: int | None, limit:
         statement = statement.where(JobRow.state == state)
     if before_id is not None:
         statement = statement.where(JobRow.id < before_id)
-    return [job_record(row) for row in session.scalars(statement)]
+    return jobs_of(session, statement)
 
 
 def count_waiting(session: Session) -> int:
@@ -124,8 +119,16 @@ def count_waiting(session: Session) -> int:
 
 def count_due(session: Session, present: datetime) -> int:
     """How many jobs wait for nothing but a worker: those to be tried again later do not."""
-    due = or_(JobRow.not_before.is_(None), JobRow.not_before <= present)
-    return session.scalar(select(func.count()).where(JobRow.state == "queued", due)) or 0
+    waiting = select(func.count()).where(JobRow.state == "queued", is_due(JobRow, present))
+    return session.scalar(waiting) or 0
+
+
+def is_due(job: type[JobRow], present: datetime) -> ColumnElement[bool]:
+    """Whether a job is not to be tried again only later.
+
+    When its last start lies ahead, the clock was put back since, and its time says nothing.
+    """
+    return or_(job.not_before.is_(None), job.not_before <= present, job.started_at > present)
 
 
 def count_running(session: Session) -> int:
@@ -138,16 +141,16 @@ def cancel_job(session: Session, job_id: int) -> list[int]:
 
     Queued ones that would do the very same go with it: else it would all be done after all.
     """
-    job = session.get(JobRow, job_id)
-    if job is None or job.state in ENDED_STATES:
+    job = job_of(session, job_id)
+    if job is None or job.has_ended:
         return []
-    alike = select(JobRow.id, JobRow.arguments).where(
+    alike = select(JobRow).where(
         JobRow.state == "queued",
         JobRow.kind == job.kind,
-        JobRow.item_id.is_not_distinct_from(job.item_id),
+        JobRow.item_id.is_not_distinct_from(job.arguments.get("knowledge_id")),
         JobRow.id != job_id,
     )
-    twins = [id_ for id_, arguments in session.execute(alike) if arguments == job.arguments]
+    twins = [twin.id for twin in jobs_of(session, alike) if twin.arguments == job.arguments]
     _cancel(session, JobRow.id == job_id, None)
     _cancel(
         session, JobRow.id.in_(twins), f"It was cancelled with job {job_id}, which did the same."
@@ -195,26 +198,3 @@ def retry_job(session: Session, job: Job) -> bool:
         )
     )
     return True
-
-
-def job_record(row: JobRow) -> Job:
-    """A row as it leaves the feature."""
-    return Job(
-        id=row.id,
-        kind=row.kind,
-        arguments=row.arguments,
-        state=row.state,
-        priority=row.priority,
-        attempts=row.attempts,
-        retryable=row.retryable,
-        retries=row.retries,
-        not_before=row.not_before,
-        attempt_token=row.attempt_token,
-        progress=row.progress,
-        result=row.result,
-        error=row.error,
-        problem=row.problem,
-        created_at=row.created_at,
-        started_at=row.started_at,
-        finished_at=row.finished_at,
-    )

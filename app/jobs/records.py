@@ -21,6 +21,8 @@ class Job:
     kind: str
     arguments: Mapping[str, Any]
     state: str
+    cancel_requested: bool
+    """Whether it was asked to stop while it ran."""
     priority: int
     attempts: int
     retryable: bool

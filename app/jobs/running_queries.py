@@ -5,10 +5,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select, update
-from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
+from sqlalchemy.orm import Session, aliased
 
 from app.errors import AppError
-from app.jobs.queries import arguments_key, job_record, queue_again
+from app.jobs.queries import arguments_key, is_due, queue_again
+from app.jobs.record_queries import UnreadableJobError, job_record, lost_values, whole_row
 from app.jobs.records import WAITED_FOR, Job, Outcome
 from app.models import JobRow, UTCDateTime, now
 
@@ -26,14 +27,6 @@ UNREADABLE = (
     "What the database holds of this job is damaged, so it does not run. If its arguments are "
     "empty now, they are lost: ask anew for what it was to do. Else retry it."
 )
-
-
-class UnreadableJobError(Exception):
-    """Raised when a row of a job holds what its columns cannot hold, such as JSON cut short."""
-
-    def __init__(self, job_id: int) -> None:
-        super().__init__(f"Job {job_id} cannot be read")
-        self.job_id = job_id
 
 
 def moment(session: Session) -> datetime:
@@ -66,7 +59,7 @@ def claim_job(
     first = (
         select(queued.id)
         .where(queued.state == "queued")
-        .where(or_(queued.not_before.is_(None), queued.not_before <= present))
+        .where(is_due(queued, present))
         .where(~exists().where(running.state == "running", _would_wait(queued, running)))
         .where(or_(queued.item_id.is_(None), queued.item_id.not_in(items_in_use)))
         .order_by(queued.priority.desc(), queued.id)
@@ -89,35 +82,15 @@ def claim_job(
         .returning(JobRow.id)
     )
     job_id = session.scalar(claimed.execution_options(synchronize_session=False))
-    return job_record(_row(session, job_id)) if job_id is not None else None
-
-
-def _row(session: Session, job_id: int) -> JobRow:
-    try:
-        return session.get_one(JobRow, job_id, populate_existing=True)
-    except ValueError as error:  # of what turns a stored value into one of Python
-        raise UnreadableJobError(job_id) from error
+    return job_record(whole_row(session, job_id)) if job_id is not None else None
 
 
 def fail_unreadable(session: Session, job_id: int) -> None:
-    """End a job that cannot be read, unless it has ended; what is no JSON of it is emptied."""
-    emptied: dict[str, Any] = {
-        column.key: {} if column is not JobRow.result else None
-        for column in (JobRow.arguments, JobRow.progress, JobRow.result)
-        if not _is_readable(session, job_id, column)
-    }
+    """End a job that cannot be read, unless it has ended; what is lost of it is emptied."""
+    ended = {"state": "failed", "error": UNREADABLE, "problem": AppError.slug, "finished_at": now()}
     going_on = JobRow.id == job_id, JobRow.state.in_(("queued", "running"))
-    ended = update(JobRow).where(*going_on).execution_options(synchronize_session=False)
-    values = {"state": "failed", "error": UNREADABLE, "problem": AppError.slug}
-    session.execute(ended.values(values | {"finished_at": now()} | emptied))
-
-
-def _is_readable(session: Session, job_id: int, column: InstrumentedAttribute[Any]) -> bool:
-    try:
-        session.scalar(select(column).where(JobRow.id == job_id))
-    except ValueError:
-        return False
-    return True
+    failed = update(JobRow).where(*going_on).execution_options(synchronize_session=False)
+    session.execute(failed.values(lost_values(session, job_id) | ended))
 
 
 def _would_wait(job: type[JobRow], other: type[JobRow]) -> ColumnElement[bool]:
@@ -187,7 +160,7 @@ def requeue_running(session: Session, *, only_expired: bool = False) -> tuple[in
     requeued = given_up = 0
     for job_id in session.scalars(left.with_for_update(skip_locked=True)).all():
         try:
-            row = _row(session, job_id)
+            row = whole_row(session, job_id)
         except UnreadableJobError:
             fail_unreadable(session, job_id)
             given_up += 1

@@ -61,6 +61,11 @@ class Job(BaseModel):
     kind: JobKind
     arguments: dict[str, Any]
     state: JobState
+    cancel_requested: bool = Field(
+        False,
+        description="Whether it was cancelled while it ran: then it stops at its next step, unless "
+        "it ends before.",
+    )
     priority: int = Field(
         0, description="Higher goes first: 10 while a client waits for it, 0 in the background."
     )

@@ -8,6 +8,7 @@ from app.errors import ConflictError, NotFoundError, OverloadedError
 from app.fault_points import FaultPoint, reached
 from app.jobs import queries
 from app.jobs.bell import JobBell
+from app.jobs.record_queries import job_of
 from app.jobs.records import BACKGROUND, WAITED_FOR, Job
 from app.models import now
 
@@ -54,7 +55,7 @@ class JobService:
                 retryable=not waited_for,
             )
             # Read before a worker may have it: who waits goes by how often it had failed.
-            job = queries.get_job(session, job_id)
+            job = job_of(session, job_id)
             assert job is not None  # noqa: S101, it was added
         reached(FaultPoint.JOB_QUEUED)
         self._on_queued()
@@ -70,7 +71,7 @@ class JobService:
     def get(self, job_id: int) -> Job:
         """One job; raises NotFoundError."""
         with self._database.read() as session:
-            job = queries.get_job(session, job_id)
+            job = job_of(session, job_id)
         if job is None:
             raise NotFoundError(f"There is no job {job_id}.")
         return job

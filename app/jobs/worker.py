@@ -1,23 +1,23 @@
 """Runs queued jobs in threads of its own, and starts over what a crash interrupted."""
 
-import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 from app.database import Database
-from app.errors import AppError, StorageError, UnavailableError, WorkStoppedError
+from app.errors import StorageError, UnavailableError, WorkStoppedError
 from app.fault_points import FaultPoint, reached
 from app.jobs import running_queries
 from app.jobs.bell import JobBell
 from app.jobs.leases import Lease, LeaseKeeper, LeaseLostError
 from app.jobs.listening import JobListener, ServiceStopping
-from app.jobs.records import FailedWithAnswer, Job, JobHandler, Outcome
+from app.jobs.outcomes import outcome_of
+from app.jobs.record_queries import UnreadableJobError
+from app.jobs.records import Job, JobHandler, Outcome
 from app.jobs.retrying import retry_delay
-from app.jobs.running_queries import UnreadableJobError
 from app.jobs.surviving import survive
 from app.protocols import ProgressListener
 
@@ -34,11 +34,6 @@ HAND_BACK_SECONDS = 5.0
 
 STOPPING = "The service is stopping; try again when it has restarted."
 INTERRUPTED = Outcome("cancelled", error="It was interrupted.", problem=WorkStoppedError.slug)
-WENT_WRONG = Outcome(
-    "failed",
-    error="Something went wrong on our side; the server's log says what.",
-    problem=AppError.slug,
-)
 
 
 class JobWorker:
@@ -234,34 +229,7 @@ class JobWorker:
         self._bell.ring(job.id)
 
     def _outcome(self, job: Job, listener: JobListener) -> Outcome:
-        """Run a job to its end."""
-        outcome = survive(
-            lambda: self._expected_outcome(job, listener),
-            f"Job {job.id} failed unexpectedly",
-            (ServiceStopping, LeaseLostError),
-        )
-        return outcome or WENT_WRONG
-
-    def _expected_outcome(self, job: Job, listener: JobListener) -> Outcome:
-        try:
-            result = self._handlers[job.kind](job.arguments, listener)
-            json.dumps(result)  # what cannot be stored must fail here, not end the thread later
-        except FailedWithAnswer as failure:
-            if self.stopping and failure.outcome.is_transient:
-                raise ServiceStopping from failure
-            return replace(failure.outcome, error=_storable(str(failure.outcome.error)))
-        except WorkStoppedError as error:
-            return Outcome("cancelled", error=_storable(error.detail), problem=error.slug)
-        except AppError as error:
-            if self.stopping and isinstance(error, UnavailableError):
-                raise ServiceStopping from error
-            return Outcome(
-                "failed",
-                error=_storable(error.detail),
-                problem=error.slug,
-                is_transient=error.is_transient,
-            )
-        return Outcome("succeeded", result)
+        return outcome_of(self._handlers, job, listener, self._stopping.is_set)
 
     def _finish(self, job: Job, listener: JobListener, outcome: Outcome) -> None:
         """Write the outcome down, however long the database takes to answer again.
@@ -296,15 +264,5 @@ class JobWorker:
             self.wake()  # somebody must wait for just so long
         self._bell.ring(job.id)
 
-    @property
-    def stopping(self) -> bool:
-        """Whether `stop` was called."""
-        return self._stopping.is_set()
-
     def _listener(self, lease: Lease, watcher: ProgressListener | None = None) -> JobListener:
         return JobListener(self._database, self._bell, self._stopping.is_set, lease, watcher)
-
-
-def _storable(text: str) -> str:
-    """Text as a database takes it: file names may hold bytes that are no characters, or NUL."""
-    return text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")

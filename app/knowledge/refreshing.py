@@ -81,3 +81,14 @@ def next_refresh(
     seconds *= 1 - JITTER + 2 * JITTER * chance()
     asked = min(retry_after_seconds or 0.0, LONGEST_RETRY_AFTER_SECONDS)
     return moment + timedelta(seconds=max(seconds, asked))
+
+
+def longest_wait_seconds(refresh_interval: int | None, uri: str) -> float:
+    """The most that `next_refresh` puts between a run and the next, and a little more.
+
+    What lies further ahead was set before the clock was put back. The little more is for clocks
+    that are put right by a moment, as happens all the time.
+    """
+    interval = interval_seconds(refresh_interval, uri) or 0
+    asked = LONGEST_RETRY_AFTER_SECONDS if is_web_address(uri) else 0
+    return max(interval, LONGEST_RETRY_SECONDS, asked) * (1 + 2 * JITTER)

@@ -1,12 +1,12 @@
 """How passages are written into a prompt: Markdown, JSON, or the text of the `rag_search` tool."""
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from app.search.passages import Passage
+from app.search.queries import one_line
 
 ContextFormatName = Literal["markdown", "json", "tool"]
 
@@ -15,8 +15,6 @@ NOTHING_FOUND = "No relevant documentation found for your query."
 
 NOTHING_FITS = "Relevant documentation was found, but no passage of it fits into the token limit."
 """Not the same: a model that reads NOTHING_FOUND stops looking. At most 22 tokens."""
-
-_NOT_ON_ONE_LINE = re.compile("[\\x00-\\x1f\\x7f\\x85\\u2028\\u2029]+")
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ def _markdown_block(passage: Passage, _number: int) -> str:
     turn ours inside out, and the specification's example has none.
     """
     lines = f"(lines {passage.start_line}-{passage.end_line})"
-    return f"# File: {_one_line(passage.document.key)} {lines}\n{passage.content}"
+    return f"# File: {one_line(passage.document.key)} {lines}\n{passage.content}"
 
 
 def _json_block(passage: Passage, _number: int) -> str:
@@ -67,14 +65,9 @@ def _as_json(text: str) -> str:
 
 def _tool_block(passage: Passage, number: int) -> str:
     """`--- Result 1 (score: 0.823, source: guide.md) ---`, then the text."""
-    source = _one_line(passage.document.key)
+    source = one_line(passage.document.key)
     header = f"--- Result {number} (score: {passage.score:.3f}, source: {source}) ---"
     return f"{header}\n{passage.content}"
-
-
-def _one_line(key: str) -> str:
-    """A file's name may hold line breaks; a header must not."""
-    return _NOT_ON_ONE_LINE.sub(" ", key)
 
 
 FORMATS: Mapping[ContextFormatName, ContextWriter] = {

@@ -1,5 +1,6 @@
 """The rows of results, from SQL."""
 
+import re
 from collections.abc import Collection, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from app.search.scope import ResolvedFilter
 
 READ_AT_ONCE = 500
 """Values in one IN list; databases limit the parameters of a statement."""
+
+_NOT_ON_ONE_LINE = re.compile("[\\x00-\\x1f\\x7f\\x85\\u2028\\u2029]+")
 
 # Built once: putting a statement together costs more than SQLite takes to answer it.
 _RESULTS = (
@@ -104,4 +107,9 @@ def result_of(
 def citation(document_key: str, start_line: int, end_line: int) -> str:
     """Where it is said, in the form that code hosts use: `guide/auth.md#L120-L135`."""
     lines = f"L{start_line}" if start_line == end_line else f"L{start_line}-L{end_line}"
-    return f"{document_key}#{lines}"
+    return f"{one_line(document_key)}#{lines}"
+
+
+def one_line(key: str) -> str:
+    """The key of a document where a line says it: a file's name may hold line breaks."""
+    return _NOT_ON_ONE_LINE.sub(" ", key)

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import AppError, ForbiddenRequestError, RequestTooLargeError
 from app.web.metrics import Metrics
-from app.web.problems import ASKED_PATH, MEDIA_TYPE, problem_body
+from app.web.problems import ASKED_PATH, MEDIA_TYPE, problem_body, uri_path
 
 access_log = logging.getLogger("groundwork.access")
 
@@ -201,7 +201,7 @@ async def _answer(error: AppError, scope: Scope, receive: Receive, send: Send) -
         title=error.title,
         status=error.status,
         detail=error.detail,
-        instance=scope["path"],
+        instance=uri_path(scope["path"]),
     )
     response = JSONResponse(body, status_code=error.status, media_type=MEDIA_TYPE)
     await response(scope, receive, send)

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any, Literal
+from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -27,6 +28,9 @@ TYPE_PREFIX = "urn:groundwork:problem:"
 ASKED_PATH = "groundwork.asked_path"
 """Where a request's scope keeps the path that the client wrote, when `path` holds its true name."""
 
+_AS_THEY_ARE = "/!$&'()*+,;=:@"
+"""What may stand in the path and the fragment of a URI, beside letters, digits and `-._~`."""
+
 RETRY_AFTER_SECONDS = 5
 MOST_VALIDATION_ERRORS = 50
 """A body with ten thousand wrong values needs no ten thousand complaints."""
@@ -38,7 +42,9 @@ class InvalidValue(BaseModel):
     detail: str = Field(examples=["Input should be less than or equal to 100"])
     location: Literal["body", "query", "path", "header", "cookie"] = "body"
     pointer: str = Field(
-        description="JSON pointer to the value within its location.", examples=["#/n_results"]
+        description="JSON pointer to the value within its location, as the fragment of a URI: what "
+        "may not stand there is percent-encoded.",
+        examples=["#/n_results"],
     )
 
 
@@ -119,7 +125,12 @@ def _respond(
 
 
 def _asked_path(request: Request) -> str:
-    return str(request.scope.get(ASKED_PATH, request.scope["path"]))
+    return uri_path(str(request.scope.get(ASKED_PATH, request.scope["path"])))
+
+
+def uri_path(path: str) -> str:
+    """A path as URIs have it: what may not stand there is percent-encoded."""
+    return quote(path, safe=_AS_THEY_ARE)
 
 
 def _answer_app_error(request: Request, error: Exception) -> JSONResponse:
@@ -186,9 +197,9 @@ def _place(fault: dict[str, Any]) -> Sequence[int | str]:
 
 
 def _pointer(location: Sequence[int | str]) -> str:
-    """JSON pointer (RFC 6901) as a URI fragment."""
+    """JSON pointer as a URI fragment (RFC 6901, 6)."""
     parts = (str(part).replace("~", "~0").replace("/", "~1") for part in location)
-    return "#" + "".join(f"/{part}" for part in parts)
+    return "#" + quote("".join(f"/{part}" for part in parts), safe=_AS_THEY_ARE)
 
 
 def _answer_http_exception(request: Request, error: Exception) -> JSONResponse:

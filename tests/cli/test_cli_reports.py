@@ -2,11 +2,13 @@
 
 import unicodedata
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.command.care_schemas import CompactionReport, StorageSizes
 from app.command.display import line, printable
-from app.command.reports import SNIPPET_COLUMNS, SNIPPET_LINES, place, snippet
+from app.command.reports import SNIPPET_COLUMNS, SNIPPET_LINES, place, print_compacted, snippet
 from app.rag.answer_schemas import SearchResult
 
 
@@ -63,3 +65,23 @@ def test_a_snippet_is_short_whatever_the_text(content: str, query: str) -> None:
     lines = snippet(content, query)
     assert len(lines) <= SNIPPET_LINES
     assert all(len(text) <= SNIPPET_COLUMNS for text in lines)
+
+
+@pytest.mark.parametrize(
+    ("dropped", "said"),
+    [
+        (0, ""),
+        (1, "Dropped 1 former generation: to go back now is to embed again."),
+        (2, "Dropped 2 former generations: to go back now is to embed again."),
+    ],
+)
+def test_compacting_says_when_it_drops_the_way_back(
+    capsys: pytest.CaptureFixture[str], dropped: int, said: str
+) -> None:
+    sizes = StorageSizes(database=1, vector_index=1, lexical_index=1, total=3)
+    report = CompactionReport(
+        before=sizes, after=sizes, generations_dropped=dropped, embeddings_dropped=0
+    )
+    print_compacted(report)
+    printed = capsys.readouterr().out.splitlines()
+    assert [text for text in printed if "generation" in text] == ([said] if said else [])

@@ -25,7 +25,11 @@ def settings(settings: Settings) -> Settings:
 
 
 def run_schemathesis(
-    container: Container, folder: Path, *options: str, seconds: int
+    container: Container,
+    folder: Path,
+    *options: str,
+    seconds: int,
+    longest_answer_seconds: float = LONGEST_ANSWER_SECONDS,
 ) -> tuple[int, str]:
     """Run all checks against a real server on a fake model; returns exit code and report."""
     with serving(container) as address:
@@ -35,6 +39,7 @@ def run_schemathesis(
                 *("run", f"{address}/openapi.json", "--checks", "all", "--no-color"),
                 *("--generation-database", "none", "--warnings", "off", "--seed", "1"),
                 *("--request-timeout", str(LONGEST_ANSWER_SECONDS)),
+                *("--max-response-time", str(longest_answer_seconds)),
                 *options,
             ],
             cwd=folder,
@@ -52,6 +57,15 @@ def count_cases(report: str) -> int:
     found = re.search(r"([\d,]+) generated", report)
     assert found, report
     return int(found[1].replace(",", ""))
+
+
+def test_an_answer_that_takes_too_long_breaks_it(container: Container, tmp_path: Path) -> None:
+    one = ("--phases", "fuzzing", "--max-examples", "1", "--include-path", "/health/live")
+    code, report = run_schemathesis(
+        container, tmp_path, *one, seconds=60, longest_answer_seconds=1e-6
+    )
+    assert code == 1, report
+    assert "Response time limit exceeded" in report
 
 
 def test_no_answer_breaks_the_description(container: Container, tmp_path: Path) -> None:

@@ -26,7 +26,13 @@ from app.jobs.running_queries import (
     retry_later,
 )
 from app.knowledge.host_queries import note_host_pause
-from app.knowledge.refreshing import LOCAL_SECONDS, WEB_SECONDS
+from app.knowledge.refreshing import (
+    LOCAL_SECONDS,
+    LONGEST_RETRY_SECONDS,
+    MOST_SECONDS,
+    WEB_SECONDS,
+)
+from app.models import now
 from tests.following.conftest import AddFollowed, Clock
 from tests.light_service import LightService
 
@@ -182,6 +188,7 @@ def test_jobs_that_are_tried_again_later_keep_no_other_item_waiting(
     with service.database.write() as session:
         while job := claim_job(session):
             retry_later(session, job, timed_out, timedelta(hours=1))
+    clock.moment = now()  # that of the jobs
     healthy = add_followed("/srv/healthy")
     schedule.dispatch()
     assert jobs_of(service)[MOST_OPEN_JOBS:] == [healthy]
@@ -229,6 +236,68 @@ def test_what_is_not_overdue_keeps_its_time_over_a_restart(
     schedule.spread_overdue()
     assert seconds_until_due(service, clock) == [WEB_SECONDS]
     assert schedule.dispatch() == LONGEST_SLEEP_SECONDS
+
+
+DAYS = 86_400
+
+
+@pytest.mark.parametrize("is_restarted", [True, False], ids=["at the start", "while it runs"])
+def test_after_the_clock_was_put_back_what_lies_too_far_ahead_is_looked_at_soon(
+    service: LightService,
+    schedule: RefreshSchedule,
+    add_followed: AddFollowed,
+    clock: Clock,
+    is_restarted: bool,
+) -> None:
+    add_followed("/srv/docs", due_in=LOCAL_SECONDS)
+    add_followed("/srv/weekly", due_in=7 * DAYS, refresh_interval=7 * DAYS)
+    add_followed("https://a.example/", due_in=WEB_SECONDS)
+    schedule.dispatch()
+    clock.forward(-10 * DAYS)
+    if is_restarted:
+        schedule.spread_overdue()
+    else:
+        schedule.dispatch()
+    waits = seconds_until_due(service, clock)
+    assert waits == [LOCAL_SPREAD_SECONDS / 2] * 2 + [WEB_SPREAD_SECONDS / 2]
+
+
+def test_what_may_have_been_asked_for_keeps_its_time(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, clock: Clock
+) -> None:
+    times = [LONGEST_RETRY_SECONDS, 7 * DAYS, 366 * DAYS]
+    add_followed("/srv/docs", due_in=times[0])  # it failed for long
+    add_followed("https://a.example/", due_in=times[1])  # its host asked for a week
+    add_followed("https://b.example/", due_in=times[2], refresh_interval=MOST_SECONDS)
+    with service.database.write() as session:
+        until = clock.moment + timedelta(seconds=times[1])
+        note_host_pause(session, "c.example:443", clock.moment, until)
+    schedule.spread_overdue()
+    clock.forward(-1)  # put right by a moment
+    add_followed("https://c.example/")
+    schedule.dispatch()
+    assert seconds_until_due(service, clock) == [time + 1 for time in [*times, times[1]]]
+    assert jobs_of(service) == []
+
+
+def test_after_the_clock_was_put_back_a_pause_of_a_host_does_not_last_longer_than_any(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, clock: Clock
+) -> None:
+    def pause(seconds: float) -> None:
+        with service.database.write() as session:
+            until = clock.moment + timedelta(seconds=seconds)
+            note_host_pause(session, "a.example:443", clock.moment, until)
+
+    pause(7 * DAYS)
+    clock.forward(-10 * DAYS)
+    item = add_followed("https://a.example/", refresh_interval=5)
+    schedule.dispatch()
+    assert jobs_of(service) == [item]
+    end_all_jobs(service)
+    pause(30)
+    clock.forward(30)
+    schedule.dispatch()
+    assert jobs_of(service) == [item, item]
 
 
 def test_what_is_watched_again_is_looked_at_within_a_minute_each_at_its_time(

@@ -516,6 +516,7 @@ def test_where_there_are_too_many_folders_the_largest_item_goes_unwatched_with_a
     assert not any("large" in folder for folder in desk.watched)
     assert [f"Item {large} is not watched" in record.message for record in caplog.records] == [True]
     assert desk.change(root / "docs/a.md", root / "large/1/x.md") == [small]
+    assert desk.soon == [small, large]  # that one, too, may have changed before
 
 
 def test_the_folders_of_the_old_and_the_new_watch_need_not_both_find_room(

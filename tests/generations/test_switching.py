@@ -6,6 +6,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sqlalchemy import event, text
 from app.container import Container
 from app.errors import AppError, EmbeddingError, StartupError
 from app.generations import queries
+from app.indexing.publisher import KeptIndexes
 from app.knowledge.items import ItemDraft
 from app.protocols import Embedder, Vectors
 from app.search.requests import SearchRequest
@@ -301,12 +303,11 @@ def test_a_run_under_way_is_waited_for_and_its_chunks_are_taken_along(
     assert container.maintenance.verify().problems == ()
 
 
-def test_the_next_indexes_follow_what_is_settled_while_the_switch_has_to_wait(
-    open_with: Open, filled: int
-):
-    container = open_with(chunk_size=400)
+@contextmanager
+def switch_held_up(container: Container, item_id: int) -> Iterator[KeptIndexes]:
+    """The next indexes, which are full and follow, while a run of the item holds the switch up."""
     deadline = time.monotonic() + WAIT_SECONDS
-    with container.indexer._claims.claim(filled):  # holds the switch up
+    with container.indexer._claims.claim(item_id):
         thread = threading.Thread(target=container.renew)
         thread.start()
         following = None
@@ -314,11 +315,20 @@ def test_the_next_indexes_follow_what_is_settled_while_the_switch_has_to_wait(
             assert time.monotonic() < deadline
             thread.join(0.01)
             following = container.publisher._next_indexes
+        yield following
+    thread.join(WAIT_SECONDS)
+    assert not thread.is_alive()
+
+
+def test_the_next_indexes_follow_what_is_settled_while_the_switch_has_to_wait(
+    open_with: Open, filled: int
+):
+    container = open_with(chunk_size=400)
+    with switch_held_up(container, filled) as following:
         container.knowledge.delete(filled)
         container.publisher.settled().result()
         assert following.words.count() == 0
         assert following.vectors.count() == 0
-    thread.join(WAIT_SECONDS)
     assert container.publisher._next_indexes is None
     assert container.maintenance.verify().problems == ()
 
@@ -327,18 +337,10 @@ def test_a_title_that_is_new_while_the_next_indexes_catch_up_is_in_them(
     open_with: Open, filled: int
 ):
     container = open_with(chunk_size=400)
-    deadline = time.monotonic() + WAIT_SECONDS
     renamed = threading.Event()
     with container.database.write() as session:
         session.execute(text("UPDATE documents SET title = NULL"))  # so the item's is theirs
-    with container.indexer._claims.claim(filled):  # holds the switch up
-        thread = threading.Thread(target=container.renew)
-        thread.start()
-        following = None
-        while following is None or not following.words.status.ready:
-            assert time.monotonic() < deadline
-            thread.join(0.01)
-            following = container.publisher._next_indexes
+    with switch_held_up(container, filled) as following:
         upsert = following.vectors.upsert
 
         def rename_meanwhile(records: Any) -> None:
@@ -353,7 +355,6 @@ def test_a_title_that_is_new_while_the_next_indexes_catch_up_is_in_them(
         with container.database.write() as session:
             queries.give_up_documents(session, 2, [1, 2])
         assert renamed.wait(WAIT_SECONDS)
-    thread.join(WAIT_SECONDS)
     container.publisher.settled().result()
     assert container._keeper.parts.stored.generation.id == 2
     chunks = container.maintenance.stats().total_chunks
@@ -419,8 +420,9 @@ def test_a_kept_generation_can_be_dropped_and_compacting_drops_all(
     container.renew()
     states = {each.stored.generation.id: each.state for each in container.generations.all()}
     assert states == {1: "kept", 2: "current"}
-    container.rag.compact()
+    assert container.rag.compact().generations_dropped == 1
     assert [each.stored.generation.id for each in container.generations.all()] == [2]
+    assert container.rag.compact().generations_dropped == 0
     assert container.maintenance.verify().problems == ()
     container.close()
     embedder.embedded_texts.clear()

@@ -235,13 +235,18 @@ def caretaker(container: Container, hours: Hours, **options: Any) -> IndexCareta
     )
 
 
+def let_walk(care: IndexCaretaker, hours: Hours) -> None:
+    """Until its hours are over."""
+    care.start()
+    assert hours.done.wait(30)
+    care.close()
+
+
 def test_the_service_mends_in_the_background_in_slices_with_pauses(shelf: Shelf):
     lose_words(shelf)
     hours = Hours(walks=2)
     care = caretaker(shelf.container, hours)
-    care.start()
-    assert hours.done.wait(30)
-    care.close()
+    let_walk(care, hours)
     assert shelf.words.count() == 12
     assert hours.pauses[0] == 60.0, "the first walk soon after the start"
     assert hours.pauses.count(3600.0) == 2
@@ -309,9 +314,7 @@ def test_vectors_that_are_damaged_in_the_database_are_made_anew_in_the_backgroun
     damage_stored_vectors(shelf, but=2)
     hours = Hours(walks=2)
     care = caretaker(shelf.container, hours, observe=shelf.container.parts.caretaker._observe)
-    care.start()
-    assert hours.done.wait(30)
-    care.close()
+    let_walk(care, hours)
     assert shelf.vectors.count() == 12
     assert (counted(shelf, "found"), counted(shelf, "mended")) == (10.0, 10.0)
     assert shelf.container.maintenance.verify().clean
@@ -334,9 +337,7 @@ def test_while_the_model_fails_lost_vectors_are_told_of_and_the_next_walk_tries_
 
     hours = Recovering(walks=2)
     care = caretaker(shelf.container, hours, observe=told.append)
-    care.start()
-    assert hours.done.wait(30)
-    care.close()
+    let_walk(care, hours)
     assert [each.mended for each in told] == [False] * 10 + [True] * 10
     assert told[0].sentence.endswith("has no sound vector in the database")
     assert "Lost vectors could not be made anew: " in caplog.text
@@ -357,9 +358,7 @@ def test_chunks_that_go_before_their_vectors_are_made_anew_are_not_called_mended
 
     hours = Deleting(walks=2)
     care = caretaker(shelf.container, hours, observe=told.append)
-    care.start()
-    assert hours.done.wait(30)
-    care.close()
+    let_walk(care, hours)
     assert told == []
 
 
@@ -439,7 +438,5 @@ def test_a_storage_error_does_not_end_the_thread(shelf: Shelf):
             raise StorageError("The disk is full.")
 
     care._comparison = Failing()
-    care.start()
-    assert hours.done.wait(30)
-    care.close()
+    let_walk(care, hours)
     assert len(calls) == 2

@@ -12,7 +12,7 @@ from sqlalchemy import delete, select, text, update
 from app.container import Container
 from app.generations import queries as generation_queries
 from app.indexing import queries
-from app.indexing.database_check import database_faults
+from app.indexing.database_check import Fault, database_faults
 from app.indexing.database_repair import DatabaseRepair
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow
 from app.search.profiles import RankingWishes
@@ -56,6 +56,23 @@ def write(container: Container, *statements) -> None:
         raw.cursor().execute("COMMIT")
         raw.cursor().execute("PRAGMA foreign_keys = ON")
         raw.cursor().execute("BEGIN")
+
+
+def faults_of(container: Container) -> list[Fault]:
+    with container.database.read() as session:
+        return list(database_faults(session, container.generation))
+
+
+def repair_of(
+    container: Container, embedder: FakeEmbedder, publisher: Any = None
+) -> DatabaseRepair:
+    return DatabaseRepair(
+        database=container.database,
+        publisher=publisher or container.publisher,
+        embedder=embedder,
+        splitter=container.splitter,
+        generation=container.generation,
+    )
 
 
 def lose_a_document_row(container: Container) -> None:
@@ -232,15 +249,8 @@ def test_what_a_failing_model_left_is_named_again_and_the_rest_is_mended(
 ):
     write(shelf, update(EmbeddingRow).values(vector=bytes(256)))
     total = shelf.stats().total_chunks
-    repair = DatabaseRepair(
-        database=shelf.database,
-        publisher=shelf.publisher,
-        embedder=embedder,
-        splitter=shelf.splitter,
-        generation=shelf.generation,
-    )
-    with shelf.database.read() as session:
-        faults = list(database_faults(session, shelf.generation))
+    repair = repair_of(shelf, embedder)
+    faults = faults_of(shelf)
     assert len(faults) == total
     embedder.failing = True
     first, rest = repair.mend(faults[:1]), faults[1:]
@@ -253,16 +263,7 @@ def test_what_a_failing_model_left_is_named_again_and_the_rest_is_mended(
 def test_a_vector_that_only_another_model_could_make_is_left_and_that_is_said(shelf: Container):
     store_as_vector(shelf, damaged_bytes("zero"))
     other = FakeEmbedder(model_name="other")
-    repair = DatabaseRepair(
-        database=shelf.database,
-        publisher=shelf.publisher,
-        embedder=other,
-        splitter=shelf.splitter,
-        generation=shelf.generation,
-    )
-    with shelf.database.read() as session:
-        faults = list(database_faults(session, shelf.generation))
-    (left,) = repair.mend(faults)
+    (left,) = repair_of(shelf, other).mend(faults_of(shelf))
     assert not left.mended
     assert "another one is open" in left.remark
     assert other.embedded_texts == []
@@ -277,16 +278,7 @@ def test_a_model_that_makes_no_vector_has_mended_nothing(shelf: Container, embed
         def embed_documents(self, texts):
             return np.zeros((len(texts), self.dimension), np.float32)
 
-    repair = DatabaseRepair(
-        database=shelf.database,
-        publisher=shelf.publisher,
-        embedder=Void(),
-        splitter=shelf.splitter,
-        generation=shelf.generation,
-    )
-    with shelf.database.read() as session:
-        faults = list(database_faults(session, shelf.generation))
-    (left,) = repair.mend(faults)
+    (left,) = repair_of(shelf, Void()).mend(faults_of(shelf))
     assert not left.mended
     assert "what is stored is no vector still" in left.remark
 
@@ -319,15 +311,8 @@ def test_a_kill_between_taking_chunks_out_and_putting_them_in_leaves_them_missin
         def publish(self, *_: object) -> None:
             raise Killed
 
-    repair = DatabaseRepair(
-        database=container.database,
-        publisher=KilledPublisher(),  # type: ignore[arg-type]  # the one method that is reached
-        embedder=embedder,
-        splitter=container.splitter,
-        generation=container.generation,
-    )
-    with container.database.read() as session:
-        faults = list(database_faults(session, container.generation))
+    repair = repair_of(container, embedder, KilledPublisher())
+    faults = faults_of(container)
     with pytest.raises(Killed):
         repair.mend(faults)
     with container.database.read() as session:

@@ -1,4 +1,4 @@
-"""A row of a job that cannot be read costs that job, and neither the worker nor the queue."""
+"""A row of a job that cannot be read costs that job, and neither worker, queue nor list."""
 
 import logging
 import threading
@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from app.database import Database
@@ -23,22 +24,29 @@ def succeed(_arguments: Mapping[str, Any], _listener: ProgressListener) -> dict[
     return {}
 
 
+NO_JSON = ["{broken", "", b"\xff"]
+NO_TEXT = b"{\xff}"
+"""SQLite itself refuses to give it out as text."""
+
+
 def damage(database: Database, job_id: int, column: str, stored: str | bytes = "{broken") -> None:
+    value = "CAST(:stored AS TEXT)" if stored == NO_TEXT else ":stored"
     with database.write() as session:
         session.execute(
-            text(f"UPDATE jobs SET {column} = :stored WHERE id = :id"),  # noqa: S608, our own names
+            text(f"UPDATE jobs SET {column} = {value} WHERE id = :id"),  # noqa: S608, our own names
             {"stored": stored, "id": job_id},
         )
 
 
 @sqlite_only  # PostgreSQL itself takes nothing but JSON
-@pytest.mark.parametrize("stored", ["{broken", "", b"\xff"], ids=["broken", "empty", "bytes"])
+@pytest.mark.parametrize("stored", [*NO_JSON, NO_TEXT], ids=["broken", "empty", "bytes", "no text"])
 @pytest.mark.parametrize(
     ("column", "arguments"),
     [
         ("arguments", {}),
         ("progress", {"knowledge_id": 1}),
         ("result", {"knowledge_id": 1}),
+        ("created_at", {"knowledge_id": 1}),
     ],
 )
 def test_a_job_whose_row_cannot_be_read_fails_and_the_next_one_runs(
@@ -61,6 +69,48 @@ def test_a_job_whose_row_cannot_be_read_fails_and_the_next_one_runs(
     assert f"Job {damaged} cannot be read" in caplog.text
     assert jobs.get(good).state == "succeeded"
     assert [each.id for each in jobs.list(None, None, 9)] == [good, damaged]
+
+
+@sqlite_only
+@pytest.mark.parametrize("stored", [*NO_JSON, NO_TEXT], ids=["broken", "empty", "bytes", "no text"])
+@pytest.mark.parametrize("column", ["arguments", "progress", "result", "created_at"])
+def test_what_is_left_of_a_damaged_job_is_answered_before_a_worker_has_seen_it(
+    client: TestClient, jobs: JobService, database: Database, column: str, stored: str | bytes
+) -> None:
+    damaged = jobs.add("index", {"knowledge_id": 1}).id
+    good = jobs.add("index", {"knowledge_id": 2}).id
+    damage(database, damaged, column, stored)
+    listed = client.get("/api/v1/jobs", params={"state": "queued"}).json()["items"]
+    assert [job["id"] for job in listed] == [good, damaged]
+    assert listed[0]["error"] is None
+    job = client.get(f"/api/v1/jobs/{damaged}").json()
+    assert job == listed[1]
+    assert job["error"] == f"The database holds {column} of this job damaged."
+    assert job["arguments"] == ({} if column == "arguments" else {"knowledge_id": 1})
+
+
+@sqlite_only
+@pytest.mark.parametrize("column", ["arguments", "progress"])
+def test_a_damaged_job_is_cancelled_like_any_other_and_is_in_no_ones_way(
+    client: TestClient, jobs: JobService, database: Database, column: str
+) -> None:
+    damaged, good = (jobs.add("index", {"knowledge_id": 1, "force": f}).id for f in (True, False))
+    damage(database, damaged, column)
+    for job_id in (good, damaged):
+        assert client.post(f"/api/v1/jobs/{job_id}/cancel").json()["state"] == "cancelled"
+
+
+@sqlite_only
+def test_a_job_that_was_damaged_after_its_end_keeps_its_own_error_and_can_be_retried(
+    client: TestClient, jobs: JobService, database: Database
+) -> None:
+    job_id = jobs.add("index", {"knowledge_id": 1}).id
+    jobs.cancel(job_id)
+    damage(database, job_id, "result")
+    with database.write() as session:
+        session.execute(text("UPDATE jobs SET error = 'of its own'"))
+    assert client.get(f"/api/v1/jobs/{job_id}").json()["error"] == "of its own"
+    assert client.post(f"/api/v1/jobs/{job_id}/retry").json()["error"] is None
 
 
 @sqlite_only

@@ -91,6 +91,17 @@ def test_a_job_that_has_not_ended_cannot_be_retried(
     assert client.post(f"{JOBS}/{job_id}/cancel").json()["state"] == "running"
 
 
+def test_a_running_job_says_that_it_was_asked_to_stop(
+    client: TestClient, jobs: JobService, database: Database
+) -> None:
+    job_id = jobs.add("index", {}).id
+    with database.write() as session:
+        running_queries.claim_job(session)
+    assert client.get(f"{JOBS}/{job_id}").json()["cancel_requested"] is False
+    for job in (client.post(f"{JOBS}/{job_id}/cancel"), client.get(f"{JOBS}/{job_id}")):
+        assert (job.json()["state"], job.json()["cancel_requested"]) == ("running", True)
+
+
 @pytest.mark.parametrize(
     ("method", "path"), [("GET", "/1"), ("POST", "/1/cancel"), ("POST", "/1/retry")]
 )

@@ -27,6 +27,7 @@ JOB = Job(
     kind="index",
     arguments={},
     state="running",
+    cancel_requested=False,
     priority=0,
     attempts=1,
     retryable=True,
@@ -125,6 +126,22 @@ def test_a_job_is_not_tried_again_before_its_time_and_then_it_is(
     run(database)
     job = jobs.get(job_id)
     assert (job.state, job.error, job.not_before, job.retries) == ("succeeded", None, None, 1)
+
+
+def test_after_the_clock_was_put_back_a_job_is_tried_again_at_once(
+    jobs: JobService, database: Database
+) -> None:
+    job_id = jobs.add("index", {}).id
+    run(database, errors.StorageError("The disk is full."))
+    ahead = timedelta(days=1)
+    job = jobs.get(job_id)
+    assert job.started_at is not None
+    assert job.not_before is not None
+    with database.write() as session:
+        times = {"started_at": job.started_at + ahead, "not_before": job.not_before + ahead}
+        session.execute(update(JobRow).values(times))
+    run(database)
+    assert jobs.get(job_id).state == "succeeded"
 
 
 def test_the_worker_knows_when_the_next_job_is_due(jobs: JobService, database: Database) -> None:

@@ -14,7 +14,7 @@ from sqlalchemy import select
 
 from app.database import Database
 from app.errors import ConflictError, NotFoundError, SourceNotFoundError
-from app.jobs import queries, running_queries
+from app.jobs import queries, record_queries, running_queries
 from app.jobs.listening import ServiceStopping
 from app.jobs.records import Job, JobHandler
 from app.jobs.service import JobService
@@ -63,7 +63,7 @@ def crash_and_start_again(database: Database, progress: Progress | None = None) 
             running_queries.note_progress(session, job.id, job.attempt_token, asdict(progress))
     with database.write() as session:
         running_queries.requeue_running(session)
-        return queries.get_job(session, job.id)
+        return record_queries.job_of(session, job.id)
 
 
 def test_a_promised_job_is_queued_and_somebody_is_told(jobs: JobService, service: Any) -> None:
@@ -111,6 +111,14 @@ def test_an_error_of_ours_fails_the_job_with_its_message(
     open_worker(fail).drain()
     job = jobs.get(job_id)
     assert (job.state, job.error, job.result) == ("failed", "File not found: /x", None)
+
+
+def test_a_job_of_a_kind_that_nobody_knows_fails_and_the_next_one_runs(
+    jobs: JobService, open_worker: OpenWorker
+) -> None:
+    strange, good = jobs.add("dance", {}).id, jobs.add("index", {}).id
+    open_worker(lambda *_: {}).drain()
+    assert [jobs.get(each).state for each in (strange, good)] == ["failed", "succeeded"]
 
 
 def test_an_unexpected_error_fails_the_job_without_its_text_and_the_next_one_runs(

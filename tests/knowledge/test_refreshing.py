@@ -15,6 +15,7 @@ from app.knowledge.refreshing import (
     WEB_SECONDS,
     host_of,
     interval_seconds,
+    longest_wait_seconds,
     next_refresh,
 )
 
@@ -55,6 +56,19 @@ def test_a_source_that_asks_for_patience_gets_it_but_not_for_ever():
     assert seconds(1000, "http://x/", retry_after_seconds=5) == 1000
     for_ever = seconds(10, "http://x/", failures=1, retry_after_seconds=1e12)
     assert for_ever == LONGEST_RETRY_AFTER_SECONDS
+
+
+@given(
+    interval=st.none() | st.integers(1, MOST_SECONDS),
+    uri=st.sampled_from(["/srv", "https://x.example/"]),
+    failures=st.integers(0, 1000),
+    chance=st.floats(0, 1),
+    retry_after=st.floats(0, 1e15),
+)
+def test_none_is_further_ahead_than_the_longest_wait(interval, uri, failures, chance, retry_after):
+    asked = retry_after if uri.startswith("https") else None
+    options = {"failures": failures, "retry_after_seconds": asked, "chance": lambda: chance}
+    assert seconds(interval, uri, **options) < longest_wait_seconds(interval, uri)
 
 
 @given(

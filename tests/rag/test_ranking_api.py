@@ -90,7 +90,7 @@ def test_the_address_knows_profiles(library: TestClient) -> None:
         ({"ranking": {"tag_boosts": {"a": 11}}}, "#/ranking/tag_boosts/a"),
         ({"ranking": {"tag_boosts": {"a": 0}}}, "#/ranking/tag_boosts/a"),
         ({"ranking": {"tag_boosts": {"": 2}}}, "#/ranking/tag_boosts/"),
-        ({"ranking": {"tag_boosts": {"[key]": 11}}}, "#/ranking/tag_boosts/[key]"),
+        ({"ranking": {"tag_boosts": {"[key]": 11}}}, "#/ranking/tag_boosts/%5Bkey%5D"),
         ({"ranking": {"tag_boosts": []}}, "#/ranking/tag_boosts"),
         ({"ranking": {"tag_boosts": [1]}}, "#/ranking/tag_boosts"),
         ({"ranking": {"tag_boosts": {str(n): 1 for n in range(51)}}}, "#/ranking/tag_boosts"),

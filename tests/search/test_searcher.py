@@ -75,6 +75,12 @@ def test_a_citation_names_document_and_lines(lines, expected):
     assert citation("guide/a.md", *lines) == expected
 
 
+@pytest.mark.parametrize("key", ["b\r\nc.md", "b\x85c.md", "b\u2028\u2029c.md", "b\tc.md"])
+def test_a_citation_is_one_line_whatever_the_file_is_called(add, ask, key):
+    add(key, "the pilot boards")
+    assert ask("the pilot boards", n_results=1)[0].citation == "b c.md#L1"
+
+
 def test_filters_allow_just_what_they_say(add, ask):
     security = add("s.md", "rotate the keys", category="Eng/Security", tags=("a", "b"))
     other = add("o.md", "rotate the keys", category="Engine", tags=("b",), collection="agents")

@@ -92,7 +92,15 @@ def test_a_method_that_is_not_possible_is_told_which_are(
 
 @pytest.mark.parametrize(
     "path",
-    ["/api/knowledge/9", "/api/v1/knowledge/9/", "/api/jobs/x/", "/api/nowhere/", "/health/"],
+    [
+        "/api/knowledge/9",
+        "/api/v1/knowledge/9/",
+        "/api/jobs/x/",
+        "/api/nowhere/",
+        "/health/",
+        "/api/jobs/%C3%A9%20%22%23",
+        "/a:b@c!$&'()*+,;=-._~",
+    ],
 )
 def test_a_problem_names_the_path_as_the_client_wrote_it(client: TestClient, path: str) -> None:
     assert client.get(path).json()["instance"] == path
@@ -141,6 +149,23 @@ def test_a_parameter_that_an_operation_does_not_have_is_refused_by_name(
         assert response.json()["errors"][0]["location"] == "query"
         assert repr(wrong) in response.json()["detail"]
         assert known in response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("name", "pointer"),
+    [
+        ('a "é" #', "#/a%20%22%C3%A9%22%20%23"),
+        ("100%", "#/100%25"),
+        ("a/b~c", "#/a~1b~0c"),
+        ("a:b@c!$&'()*+,;=-._", "#/a:b@c!$&'()*+,;=-._"),
+        ("\n", "#/%0A"),
+    ],
+)
+def test_a_pointer_is_a_fragment_of_a_uri(client: TestClient, name: str, pointer: str) -> None:
+    asked = client.get("/api/v1/jobs", params={name: "1"})
+    assert_problem(asked, 422, "invalid-request", pointer)
+    told = client.post("/api/v1/knowledge", json={name: 1})
+    assert_problem(told, 422, "invalid-request", pointer)
 
 
 @pytest.mark.parametrize(

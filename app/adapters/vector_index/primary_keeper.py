@@ -199,11 +199,16 @@ class PrimaryKeeper:
             elif self._phase is Phase.GIVEN_UP and self._pauses.retry_is_due:
                 self._try(Phase.GIVEN_UP)
             else:
-                with self._state:
-                    self._state.wait(CHECK_SECONDS)
+                self._rest()
             index = self._index  # looked at once it serves, too: what it has open is its own then
             if index is not None and index.failure is not None:
                 self.lay_aside(index, index.failure)
+
+    def _rest(self) -> None:
+        with self._state:
+            # Looked at again under the lock: whoever came since the last look woke nobody.
+            if not self._closed and self._phase is not Phase.WANTED:
+                self._state.wait(CHECK_SECONDS)
 
     def _give_up(self) -> None:
         """Let go whoever waits for the index: the next try is far off."""

@@ -1,13 +1,16 @@
 """The index that always answers: whatever the primary does, and whoever writes meanwhile."""
 
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
 
+from app.adapters.healing_pauses import HealingPauses
 from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
+from app.adapters.vector_index.primary_keeper import CHECK_SECONDS
 from app.errors import StorageError, VectorIndexError
 from app.protocols import SearchScope, VectorRecord
 from tests.adapters.vector_index.stores import FlakyStore, NoStore, Table, failover
@@ -357,3 +360,63 @@ def test_closing_stops_a_rebuild():
     closers[0].join()
     with pytest.raises(VectorIndexError, match="closed"):
         index.search(QUERY, 5)
+
+
+# Between a look and a rest -----------------------------------------------------------------------
+
+
+class Interrupted(HealingPauses):
+    """Of an index that was given up: something happens once its keeper has seen nothing to do."""
+
+    def __init__(self) -> None:
+        super().__init__(())
+        self.happening: Callable[[], object] | None = None
+        self.happened = threading.Event()
+
+    @property
+    def retry_is_due(self) -> bool:
+        happening, self.happening = self.happening, None
+        if happening is not None:
+            happening()
+            self.happened.set()
+        return super().retry_is_due
+
+
+def given_up(store: FlakyStore, pauses: Interrupted) -> FailoverVectorIndex:
+    table = Table(RECORDS)
+    exact = LoadedExactIndex(DIMENSION, table.vector_rows)
+    return FailoverVectorIndex(store, exact, table.records, healing_pauses=pauses)
+
+
+def test_closing_is_not_slept_through():
+    pauses = Interrupted()
+    index = given_up(FlakyStore(), pauses)
+    keepers: list[threading.Thread] = []
+
+    def close() -> None:
+        keepers.append(threading.current_thread())
+        with suppress(RuntimeError):  # it cannot wait for its own end; all before that is done
+            index.close()
+
+    pauses.happening = close
+    index.start(trusted=False)
+    assert pauses.happened.wait(30)
+    keepers[0].join(CHECK_SECONDS / 2)
+    assert not keepers[0].is_alive()
+    index.close()
+
+
+def test_what_there_is_to_do_is_not_slept_through():
+    store, pauses = FlakyStore(), Interrupted()
+    store.broken = True
+    index = given_up(store, pauses)
+
+    def rebuild() -> None:
+        with suppress(VectorIndexError):
+            index.rebuild()
+
+    pauses.happening = rebuild
+    index.start(trusted=False)
+    assert pauses.happened.wait(30)
+    assert index.settle(CHECK_SECONDS / 2)
+    index.close()

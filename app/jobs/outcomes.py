@@ -1,0 +1,65 @@
+"""Runs a job to its end, and puts into an outcome whatever becomes of it."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from app.errors import AppError, UnavailableError, WorkStoppedError
+from app.jobs.leases import LeaseLostError
+from app.jobs.listening import ServiceStopping
+from app.jobs.records import FailedWithAnswer, Job, JobHandler, Outcome
+from app.jobs.surviving import survive
+from app.protocols import ProgressListener
+
+WENT_WRONG = Outcome(
+    "failed",
+    error="Something went wrong on our side; the server's log says what.",
+    problem=AppError.slug,
+)
+
+
+def outcome_of(
+    handlers: Mapping[str, JobHandler],
+    job: Job,
+    listener: ProgressListener,
+    is_stopping: Callable[[], bool],
+) -> Outcome:
+    """Run a job; raises ServiceStopping and LeaseLostError, when it has no outcome here."""
+    outcome = survive(
+        lambda: _expected_outcome(handlers, job, listener, is_stopping),
+        f"Job {job.id} failed unexpectedly",
+        (ServiceStopping, LeaseLostError),
+    )
+    return outcome or WENT_WRONG
+
+
+def _expected_outcome(
+    handlers: Mapping[str, JobHandler],
+    job: Job,
+    listener: ProgressListener,
+    is_stopping: Callable[[], bool],
+) -> Outcome:
+    try:
+        result = handlers[job.kind](job.arguments, listener)
+        json.dumps(result)  # what cannot be stored must fail here, not end the thread later
+    except FailedWithAnswer as failure:
+        if is_stopping() and failure.outcome.is_transient:
+            raise ServiceStopping from failure
+        return replace(failure.outcome, error=_storable(str(failure.outcome.error)))
+    except WorkStoppedError as error:
+        return Outcome("cancelled", error=_storable(error.detail), problem=error.slug)
+    except AppError as error:
+        if is_stopping() and isinstance(error, UnavailableError):
+            raise ServiceStopping from error
+        return Outcome(
+            "failed",
+            error=_storable(error.detail),
+            problem=error.slug,
+            is_transient=error.is_transient,
+        )
+    return Outcome("succeeded", result)
+
+
+def _storable(text: str) -> str:
+    """Text as a database takes it: file names may hold bytes that are no characters, or NUL."""
+    return text.encode("utf-8", "backslashreplace").decode().replace("\x00", "\\x00")

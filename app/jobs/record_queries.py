@@ -1,0 +1,109 @@
+"""The SQL that reads rows of jobs as records, and of a damaged row what is left of it."""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
+
+from app.jobs.records import Job
+from app.models import JobRow
+
+LOST: dict[str, Any] = {
+    "arguments": {},
+    "progress": {},
+    "created_at": datetime.fromtimestamp(0, UTC),
+}
+"""What stands for a value that cannot be read, by its column; None for any other."""
+
+
+class UnreadableJobError(Exception):
+    """Raised when a row of a job holds what its columns cannot hold, such as JSON cut short."""
+
+    def __init__(self, job_id: int) -> None:
+        super().__init__(f"Job {job_id} cannot be read")
+        self.job_id = job_id
+
+
+def whole_row(session: Session, job_id: int) -> JobRow:
+    """The row of a job that there is, as it stands now; raises UnreadableJobError."""
+    with _damage_told(job_id):
+        return session.get_one(JobRow, job_id, populate_existing=True)
+
+
+def job_of(session: Session, job_id: int) -> Job | None:
+    """One job, or None; of a damaged one what can be read, and its error says so."""
+    try:
+        with _damage_told(job_id):
+            row = session.get(JobRow, job_id)
+    except UnreadableJobError:
+        return _what_is_left(session, job_id)
+    return job_record(row) if row else None
+
+
+def jobs_of(session: Session, chosen: Select[JobRow]) -> list[Job]:
+    """The chosen jobs in their order; of damaged ones what can be read."""
+    try:
+        with _damage_told():
+            return [job_record(row) for row in session.scalars(chosen)]
+    except UnreadableJobError:
+        job_ids = session.scalars(chosen.with_only_columns(JobRow.id)).all()
+        found = [job_of(session, job_id) for job_id in job_ids]
+        return [job for job in found if job is not None]
+
+
+def lost_values(session: Session, job_id: int) -> dict[str, Any]:
+    """The columns of a job that cannot be read, each with what stands for it."""
+    return {name: LOST.get(name) for name in _columns() if not _is_readable(session, job_id, name)}
+
+
+def job_record(row: JobRow) -> Job:
+    """A row as it leaves the feature."""
+    return Job(**{name: getattr(row, name) for name in _columns()})
+
+
+def _columns() -> list[str]:
+    """Those of JobRow that a record has: they bear the same names."""
+    return [field.name for field in fields(Job)]
+
+
+def _what_is_left(session: Session, job_id: int) -> Job | None:
+    lost = lost_values(session, job_id)
+    readable = [name for name in _columns() if name not in lost]
+    row = session.execute(_values(job_id, readable)).mappings().one_or_none()
+    if row is None:
+        return None
+    left = dict(row) | lost
+    names = " and ".join(lost)
+    left["error"] = left["error"] or f"The database holds {names} of this job damaged."
+    return Job(**left)
+
+
+def _is_readable(session: Session, job_id: int, column: str) -> bool:
+    try:
+        with _damage_told(job_id):
+            session.execute(_values(job_id, [column])).all()
+    except UnreadableJobError:
+        return False
+    return True
+
+
+def _values(job_id: int, columns: Collection[str]) -> Select[Any]:
+    return select(*(getattr(JobRow, name) for name in columns)).where(JobRow.id == job_id)
+
+
+@contextmanager
+def _damage_told(job_id: int = 0) -> Iterator[None]:
+    """Raise UnreadableJobError for what is no value of its column, or no text at all."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:  # of what turns a stored value into one of Python
+        raise UnreadableJobError(job_id) from error
+    except OperationalError as error:
+        if "Could not decode to UTF-8" not in str(error.orig):
+            raise
+        raise UnreadableJobError(job_id) from error
