@@ -136,7 +136,7 @@ def measure(folder: Path, models_dir: Path, count: int, rounds: int) -> Report:
     report = Report(
         chunks=len(texts),
         mean_tokens=statistics.mean(embedder.token_meter.count(text) + 2 for text in texts),
-        precision=embedder.precision,
+        precision=f"{embedder.precision}, {embedder.matrices} matrices",
         open_seconds=open_seconds,
         reference=speeds["reference"],
         local=speeds["local"],

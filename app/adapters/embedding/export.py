@@ -27,13 +27,10 @@ from app.adapters.embedding.exported_model import (
     write_manifest,
 )
 from app.adapters.embedding.model_files import ModelFiles, find_model, sha256_of_file
-from app.adapters.embedding.openvino_runtime import CompiledEncoder, import_openvino
+from app.adapters.embedding.openvino_runtime import TokenIds, import_openvino
+from app.adapters.embedding.precision_choice import Reference, choose_precision
 from app.adapters.embedding.token_meter import load_tokenizer
 from app.errors import AppError, StartupError
-from app.protocols import Vectors
-
-LOWEST_COSINE = 0.999
-"""To the fp32 reference: what "fp32-equivalent" in the fingerprint promises."""
 
 BLOCK_BYTES = 1024 * 1024
 
@@ -49,6 +46,22 @@ CHECK_TEXTS = (
 )
 """Empty, short, of many scripts, code, a table, and longer than the window: one padded batch."""
 
+CALIBRATION_TEXTS = (
+    "",
+    "timeout",
+    "How do I read a file line by line?",
+    "import json\n\nwith open('settings.json') as file:\n    print(json.load(file)['name'])\n",
+    "1. Open the lid.\n2. Fill in *cold* water.\n\n- `kettle --on`\n- wait for 3 minutes\n",
+    "Das Wetter war schön, und die Bäume waren schon grün.",
+    "Les données sont écrites avant que la réponse parte.",
+    "日本語の文章と中文的句子",
+    "Вопросы и ответы",
+    "HTTP/1.1 404 Not Found: /items?id=42&page=7",
+    "The committee met in 1987 and in 1991; its report of 300 pages was never printed. What it "
+    "found out about the decline of bees in the north is known from letters alone. " * 5,
+)
+"""Show how large the numbers inside the model become; none of them is among the texts above."""
+
 
 def export_model(model: ModelFiles, target: Path) -> None:
     """Convert, compare with the reference, publish. Raises StartupError and OSError."""
@@ -62,15 +75,22 @@ def export_model(model: ModelFiles, target: Path) -> None:
         expected = np.asarray(
             reference.encode(list(CHECK_TEXTS), normalize_embeddings=True, show_progress_bar=False)
         )
-        precision, cosine = _choose_precision(work, model.window_tokens, padding_id, expected)
+        tokenizer = load_tokenizer(work / TOKENIZER)
+        tokenizer.enable_truncation(model.window_tokens)
+        chosen = choose_precision(
+            work,
+            Reference(_tokenised(tokenizer, CHECK_TEXTS), padding_id, expected),
+            _tokenised(tokenizer, CALIBRATION_TEXTS),
+        )
         manifest = ExportManifest(
             model_name=model.name,
             fingerprint=model.fingerprint,
             dimension=expected.shape[1],
             window_tokens=model.window_tokens,
             padding_id=padding_id,
-            precision=precision,
-            lowest_cosine=cosine,
+            precision=chosen.precision,
+            matrices=chosen.matrices,
+            lowest_cosine=chosen.lowest_cosine,
             pooling=model.pooling,
             weights_sha256=model.weights_sha256,
             tokenizer_sha256=model.tokenizer_sha256,
@@ -136,26 +156,8 @@ def _save_graph(reference: Any, path: Path) -> None:
     openvino.save_model(graph, str(path), compress_to_fp16=True)
 
 
-def _choose_precision(
-    work: Path, window_tokens: int, padding_id: int, expected: Vectors
-) -> tuple[str | None, float]:
-    """The runtime's own choice (bf16 where the processor has it), or fp32 if that is too coarse."""
-    tokenizer = load_tokenizer(work / TOKENIZER)
-    tokenizer.enable_truncation(window_tokens)
-    rows = [np.array(tokenizer.encode(text).ids, np.int64) for text in CHECK_TEXTS]
-    cosine = -1.0
-    for precision in (None, "f32"):
-        encoder = CompiledEncoder(
-            work / MODEL, threads=1, padding_id=padding_id, precision=precision
-        )
-        vectors = encoder.document_streams[0].run(rows)
-        cosine = float((vectors * expected).sum(axis=1).min())
-        if cosine >= LOWEST_COSINE:
-            return precision, cosine
-    raise StartupError(
-        f"The converted model does not agree with the original: its lowest cosine is {cosine:.4f}, "
-        f"and {LOWEST_COSINE} is needed. Set EMBEDDING_PROVIDER=sentence-transformers."
-    )
+def _tokenised(tokenizer: Any, texts: Sequence[str]) -> list[TokenIds]:
+    return [np.array(tokenizer.encode(text).ids, np.int64) for text in texts]
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -61,6 +61,8 @@ class ExportManifest:
     openvino_version: str
     files: Mapping[str, str]
     """SHA-256 of each file, by name."""
+    matrices: str = "float"
+    """How they are stored and multiplied: `int8`, or `float` in the inference precision."""
     format_version: int = FORMAT_VERSION
 
 

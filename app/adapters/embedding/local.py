@@ -50,6 +50,7 @@ class LocalEmbedder:
         self.dimension = exported.manifest.dimension
         self.fingerprint = model.fingerprint
         self.precision = encoder.precision
+        self.matrices = exported.manifest.matrices
         self._model = model
         tokenizer_path = exported.folder / TOKENIZER
         self.token_meter = TokenizerMeter(
