@@ -172,9 +172,11 @@ class Publisher:
                 logger.exception("The publisher goes on after an unexpected error")
 
     def _settle_when_idle(self) -> None:
+        """One row, then whatever else has been handed in: a collection may be many rows."""
         self._settling.clear()
         try:
-            self.settle_outbox()
+            if self._settle_oldest():
+                self.settle_soon()
         except AppError as error:
             logger.warning("The outbox is tried again in %s s: %s", RETRY_SECONDS, error.detail)
             retry = threading.Timer(RETRY_SECONDS, self.settle_soon)
@@ -269,12 +271,17 @@ class Publisher:
 
     def settle_outbox(self) -> None:
         """Settle every open row. Only for the writer thread, or before it runs."""
-        while True:
-            with self._database.read() as session:
-                change = queries.oldest_index_change(session)
-            if change is None:
-                return
-            self._settle(*change)
+        while self._settle_oldest():
+            pass
+
+    def _settle_oldest(self) -> bool:
+        """Whether there was an open row."""
+        with self._database.read() as session:
+            change = queries.oldest_index_change(session)
+        if change is None:
+            return False
+        self._settle(*change)
+        return True
 
     def _settle(self, change_id: int, chunk_ids: Sequence[str]) -> None:
         self.equalise(chunk_ids)
