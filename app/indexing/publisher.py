@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session
@@ -187,9 +188,7 @@ class Publisher:
         chunks = {chunk.id: chunk for document in documents for chunk in document.chunks}
         moment = now()
         with self._database.write() as session:
-            item = vector_queries.item_metadata(session, item_id, moment)
-            if item is None:
-                raise _item_deleted()
+            item = _item_as_it_stands(session, item_id, moment)
             present = queries.present_chunks(session, list(chunks))
             fresh = [chunk_id for chunk_id in chunks if chunk_id not in present]
             change_id = queries.add_index_change(session, fresh)
@@ -206,7 +205,7 @@ class Publisher:
             self._version += 1
             with self._database.write() as session:
                 changes, touched = self._swap(session, item_id, documents)
-                if vector_queries.item_metadata(session, item_id, moment) != item:
+                if _item_as_it_stands(session, item_id, moment) != item:
                     # Whoever changed it meanwhile knew of no chunk that SQL did not hold yet.
                     touched += fresh
                 queries.update_index_change(session, change_id, touched)
@@ -234,7 +233,7 @@ class Publisher:
     def _fresh_records(
         self,
         item_id: int,
-        item: Mapping[str, Any],
+        item: "_IndexedItem",
         documents: Sequence[PreparedDocument],
         fresh: set[str],
     ) -> tuple[list[VectorRecord], list[LexicalRecord]]:
@@ -251,10 +250,11 @@ class Publisher:
                 session, hashes, self._indexes.generation.fingerprint
             )
         records = [
-            vector_record(item_id, item, document, chunk, vectors[chunk.text_hash])
+            vector_record(item_id, item.metadata, document, chunk, vectors[chunk.text_hash])
             for document, chunk in wanted
         ]
-        words = [lexical_record(item_id, item["title"], *pair) for pair in wanted]
+        title, language = item.metadata["title"], item.language
+        words = [lexical_record(item_id, title, language, *pair) for pair in wanted]
         return records, words
 
     def _withdraw(self, documents: Sequence[KnownDocument]) -> int:
@@ -309,6 +309,21 @@ class Publisher:
         if words:
             indexes.words.upsert(words)
         indexes.words.remove(gone)
+
+
+@dataclass(frozen=True)
+class _IndexedItem:
+    """What all records of an item share."""
+
+    metadata: Mapping[str, Any]
+    language: str | None
+
+
+def _item_as_it_stands(session: Session, item_id: int, moment: datetime) -> _IndexedItem:
+    metadata = vector_queries.item_metadata(session, item_id, moment)
+    if metadata is None:
+        raise _item_deleted()
+    return _IndexedItem(metadata, lexical_queries.language_of_item(session, item_id))
 
 
 def _item_deleted() -> ItemStoppedError:

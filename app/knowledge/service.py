@@ -160,7 +160,8 @@ def _change(
         changes["next_refresh_at"] = next_refresh(now(), changes["refresh_interval"], uri)
     if changes:
         queries.update_item(session, before.id, changes)
-    if INDEXED_FIELDS & changes.keys():
+    collections = {before.collection, changes.get("collection", before.collection)}
+    if INDEXED_FIELDS & changes.keys() or not queries.have_one_language(session, collections):
         queries.note_index_changes(session, before.id)
 
 
