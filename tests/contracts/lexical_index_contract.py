@@ -398,6 +398,7 @@ class LexicalIndexContract:
             '"altes Haus"': {"haus"},
             '"old house"': {"house"},
             '"user name" alt': {"name"},
+            '"getusernames gibt"': {"name"},
             "alt old -Häusern": {"house", "name"},
             "alt old -housing": {"haus", "name"},
             'alt old -"alte haus"': {"house", "name"},

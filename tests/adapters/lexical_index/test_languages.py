@@ -79,6 +79,15 @@ def test_a_language_is_in_use_as_long_as_a_record_has_it(tmp_path: Path):
     assert found(TantivyIndex(tmp_path), "Anleitungen") == {"xx-1"}
 
 
+def test_what_deleted_records_leave_behind_is_no_language_in_use(tmp_path: Path):
+    index = TantivyIndex(tmp_path, languages=Languages("german"))
+    others = [record(f"de-{n}", f"nummer{n} the") for n in range(20)]
+    index.upsert([*others, record("en", "a cup", language="english")])
+    assert found(index, "the Tasse") == set()  # nobody looks for the English stop word
+    index.upsert([record("en", "a cup")])
+    assert found(index, "the Tasse") == {one.chunk_id for one in others}
+
+
 def test_stop_words_of_one_language_are_looked_for_in_none(tmp_path: Path):
     """Else an English question would find German texts by `was`, which is `what`."""
     index = index_of(
