@@ -11,6 +11,7 @@ from sqlalchemy import select
 from app.container import Container
 from app.main import create_app
 from app.models import IndexChangeRow
+from app.settings import Settings
 from tests.fakes import FakeEmbedder
 from tests.web.problem_checks import assert_problem
 
@@ -117,6 +118,20 @@ def test_a_language_survives_a_restart_and_a_rebuild(
         assert found(client, "Häuser") == ["haus.md"]
         assert again.verify().clean
         assert again.lexical_index.in_other_language(languages_in_sql(again)) == set()
+
+
+def test_the_next_generation_knows_the_languages_too(
+    library: TestClient, container: Container, settings: Settings, embedder: FakeEmbedder
+) -> None:
+    library.put(GERMAN, json={"language": "german"})
+    container.close()
+    cut_otherwise = settings.model_copy(update={"chunk_size": 300})
+    again = Container.open(cut_otherwise, embedder=embedder)
+    with TestClient(create_app(container=again)) as client:
+        assert again.wait_for_renewal(60)
+        assert found(client, "Häuser") == ["haus.md"]
+        assert again.lexical_index.in_other_language(languages_in_sql(again)) == set()
+    again.close()
 
 
 def languages_in_sql(container: Container) -> dict[str, str | None]:
