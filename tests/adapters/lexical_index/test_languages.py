@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.lexical_index.languages import Languages
+from app.adapters.lexical_index.probe import probe_tantivy
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.protocols import LexicalRecord
 from tests.contracts.lexical_index_contract import found, record
@@ -77,6 +78,11 @@ def test_a_language_is_in_use_as_long_as_a_record_has_it(tmp_path: Path):
     again.upsert([record("xx-1", "Anleitung", language="german")])
     again.close()
     assert found(TantivyIndex(tmp_path), "Anleitungen") == {"xx-1"}
+
+
+def test_an_index_of_several_languages_passes_its_probe(tmp_path: Path):
+    index_of(tmp_path, shelf(language="german")).close()
+    assert probe_tantivy(tmp_path, 60) is None
 
 
 def test_what_deleted_records_leave_behind_is_no_language_in_use(tmp_path: Path):
