@@ -39,6 +39,10 @@ logger = logging.getLogger(__name__)
 UPSERTED_AT_ONCE = 200
 """Records that go into the vector index between two looks at whether the service is stopping."""
 
+SETTLED_AT_START = 4
+"""Rows of the outbox that a start waits for: of a thousand chunks as a rule, a second or so each. A
+process that dies leaves one or two; a collection that was given a language may be hundreds."""
+
 RETRY_SECONDS = 5.0
 """Pause before the outbox is tried again after a failure of the storage."""
 
@@ -89,8 +93,9 @@ class Publisher:
         return self._indexes.generation
 
     def start(self) -> None:
-        """Settle what the last process left, then take work."""
-        self.settle_outbox()
+        """Settle what the last process left, then take work; much of it is settled beside that."""
+        if all(self._settle_oldest() for _ in range(SETTLED_AT_START)):
+            self.settle_soon()
         reached(FaultPoint.OUTBOX_SETTLED)
         self._thread.start()
 
