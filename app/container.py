@@ -35,7 +35,7 @@ from app.processor import available_cores
 from app.protocols import Embedder, ProgressListener, TextSplitter
 from app.rag.service import RAGService
 from app.rag.threads import searches_at_once
-from app.search.collection_rankings import CollectionRankings
+from app.search.collection_settings import CollectionSettings
 from app.settings import Settings
 from app.web.health import PartHealth
 from app.web.metrics import Metrics
@@ -65,14 +65,14 @@ class Container:
         # The choice itself is not kept: it knows the former model, which is to go after a switch.
         self._wanted_embedder = opened.choice.wanted_embedder
         self._closes_embedder = opened.closes_embedder
-        self.collection_rankings = CollectionRankings(
-            self.database, settings.chroma_collection_name
+        self.collection_settings = CollectionSettings(
+            self.database, settings.chroma_collection_name, self._index_changes_noted
         )
         self._keeper = GenerationKeeper(
             settings,
             self.database,
             opened.choice,
-            self.collection_rankings,
+            self.collection_settings,
             metrics,
             was_clean=opened.was_clean,
         )
@@ -140,7 +140,7 @@ class Container:
 
     def start(self, *, run_jobs: bool) -> None:
         """Open the indexes, then take work."""
-        self.collection_rankings.load()
+        self.collection_settings.load()
         self._keeper.start(renew=run_jobs)
         if run_jobs:
             self._worker.start()
@@ -312,6 +312,9 @@ class Container:
 
     def _wake_worker(self) -> None:
         self._worker.wake()
+
+    def _index_changes_noted(self) -> None:
+        self.publisher.settle_soon()
 
     def _wake_follower(self) -> None:
         self.follower.wake()

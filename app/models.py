@@ -93,6 +93,17 @@ class CollectionRankingRow(Base):
     updated_at: Mapped[datetime] = mapped_column(default=now)
 
 
+class CollectionLanguageRow(Base):
+    """The language of a collection's items, for the lexical index; none: that of the settings."""
+
+    __tablename__ = "collection_languages"
+
+    name: Mapped[str] = mapped_column(String(512), primary_key=True)
+    language: Mapped[str] = mapped_column(String(32))
+    """As Snowball names it."""
+    updated_at: Mapped[datetime] = mapped_column(default=now)
+
+
 class GenerationRow(Base):
     """One way to cut and embed everything: a model, and the rules of a splitter.
 

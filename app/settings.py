@@ -131,8 +131,8 @@ class Settings(BaseSettings):
     lexical_language: str = Field(
         "english",
         description="Language whose words are reduced to their stems for the search by words: a "
-        "name that Snowball knows (english, german, french, spanish, ...). After a change the "
-        "lexical index is made anew at the next start.",
+        "name that Snowball knows (english, german, french, spanish, ...). Collections may name "
+        "their own over HTTP. After a change the lexical index is made anew at the next start.",
     )
 
     index_care_interval_seconds: float = Field(

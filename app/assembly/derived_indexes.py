@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from app.adapters.index_seal import IndexSeal
-from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.lexical_index.keeper import LexicalIndexKeeper
+from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.tantivy_store import TantivyStore, lexical_files
 from app.adapters.vector_index.chroma_files import IndexIdentity, index_files, wipe
 from app.adapters.vector_index.chroma_store import ChromaStore
@@ -59,9 +59,9 @@ class DerivedIndexes:
         self._metrics = metrics
         self._was_clean = was_clean
         self.folders = index_folders(settings, stored.generation.id)
-        self.analyser = _analyser(settings.lexical_language)
+        self.languages = _languages(settings.lexical_language)
         self._lexical_store = TantivyStore(
-            self._lexical_folder, analyser=self.analyser, probe_first=not was_clean
+            self._lexical_folder, languages=self.languages, probe_first=not was_clean
         )
         self.lexical = HealingLexicalIndex(
             self._lexical_store, lexical_source(database, stored.generation)
@@ -225,8 +225,8 @@ def delete_other_index_files(settings: Settings, generation_id: int) -> None:
         delete_index_files(settings, number)
 
 
-def _analyser(language: str) -> Analyser:
+def _languages(default: str) -> Languages:
     try:
-        return Analyser(language)
+        return Languages(default)
     except ValueError as error:
         raise StartupError(f"LEXICAL_LANGUAGE cannot be used: {error}") from error

@@ -17,7 +17,7 @@ from app.generations.renewal import GenerationRenewal
 from app.generations.service import GenerationService
 from app.indexing.indexer import Indexer
 from app.indexing.publisher import Publisher
-from app.search.collection_rankings import CollectionRankings
+from app.search.collection_settings import CollectionSettings
 from app.settings import Settings
 from app.web.health import HealthStatus, PartHealth
 from app.web.metrics import Metrics
@@ -33,7 +33,7 @@ class GenerationKeeper:
         settings: Settings,
         database: Database,
         choice: GenerationChoice,
-        collection_rankings: CollectionRankings,
+        collection_settings: CollectionSettings,
         metrics: Metrics,
         *,
         was_clean: bool,
@@ -56,7 +56,7 @@ class GenerationKeeper:
             database=database,
             publisher=self.publisher,
             metrics=metrics,
-            collection_rankings=collection_rankings,
+            collection_settings=collection_settings,
             drop_kept=self.service.drop_kept,
         )
         owns_embedder = choice.embedder is not choice.wanted_embedder

@@ -19,7 +19,7 @@ from app.indexing.maintenance import IndexMaintenance
 from app.indexing.publisher import Publisher
 from app.indexing.vector_repair import VectorRepair
 from app.protocols import Embedder
-from app.search.collection_rankings import CollectionRankings
+from app.search.collection_settings import CollectionSettings
 from app.search.context import ContextAssembler
 from app.search.retrieval import Retriever
 from app.search.searcher import Searcher
@@ -43,7 +43,7 @@ class SharedParts:
     database: Database
     publisher: Publisher
     metrics: Metrics
-    collection_rankings: CollectionRankings
+    collection_settings: CollectionSettings
     drop_kept: Callable[[], int]
     """Drops generations that are only kept, when space is wanted back."""
 
@@ -89,7 +89,7 @@ class GenerationParts:
         self.owns_embedder = owns_embedder
         self.vector_index = indexes.vector
         self.lexical_index = indexes.lexical
-        self.analyser = indexes.analyser
+        self.languages = indexes.languages
         self.splitter = splitter_of(stored, shared.settings, embedder)
         self._settings = shared.settings
         self.retriever = Retriever(
@@ -98,12 +98,13 @@ class GenerationParts:
         self.searcher = Searcher(
             database=shared.database,
             retriever=self.retriever,
-            analyser=self.analyser,
+            languages=self.languages,
             content_version=lambda: shared.publisher.version,
             degraded=indexes.degraded_parts,
             metrics=shared.metrics,
             vector_index=self.vector_index,
-            collection_ranking=shared.collection_rankings.of,
+            collection_ranking=shared.collection_settings.ranking_of,
+            collection_languages=shared.collection_settings.languages,
         )
         self.context = ContextAssembler(
             database=shared.database, searcher=self.searcher, token_meter=embedder.token_meter

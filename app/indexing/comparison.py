@@ -36,6 +36,7 @@ class DriftKind(StrEnum):
     SURPLUS = "surplus"
     OTHER_VECTOR = "other_vector"
     OTHER_DOCUMENT = "other_document"
+    OTHER_LANGUAGE = "other_language"
     NOT_FOUND = "not_found"
     """It holds a vector right, and a search for that vector does not find it."""
     NO_VECTOR = "no_vector"
@@ -47,6 +48,7 @@ _SENTENCES: Mapping[DriftKind, str] = {
     DriftKind.SURPLUS: "the {index} index holds chunk {chunk_id}, which SQL does not",
     DriftKind.OTHER_VECTOR: "chunk {chunk_id} has another vector in the {index} index",
     DriftKind.OTHER_DOCUMENT: "chunk {chunk_id} is of another document in the {index} index",
+    DriftKind.OTHER_LANGUAGE: "chunk {chunk_id} is in another language in the {index} index",
     DriftKind.NOT_FOUND: "chunk {chunk_id} does not find itself in the {index} index",
     DriftKind.NO_VECTOR: "chunk {chunk_id} has no sound vector in the {index}",
 }
@@ -224,12 +226,15 @@ class IndexComparison:
         by_id = {state.id: state for state in states}
         try:
             numbers = self._words.documents_of(list(by_id))
+            misread = self._words.in_other_language({s.id: s.language for s in states})
         except LexicalIndexError:  # its keeper heals it
             return
         for chunk_id in by_id:
             if chunk_id not in numbers:
                 yield Drift(DriftKind.MISSING, LEXICAL, chunk_id)
         yield from _misplaced(LEXICAL, by_id, numbers)
+        for chunk_id in sorted(misread):
+            yield Drift(DriftKind.OTHER_LANGUAGE, LEXICAL, chunk_id)
 
     def _sound_vectors(self, states: Sequence[ChunkState]) -> dict[str, Vector]:
         """By chunk id; where SQL's own is missing or damaged, no index can be measured by it."""

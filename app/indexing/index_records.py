@@ -31,9 +31,13 @@ def vector_record(
 
 
 def lexical_record(
-    item_id: int, item_title: str, document: PreparedDocument, chunk: PreparedChunk
+    item_id: int,
+    item_title: str,
+    language: str | None,
+    document: PreparedDocument,
+    chunk: PreparedChunk,
 ) -> LexicalRecord:
-    """For the lexical index."""
+    """For the lexical index; `language` is that of the item's collection."""
     return LexicalRecord(
         chunk_id=chunk.id,
         item_id=item_id,
@@ -42,4 +46,5 @@ def lexical_record(
         title=document.loaded.title or item_title,
         heading_path=chunk.chunk.heading_path,
         path=document.entry.key,
+        language=language,
     )

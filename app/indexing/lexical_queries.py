@@ -7,7 +7,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from app.indexing.queries import slices
-from app.models import ChunkRow, DocumentRow, ItemRow
+from app.models import ChunkRow, CollectionLanguageRow, DocumentRow, ItemRow
 from app.protocols import LexicalRecord
 
 _RECORDS = (
@@ -19,9 +19,11 @@ _RECORDS = (
         DocumentRow.number,
         DocumentRow.key,
         func.coalesce(DocumentRow.title, ItemRow.title).label("title"),
+        CollectionLanguageRow.language,
     )
     .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
     .join(ItemRow, ItemRow.id == ChunkRow.item_id)
+    .outerjoin(CollectionLanguageRow, CollectionLanguageRow.name == ItemRow.collection)
 )
 
 
@@ -46,6 +48,13 @@ def lexical_records_after(
     return [_to_record(row) for row in session.execute(page)]
 
 
+def language_of_item(session: Session, item_id: int) -> str | None:
+    """The language of the item's collection, if it has one of its own."""
+    of_collection = CollectionLanguageRow.name == ItemRow.collection
+    statement = select(CollectionLanguageRow.language).join(ItemRow, of_collection)
+    return session.scalar(statement.where(ItemRow.id == item_id))
+
+
 def _to_record(row: Any) -> LexicalRecord:
     return LexicalRecord(
         chunk_id=row.id,
@@ -55,4 +64,5 @@ def _to_record(row: Any) -> LexicalRecord:
         title=row.title,
         heading_path=tuple(row.heading_path),
         path=row.key,
+        language=row.language,
     )

@@ -11,6 +11,7 @@ from app.indexing.queries import slices
 from app.models import (
     IS_CURRENT,
     ChunkRow,
+    CollectionLanguageRow,
     DocumentRow,
     EmbeddingRow,
     IndexChangeRow,
@@ -53,6 +54,8 @@ class ChunkState(NamedTuple):
     document_number: int
     vector: bytes | None
     """Little-endian float32; None: no vector under the model is stored."""
+    language: str | None
+    """Of the item's collection, if that has one of its own."""
 
 
 def chunk_states_after(
@@ -71,13 +74,21 @@ def states_of(
     return [ChunkState(*row) for row in session.execute(wanted)]
 
 
-def _states(generation: Generation) -> Select[str, int, int, bytes]:
+def _states(generation: Generation) -> Select[str, int, int, bytes, str]:
     on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
         EmbeddingRow.fingerprint == generation.fingerprint
     )
     return (
-        select(ChunkRow.id, ChunkRow.item_id, DocumentRow.number, EmbeddingRow.vector)
+        select(
+            ChunkRow.id,
+            ChunkRow.item_id,
+            DocumentRow.number,
+            EmbeddingRow.vector,
+            CollectionLanguageRow.language,
+        )
         .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
+        .join(ItemRow, ItemRow.id == ChunkRow.item_id)
+        .outerjoin(CollectionLanguageRow, CollectionLanguageRow.name == ItemRow.collection)
         .outerjoin(EmbeddingRow, on_embedding)
         .where(ChunkRow.generation_id == generation.id)
     )

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session
@@ -37,6 +38,10 @@ logger = logging.getLogger(__name__)
 
 UPSERTED_AT_ONCE = 200
 """Records that go into the vector index between two looks at whether the service is stopping."""
+
+SETTLED_AT_START = 4
+"""Rows of the outbox that a start waits for: of a thousand chunks as a rule, a second or so each. A
+process that dies leaves one or two; a collection that was given a language may be hundreds."""
 
 RETRY_SECONDS = 5.0
 """Pause before the outbox is tried again after a failure of the storage."""
@@ -88,8 +93,9 @@ class Publisher:
         return self._indexes.generation
 
     def start(self) -> None:
-        """Settle what the last process left, then take work."""
-        self.settle_outbox()
+        """Settle what the last process left, then take work; much of it is settled beside that."""
+        if all(self._settle_oldest() for _ in range(SETTLED_AT_START)):
+            self.settle_soon()
         reached(FaultPoint.OUTBOX_SETTLED)
         self._thread.start()
 
@@ -172,9 +178,11 @@ class Publisher:
                 logger.exception("The publisher goes on after an unexpected error")
 
     def _settle_when_idle(self) -> None:
+        """One row, then whatever else has been handed in: a collection may be many rows."""
         self._settling.clear()
         try:
-            self.settle_outbox()
+            if self._settle_oldest():
+                self.settle_soon()
         except AppError as error:
             logger.warning("The outbox is tried again in %s s: %s", RETRY_SECONDS, error.detail)
             retry = threading.Timer(RETRY_SECONDS, self.settle_soon)
@@ -185,9 +193,7 @@ class Publisher:
         chunks = {chunk.id: chunk for document in documents for chunk in document.chunks}
         moment = now()
         with self._database.write() as session:
-            item = vector_queries.item_metadata(session, item_id, moment)
-            if item is None:
-                raise _item_deleted()
+            item = _item_as_it_stands(session, item_id, moment)
             present = queries.present_chunks(session, list(chunks))
             fresh = [chunk_id for chunk_id in chunks if chunk_id not in present]
             change_id = queries.add_index_change(session, fresh)
@@ -204,7 +210,7 @@ class Publisher:
             self._version += 1
             with self._database.write() as session:
                 changes, touched = self._swap(session, item_id, documents)
-                if vector_queries.item_metadata(session, item_id, moment) != item:
+                if _item_as_it_stands(session, item_id, moment) != item:
                     # Whoever changed it meanwhile knew of no chunk that SQL did not hold yet.
                     touched += fresh
                 queries.update_index_change(session, change_id, touched)
@@ -232,7 +238,7 @@ class Publisher:
     def _fresh_records(
         self,
         item_id: int,
-        item: Mapping[str, Any],
+        item: "_IndexedItem",
         documents: Sequence[PreparedDocument],
         fresh: set[str],
     ) -> tuple[list[VectorRecord], list[LexicalRecord]]:
@@ -249,10 +255,11 @@ class Publisher:
                 session, hashes, self._indexes.generation.fingerprint
             )
         records = [
-            vector_record(item_id, item, document, chunk, vectors[chunk.text_hash])
+            vector_record(item_id, item.metadata, document, chunk, vectors[chunk.text_hash])
             for document, chunk in wanted
         ]
-        words = [lexical_record(item_id, item["title"], *pair) for pair in wanted]
+        title, language = item.metadata["title"], item.language
+        words = [lexical_record(item_id, title, language, *pair) for pair in wanted]
         return records, words
 
     def _withdraw(self, documents: Sequence[KnownDocument]) -> int:
@@ -269,12 +276,17 @@ class Publisher:
 
     def settle_outbox(self) -> None:
         """Settle every open row. Only for the writer thread, or before it runs."""
-        while True:
-            with self._database.read() as session:
-                change = queries.oldest_index_change(session)
-            if change is None:
-                return
-            self._settle(*change)
+        while self._settle_oldest():
+            pass
+
+    def _settle_oldest(self) -> bool:
+        """Whether there was an open row."""
+        with self._database.read() as session:
+            change = queries.oldest_index_change(session)
+        if change is None:
+            return False
+        self._settle(*change)
+        return True
 
     def _settle(self, change_id: int, chunk_ids: Sequence[str]) -> None:
         self.equalise(chunk_ids)
@@ -302,6 +314,21 @@ class Publisher:
         if words:
             indexes.words.upsert(words)
         indexes.words.remove(gone)
+
+
+@dataclass(frozen=True)
+class _IndexedItem:
+    """What all records of an item share."""
+
+    metadata: Mapping[str, Any]
+    language: str | None
+
+
+def _item_as_it_stands(session: Session, item_id: int, moment: datetime) -> _IndexedItem:
+    metadata = vector_queries.item_metadata(session, item_id, moment)
+    if metadata is None:
+        raise _item_deleted()
+    return _IndexedItem(metadata, lexical_queries.language_of_item(session, item_id))
 
 
 def _item_deleted() -> ItemStoppedError:

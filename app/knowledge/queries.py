@@ -1,15 +1,23 @@
 """All SQL about knowledge items."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, or_, select, tuple_
+from sqlalchemy import ColumnElement, Select, delete, func, insert, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from app.knowledge.items import ItemDraft, ItemFilter, KnowledgeItem
-from app.models import IS_CURRENT, ChunkRow, IndexChangeRow, ItemRow, TagRow, now
+from app.models import (
+    IS_CURRENT,
+    ChunkRow,
+    CollectionLanguageRow,
+    IndexChangeRow,
+    ItemRow,
+    TagRow,
+    now,
+)
 from app.numbering import count_on_from
 from app.text_order import by_character
 from app.web.pagination import Cursor
@@ -207,8 +215,26 @@ def delete_item(session: Session, item_id: int) -> bool:
 
 
 def note_index_changes(session: Session, item_id: int) -> None:
-    """Put all chunks of an item into the outbox: the vector index must look at them again."""
-    ids = list(session.scalars(select(ChunkRow.id).where(ChunkRow.item_id == item_id)))
+    """Put all chunks of an item into the outbox: the indexes must look at them again."""
+    _note_chunks(session, select(ChunkRow.id).where(ChunkRow.item_id == item_id))
+
+
+def note_collection_changes(session: Session, collection: str) -> None:
+    """Put all chunks of the items of a collection into the outbox."""
+    of_collection = select(ItemRow.id).where(ItemRow.collection == collection)
+    _note_chunks(session, select(ChunkRow.id).where(ChunkRow.item_id.in_(of_collection)))
+
+
+def have_one_language(session: Session, collections: Collection[str]) -> bool:
+    """Whether the items of these collections are analysed alike."""
+    named = select(CollectionLanguageRow.name, CollectionLanguageRow.language)
+    rows = session.execute(named.where(CollectionLanguageRow.name.in_(collections)))
+    languages = {row.name: row.language for row in rows}
+    return len({languages.get(name) for name in collections}) == 1
+
+
+def _note_chunks(session: Session, chunk_ids: Select[Any]) -> None:
+    ids = list(session.scalars(chunk_ids))
     for start in range(0, len(ids), CHANGE_BATCH):
         session.add(IndexChangeRow(chunk_ids=ids[start : start + CHANGE_BATCH]))
     session.flush()

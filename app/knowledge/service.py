@@ -160,8 +160,15 @@ def _change(
         changes["next_refresh_at"] = next_refresh(now(), changes["refresh_interval"], uri)
     if changes:
         queries.update_item(session, before.id, changes)
-    if INDEXED_FIELDS & changes.keys():
+    if INDEXED_FIELDS & changes.keys() or _changes_language(session, before, changes):
         queries.note_index_changes(session, before.id)
+
+
+def _changes_language(session: Session, before: KnowledgeItem, changes: dict[str, Any]) -> bool:
+    """Whether the lexical index is to compare the item's words by other stems than before."""
+    if "collection" not in changes:
+        return False
+    return not queries.have_one_language(session, {before.collection, changes["collection"]})
 
 
 def _require_agreement(before: KnowledgeItem, changes: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
 """What finds chunks by their words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -20,6 +20,8 @@ class LexicalRecord:
     heading_path: tuple[str, ...] = ()
     path: str = ""
     """The document's key: a relative path or an address."""
+    language: str | None = None
+    """Whose stems its words are reduced to, as Snowball names it; None: the index's own."""
 
 
 class LexicalHit(NamedTuple):
@@ -51,12 +53,17 @@ class LexicalIndex(Protocol):
         stand side by side in a record's content, title or headings, and a record whose content
         says a word after `-` is left out; not what has it within a name only (`Java` in
         `JavaScript`). Of excluded phrases and names it may leave some in, where names are spelt in
-        several ways: the text itself has the last word.
+        several ways: the text itself has the last word. Words are compared by their stems in the
+        language of each record.
         """
         ...
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         """The document number of each of these records; unknown ids are left out."""
+        ...
+
+    def in_other_language(self, expected: Mapping[str, str | None]) -> set[str]:
+        """Those of these records, given with their languages, that it holds in another one."""
         ...
 
     def ceiling(self, query: str) -> float:

@@ -1,12 +1,12 @@
-"""`/rag/collections`: which there are, and how searches of each are ranked."""
+"""`/rag/collections`: which there are, how searches of each are ranked, and their languages."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Path
 
-from app.rag.ranking_schemas import Collection, CollectionRankingBody, StoredRanking
+from app.rag.collection_schemas import Collection, CollectionLanguage
+from app.rag.ranking_schemas import CollectionRankingBody, StoredRanking
 from app.rag.router import RAGDep
-from app.search.collection_rankings import CollectionRanking
 from app.web.parameters import KNOWN_PARAMETERS_ONLY
 from app.web.problems import problem_responses
 
@@ -17,8 +17,8 @@ CollectionName = Annotated[str, Path(min_length=1, max_length=500, description="
 
 @router.get("/collections", operation_id="list_collections", responses=problem_responses(422, 507))
 def list_collections(rag: RAGDep) -> list[Collection]:
-    """List the collections that items name, and the default one, with their rankings."""
-    return [_collection(found) for found in rag.collections()]
+    """List the collections that items name, and the default one, with ranking and language."""
+    return [Collection.of(found) for found in rag.collections()]
 
 
 @router.get(
@@ -51,5 +51,29 @@ def set_collection_ranking(
     return StoredRanking.of(found.ranking)
 
 
-def _collection(found: CollectionRanking) -> Collection:
-    return Collection(name=found.name, items=found.items, ranking=StoredRanking.of(found.ranking))
+@router.get(
+    "/collections/{name}/language",
+    operation_id="get_collection_language",
+    responses=problem_responses(404, 422, 507),
+)
+def get_collection_language(name: CollectionName, rag: RAGDep) -> CollectionLanguage:
+    """Tell in which language the items of a collection are; null stands for LEXICAL_LANGUAGE."""
+    return CollectionLanguage(language=rag.collection(name).language)
+
+
+@router.put(
+    "/collections/{name}/language",
+    operation_id="set_collection_language",
+    responses=problem_responses(400, 404, 413, 422, 507),
+)
+def set_collection_language(
+    name: CollectionName, body: CollectionLanguage, rag: RAGDep
+) -> CollectionLanguage:
+    """Set in which language the items of a collection are; `{}` takes it back.
+
+    By words, `Häuser` then finds `Haus`. What is indexed already is written anew in the background,
+    and nothing is embedded for that: until it is done, some of it answers in the former language.
+    A word of a question is looked for in each language that is in use, in the collections of that
+    language.
+    """
+    return CollectionLanguage(language=rag.set_collection_language(name, body.language).language)

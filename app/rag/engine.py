@@ -13,7 +13,7 @@ from app.jobs.service import JobService
 from app.jobs.watching import JobWatch
 from app.knowledge.service import KnowledgeService
 from app.protocols import ProgressListener
-from app.search.collection_rankings import CollectionRankings
+from app.search.collection_settings import CollectionSettings
 from app.search.context import AnswersSearches
 
 
@@ -29,7 +29,7 @@ class Engine(Protocol):
     @property
     def context(self) -> AssemblesContext: ...  # noqa: D102
     @property
-    def collection_rankings(self) -> CollectionRankings: ...  # noqa: D102
+    def collection_settings(self) -> CollectionSettings: ...  # noqa: D102
     @property
     def jobs(self) -> JobService: ...  # noqa: D102
     @property

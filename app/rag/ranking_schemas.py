@@ -150,14 +150,6 @@ class StoredRanking(CollectionRankingBody):
         return cls(profile=RankingProfile(wishes.profile) if wishes.profile else None, **given)
 
 
-class Collection(BaseModel):
-    """A collection that items name."""
-
-    name: str
-    items: int = Field(description="How many items are in it.")
-    ranking: StoredRanking = Field(description="What searches of it start from.")
-
-
 class SignalExplanation(BaseModel):
     """How the final score came about where more than the fused score counts.
 

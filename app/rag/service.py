@@ -27,7 +27,7 @@ from app.rag.indexing_jobs import (
     index_arguments,
 )
 from app.rag.threads import WorkerThreads
-from app.search.collection_rankings import CollectionRanking
+from app.search.collection_settings import Collection
 from app.search.context import ContextAnswer, ContextRequest
 from app.search.profiles import RankingWishes
 from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
@@ -203,21 +203,28 @@ class RAGService:
         assemble = functools.partial(self._engine.context.assemble, request)
         return await self._threads.search(assemble)
 
-    def collections(self) -> list[CollectionRanking]:
-        """The collections that items name, with the ranking of each."""
-        return self._engine.collection_rankings.all()
+    def collections(self) -> list[Collection]:
+        """The collections that items name, with the ranking and the language of each."""
+        return self._engine.collection_settings.all()
 
-    def collection(self, name: str) -> CollectionRanking:
+    def collection(self, name: str) -> Collection:
         """One of them; raises NotFoundError."""
-        return self._engine.collection_rankings.get(name)
+        return self._engine.collection_settings.get(name)
 
-    def rank_collection(self, name: str, ranking: RankingWishes) -> CollectionRanking:
+    def rank_collection(self, name: str, ranking: RankingWishes) -> Collection:
         """Let searches of a collection be ranked so from now on.
 
         Raises InvalidRequestError and NotFoundError.
         """
         require_sound_ranking(ranking)
-        return self._engine.collection_rankings.put(name, ranking)
+        return self._engine.collection_settings.rank(name, ranking)
+
+    def set_collection_language(self, name: str, language: str | None) -> Collection:
+        """Let the words of a collection's items be reduced to the stems of a language.
+
+        None stands for LEXICAL_LANGUAGE. Raises NotFoundError, InvalidRequestError.
+        """
+        return self._engine.collection_settings.set_language(name, language)
 
     def get_collection_stats(self) -> CollectionStats:
         """Counts of what is stored and searchable."""

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from app.search.queries import rows_by_chunk, texts_of
 from app.search.scope import ResolvedFilter
-from app.search.words import QueryWords
+from app.search.words_by_collection import WordsByCollection
 
 
 @dataclass(frozen=True)
@@ -16,17 +16,18 @@ class Demands:
     """The filter and the words of one search."""
 
     allowed: ResolvedFilter
-    words: QueryWords
+    words: WordsByCollection
     by_words: frozenset[str] = frozenset()
     """Chunks that the lexical index found: they hold the phrases, so nobody need look."""
 
     def suits(self, row: Any) -> bool:
         """Whether a row holds the phrases that the query demands, and says nothing it excludes."""
-        if self.words.reject(row.content):
+        words = self.words.of(row.collection)
+        if words.reject(row.content):
             return False
         if not self.words.require_words or row.id in self.by_words:
             return True
-        return not self.words.lack_phrases(*texts_of(row))
+        return not words.lack_phrases(*texts_of(row))
 
     def suiting(self, connection: Connection, chunk_ids: Sequence[str]) -> list[str]:
         """Those of the chunks that can become results, in their order. At most some hundred."""

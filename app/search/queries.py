@@ -33,6 +33,7 @@ _RESULTS = (
         ItemRow.uri,
         own_or_items_category().label("category"),
         ItemRow.licence,
+        ItemRow.collection,
         DocumentRow.key,
         DocumentRow.title.label("document_title"),
         DocumentRow.uri.label("document_uri"),

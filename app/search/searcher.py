@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.symbols import first_symbol
 from app.database import Database
 from app.errors import UnavailableError
@@ -32,6 +32,7 @@ from app.search.scope import ScopeResolver
 from app.search.weighing import weigh
 from app.search.widening import Widener
 from app.search.words import QueryWords
+from app.search.words_by_collection import WordsByCollection
 from app.web.metrics import Metrics
 
 SPARE_ROWS = 2
@@ -62,29 +63,34 @@ class Searcher:
         *,
         database: Database,
         retriever: Retriever,
-        analyser: Analyser,
+        languages: Languages,
         content_version: Callable[[], int],
         degraded: Callable[[], Sequence[str]],
         metrics: Metrics,
         vector_index: VectorIndex,
         collection_ranking: Callable[[str | None], RankingWishes] = lambda _: NO_WISHES,
+        collection_languages: Callable[[], Mapping[str, str]] = dict,
         clock: Callable[[], datetime] = now,
     ) -> None:
-        """`content_version` changes whenever an answer under way may have missed new chunks."""
+        """`content_version` changes whenever an answer under way may have missed new chunks.
+
+        `collection_languages` are those of collections that have one of their own.
+        """
         self._database = database
         self._scopes = ScopeResolver(database)
         self._retriever = retriever
-        self._analyser = analyser
+        self._languages = languages
         self._content_version = content_version
         self._degraded = degraded
         self._metrics = metrics
         self._collection_ranking = collection_ranking
+        self._collection_languages = collection_languages
         self._clock = clock
         self._widener = Widener(
             database=database,
             retriever=retriever,
             vector_index=vector_index,
-            analyser=analyser,
+            languages=languages,
         )
 
     def search(self, request: SearchRequest) -> SearchAnswer:
@@ -120,7 +126,7 @@ class Searcher:
         allowed = self._scopes.resolve(request)
         if allowed.allows_nothing:
             return self._finished(request, [], (), ())
-        words = QueryWords(request.query, self._analyser)
+        words = WordsByCollection(request.query, self._languages, self._collection_languages())
         demands = Demands(allowed, words)
         ranking = resolved(request.ranking, self._collection_ranking(request.collection))
         deeper = 1
@@ -221,7 +227,8 @@ class Searcher:
                 )
                 for row, place in hits
             ]
-            shown = self._shown(connection, request, results, demands.words)
+            words = {row.id: demands.words.of(row.collection) for row, _ in hits}
+            shown = self._shown(connection, request, results, words)
         return shown, was_cut or len(shown) >= request.n_results
 
     @staticmethod
@@ -229,9 +236,9 @@ class Searcher:
         connection: Connection,
         request: SearchRequest,
         results: Sequence[SearchResult],
-        words: QueryWords,
+        words: Mapping[str, QueryWords],
     ) -> list[SearchResult]:
-        """The results as the request wants to see them."""
+        """The results as the request wants to see them; `words` by chunk."""
         if request.group_by is not None:
             grouped = GROUPINGS[request.group_by](results)
             results = [
@@ -246,7 +253,9 @@ class Searcher:
             dataclasses.replace(
                 result,
                 symbol=first_symbol(result.document, result.content),
-                highlights=words.highlights(result.content) if request.highlight else (),
+                highlights=words[result.chunk_id].highlights(result.content)
+                if request.highlight
+                else (),
                 before=near.get(result.chunk_id, nothing).before,
                 after=near.get(result.chunk_id, nothing).after,
             )
@@ -269,7 +278,7 @@ def _is_nearest(
     results: Sequence[SearchResult],
     candidates: Candidates,
     request: SearchRequest,
-    words: QueryWords,
+    words: WordsByCollection,
 ) -> bool:
     """Whether no text that holds the phrases can be nearer than a result.
 
@@ -292,7 +301,7 @@ def _wanted_hits(request: SearchRequest, deeper: int) -> int:
 def _complete(
     candidates: Candidates,
     request: SearchRequest,
-    words: QueryWords,
+    words: WordsByCollection,
     deeper: int,
     *,
     read_whole: bool,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.languages import Languages
 from app.database import Database
 from app.errors import EmbeddingError
 from app.protocols import SearchScope, Vector, VectorIndex
@@ -18,7 +18,7 @@ from app.search.requests import SearchRequest
 from app.search.retrieval import Candidates, Retriever, Scores
 from app.search.signal_queries import vectors_of_chunks
 from app.search.wordings import other_wordings
-from app.search.words import QueryWords
+from app.search.words_by_collection import WordsByCollection
 
 SPARE_FEEDBACK = 3
 """Times as many first results are looked at as are wanted: a query may exclude some."""
@@ -41,12 +41,12 @@ class Widener:
         database: Database,
         retriever: Retriever,
         vector_index: VectorIndex,
-        analyser: Analyser,
+        languages: Languages,
     ) -> None:
         self._database = database
         self._retriever = retriever
         self._vector_index = vector_index
-        self._analyser = analyser
+        self._languages = languages
 
     def retrieve(
         self,
@@ -81,7 +81,7 @@ class Widener:
     ) -> Sequence[_Round]:
         rounds = []
         for wording in other_wordings(request.query):
-            meaning = QueryWords(wording, self._analyser).meaning
+            meaning = WordsByCollection(wording, self._languages, {}).meaning
             asked = dataclasses.replace(request, query=wording)
             candidates = self._retriever.retrieve(asked, meaning, scope, deeper)
             rounds.append(_Round(self._retriever.embed(meaning), candidates))

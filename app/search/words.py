@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from app.adapters.lexical_index.analysis import Analyser, Token, Word
-from app.adapters.lexical_index.query import ParsedQuery, parse_query
+from app.adapters.lexical_index.query import ParsedQuery
 from app.adapters.lexical_index.said_words import SaidWords
 from app.adapters.lexical_index.term_finder import TermFinder
 from app.search.requests import Highlight
@@ -24,11 +24,12 @@ where sentences follow each other without any."""
 
 
 class QueryWords:
-    """The words of one query. Made once for a search, then asked about each text."""
+    """The words of one query in one language."""
 
-    def __init__(self, query: str, analyser: Analyser) -> None:
+    def __init__(self, parsed: ParsedQuery, analyser: Analyser) -> None:
+        """The analyser is that by which the query was parsed."""
         self._analyser = analyser
-        self._parsed = parse_query(query, analyser)
+        self._parsed = parsed
         self._finder = TermFinder(_subject(self._parsed), analyser)
 
     @property

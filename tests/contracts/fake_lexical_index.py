@@ -1,10 +1,11 @@
 """A lexical index in memory that scans everything: simple, slow, and the oracle of matching."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from app.adapters.lexical_index.analysis import Analyser, Word
-from app.adapters.lexical_index.query import Phrase, parse_query
+from app.adapters.lexical_index.analysis import Word
+from app.adapters.lexical_index.languages import Languages
+from app.adapters.lexical_index.query import Phrase
 from app.adapters.lexical_index.said_words import SaidWords
 from app.errors import LexicalIndexError
 from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
@@ -14,7 +15,7 @@ class FakeLexicalIndex:
     """Scores by how often the words of a query stand in a record, titles counted twice."""
 
     def __init__(self, language: str = "english") -> None:
-        self._analyser = Analyser(language)
+        self._languages = Languages(language)
         self._records: dict[str, LexicalRecord] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -49,9 +50,10 @@ class FakeLexicalIndex:
             if query == self.poison:
                 raise LexicalIndexError("The fake index cannot answer this.")
             records = list(self._records.values())
-        parsed = parse_query(query, self._analyser)
+        in_use = _in_use(records)
         hits = []
         for record in records:
+            parsed = self._languages.parse(query, record.language, in_use)
             texts = self._texts(record)
             if (
                 not _in_scope(record, scope)
@@ -73,10 +75,22 @@ class FakeLexicalIndex:
             found = (self._records.get(chunk_id) for chunk_id in chunk_ids)
             return {record.chunk_id: record.document_number for record in found if record}
 
+    def in_other_language(self, expected: Mapping[str, str | None]) -> set[str]:
+        with self._lock:
+            self._require_sound()
+            known = self._languages.known
+            return {
+                chunk_id
+                for chunk_id, language in expected.items()
+                if (record := self._records.get(chunk_id))
+                and known(record.language) != known(language)
+            }
+
     def ceiling(self, query: str) -> float:
         with self._lock:
             self._require_sound()
-        parsed = parse_query(query, self._analyser)
+            records = list(self._records.values())
+        parsed = self._languages.parse(query, None, _in_use(records))
         return 2.0 * (len(parsed.words) + sum(map(len, parsed.phrases)))
 
     def chunk_ids(self) -> set[str]:
@@ -97,6 +111,10 @@ class FakeLexicalIndex:
     def close(self) -> None:
         self._closed = True
 
+    def reopen(self) -> None:
+        """As the next process does: what it held is there."""
+        self._closed = False
+
     def _require_sound(self) -> None:
         if self._closed or self.broken:
             raise LexicalIndexError("The fake index is closed or broken.")
@@ -105,8 +123,13 @@ class FakeLexicalIndex:
         """Each field's words; the titles stand twice, which doubles their weight."""
         titles = [record.title, *record.heading_path]
         return [
-            self._analyser.words(text) for text in (record.content, *titles, *titles, record.path)
+            self._languages.analyser(record.language).words(text)
+            for text in (record.content, *titles, *titles, record.path)
         ]
+
+
+def _in_use(records: Sequence[LexicalRecord]) -> set[str]:
+    return {record.language for record in records if record.language is not None}
 
 
 def _in_scope(record: LexicalRecord, scope: SearchScope) -> bool:

@@ -17,10 +17,11 @@ def record(
     title: str = "",
     heading_path: Sequence[str] = (),
     path: str = "",
+    language: str | None = None,
 ) -> LexicalRecord:
     """A record with short defaults."""
     return LexicalRecord(
-        chunk_id, item_id, document_number, content, title, tuple(heading_path), path
+        chunk_id, item_id, document_number, content, title, tuple(heading_path), path, language
     )
 
 
@@ -373,6 +374,88 @@ class LexicalIndexContract:
         for query in HOSTILE_QUERIES:
             assert {hit.chunk_id for hit in index.search(query, 5)} <= index.chunk_ids()
         assert found(index, "shared") == index.chunk_ids()
+
+    # Languages -----------------------------------------------------------------------------
+
+    def test_a_word_is_found_by_its_stem_in_the_language_of_each_record(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("german", "das Haus am Meer", title="Alte Hunde", language="german"),
+                record("english", "who runs there", title="Old Dogs"),
+                record("swedish", "flickorna springer", path="ett/hus", language="swedish"),
+            ]
+        )
+        for query, expected in {
+            "Häuser": {"german"},
+            "HUND": {"german"},
+            "running dog": {"english"},
+            "flicka husen": {"swedish"},
+            "Häuser running husen": {"german", "english", "swedish"},
+        }.items():
+            assert found(index, query) == expected, query
+        assert found(index, "Häuser running", SearchScope(item_ids=[2])) == set()
+
+    def test_stems_of_one_language_find_nothing_in_another(self, index: LexicalIndex):
+        text = "a relational approach"
+        index.upsert([record("english", text), record("german", text, language="german")])
+        assert found(index, "relates") == {"english"}  # both have the stem `relat`
+        assert found(index, "relational") == {"english", "german"}
+
+    def test_phrases_and_exclusions_hold_in_each_language(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("haus", "die alten Häuser am Meer", language="german"),
+                record("house", "the old houses near the sea"),
+                record("name", "getUserNames gibt alte Namen", language="german"),
+            ]
+        )
+        for query, expected in {
+            '"altes Haus"': {"haus"},
+            '"old house"': {"house"},
+            '"user name" alt': {"name"},
+            '"getusernames gibt"': {"name"},
+            "alt old -Häusern": {"house", "name"},
+            "alt old -housing": {"haus", "name"},
+            'alt old -"alte haus"': {"house", "name"},
+        }.items():
+            assert found(index, query) == expected, query
+
+    def test_names_are_the_same_in_every_language(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("german", "class HausVerwaltung: ruft get_user_name", language="german"),
+                record("english", "calls getUserName"),
+            ]
+        )
+        for query in ("getUserName", "get_user_name", "getusername"):
+            assert found(index, query) == {"german", "english"}, query
+        assert found(index, "hausverwaltung") == {"german"}
+
+    def test_a_record_may_change_its_language(self, index: LexicalIndex):
+        index.upsert([record("one", "das Haus"), record("two", "das Haus")])
+        assert found(index, "Häuser") == set()
+        index.upsert([record("one", "das Haus", language="german")])
+        assert found(index, "Häuser") == {"one"}
+        index.upsert([record("one", "das Haus")])
+        assert found(index, "Häuser") == set()
+        assert found(index, "Haus") == {"one", "two"}
+
+    def test_it_tells_what_it_holds_in_another_language(self, index: LexicalIndex):
+        assert index.in_other_language({"german": "german"}) == set()
+        index.upsert([record("plain", "Haus"), record("gone", "Haus", language="german")])
+        index.upsert([record("german", "Haus", language="german"), record("french", "maison")])
+        index.remove(["gone"])
+        expected = {"plain": "english", "german": "german", "french": None, "unknown": "german"}
+        assert index.in_other_language({}) == set()
+        assert index.in_other_language(expected) == set()
+        others = {"plain": "german", "german": None, "french": "french", "gone": None}
+        assert index.in_other_language(others) == {"plain", "german", "french"}
+        index.upsert([record("french", "maison", language="french")])
+        assert index.in_other_language(others) == {"plain", "german"}
+
+    def test_a_language_that_nobody_knows_is_the_indexs_own(self, index: LexicalIndex):
+        index.upsert([record("one", "who runs there", language="klingon")])
+        assert found(index, "running") == {"one"}
 
     # Scopes --------------------------------------------------------------------------------
 

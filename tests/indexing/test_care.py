@@ -3,6 +3,7 @@
 import random
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,11 @@ def misplace_words(shelf: Shelf) -> None:
     shelf.words.upsert([LexicalRecord(one.chunk_id, one.item_id, 78, one.content)])
 
 
+def misread_words(shelf: Shelf) -> None:
+    one, other = shelf.lexical_records[:2]
+    shelf.words.upsert([replace(one, language="german"), replace(other, language="english")])
+
+
 def bring_back_words(shelf: Shelf) -> None:
     shelf.words.upsert([LexicalRecord("f" * 32, 1, 1, "deleted words")])
 
@@ -113,6 +119,7 @@ def lose_as_many_as_come_back(shelf: Shelf) -> None:
         (bring_back_vectors, {("exact", DriftKind.SURPLUS)}),
         (lose_words, {("lexical", DriftKind.MISSING)}),
         (misplace_words, {("lexical", DriftKind.OTHER_DOCUMENT)}),
+        (misread_words, {("lexical", DriftKind.OTHER_LANGUAGE)}),
         (bring_back_words, {("lexical", DriftKind.SURPLUS)}),
         (
             lose_as_many_as_come_back,

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from app.container import Container
 from app.main import create_app
-from app.search.collection_rankings import wishes_of
+from app.search.collection_settings import wishes_of
 from app.search.profiles import NO_WISHES, RankingWishes
 from tests.web.problem_checks import assert_problem
 

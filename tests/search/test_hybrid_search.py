@@ -70,7 +70,7 @@ class Stage:
         self._searcher = Searcher(
             database=container.database,
             retriever=self.retriever,
-            analyser=container.parts.analyser,
+            languages=container.parts.languages,
             content_version=lambda: 0,
             degraded=tuple,
             metrics=container.metrics,

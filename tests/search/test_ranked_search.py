@@ -68,7 +68,7 @@ def answer(shared: Container) -> Callable[..., SearchAnswer]:
     searcher = Searcher(
         database=shared.database,
         retriever=shared.parts.retriever,
-        analyser=shared.parts.analyser,
+        languages=shared.parts.languages,
         content_version=lambda: 0,
         degraded=tuple,
         metrics=shared.metrics,

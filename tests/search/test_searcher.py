@@ -123,7 +123,7 @@ def test_what_sql_does_not_hold_never_shortens_an_answer(
     searcher = Searcher(
         database=container.database,
         retriever=retriever,
-        analyser=container.parts.analyser,
+        languages=container.parts.languages,
         content_version=lambda: 0,
         degraded=tuple,
         metrics=container.metrics,

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.query import parse_query
 from app.search.words import MAX_WORD_HIGHLIGHTS, QueryWords
 
 ENGLISH = Analyser("english")
@@ -15,7 +16,7 @@ ANY_TEXT = st.text(ALPHABET, max_size=60) | st.text(max_size=40)
 
 
 def words(query: str) -> QueryWords:
-    return QueryWords(query, ENGLISH)
+    return QueryWords(parse_query(query, ENGLISH), ENGLISH)
 
 
 def marked(query: str, content: str) -> list[str]:

@@ -25,6 +25,9 @@ from app.adapters.lexical_index.names import (
 ANALYSER_VERSION = 1
 """Raise it whenever the same text gives other terms: an index made before is then made anew."""
 
+KNOWN_LANGUAGES: tuple[str, ...] = tuple(Stemmer.algorithms())
+"""Those that Snowball has a stemmer for, by name."""
+
 MAX_TERM_CHARACTERS = 64
 """Longer terms (hashes, encoded data) are cut here, in texts and in queries alike."""
 MAX_PARTS = 8
@@ -63,6 +66,13 @@ _NO_SIGNS = ("Pc", "Mn", "Mc", "Me", "Cf")
 _LETTERS = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ħ": "h", "æ": "ae", "œ": "oe", "ı": "i", "ё": "е"}  # noqa: RUF001
 )
+
+
+def language_complaint(language: str) -> str | None:
+    """Why there can be no analyser for the language; None: there can."""
+    if language in KNOWN_LANGUAGES:
+        return None
+    return f"There is no stemmer for {language!r}. Known are: {', '.join(KNOWN_LANGUAGES)}."
 
 
 class Token(NamedTuple):
@@ -133,14 +143,15 @@ class Analyser:
     Costs 0.1 to 0.2 ms for 1,000 characters of English.
     """
 
-    def __init__(self, language: str = "english") -> None:
-        if language not in Stemmer.algorithms():
-            known = ", ".join(Stemmer.algorithms())
-            raise ValueError(f"There is no stemmer for {language!r}. Known are: {known}.")
+    def __init__(self, language: str = "english", cached_words: int = CACHED_WORDS) -> None:
+        """`cached_words`: how many stay analysed."""
+        complaint = language_complaint(language)
+        if complaint is not None:
+            raise ValueError(complaint)
         self.language = language
         self._stemmer = Stemmer.Stemmer(language, 0)
-        self._cached = lru_cache(CACHED_WORDS)(self._analyse_raw)
-        self._cached_stretch = lru_cache(CACHED_STRETCHES)(self.analyse)
+        self._cached = lru_cache(cached_words)(self._analyse_raw)
+        self._cached_stretch = lru_cache(min(cached_words, CACHED_STRETCHES))(self.analyse)
 
     def analyse(self, text: str) -> Sequence[Token]:
         """Every term with the characters that it stands for, in the order of the text."""

@@ -7,6 +7,7 @@ import tantivy
 from tantivy import Occur, Query
 
 from app.adapters.lexical_index.analysis import Word
+from app.adapters.lexical_index.blending import Blending
 from app.adapters.lexical_index.fields import (
     ALSO_ALONE,
     BODY,
@@ -21,8 +22,9 @@ from app.adapters.lexical_index.fields import (
     WITHIN_NAME,
     FieldWeights,
 )
+from app.adapters.lexical_index.languages import SpokenQuery
 from app.adapters.lexical_index.names import SPLIT_MARK, name_mark, whole_mark
-from app.adapters.lexical_index.query import ParsedQuery, Phrase
+from app.adapters.lexical_index.query import Phrase
 from app.protocols import SearchScope
 
 MAX_SEARCHED_WORDS = 48
@@ -35,21 +37,27 @@ MAX_VARIANTS = 24
 
 
 class QueryCompiler:
-    """Builds queries for one state of the index (a searcher's)."""
+    """Builds what one query asks of one state of the index (a searcher's).
+
+    `queries` are its forms in the languages of the records. No record holds terms of two.
+    """
 
     def __init__(
-        self, schema: tantivy.Schema, searcher: tantivy.Searcher, weights: FieldWeights
+        self,
+        schema: tantivy.Schema,
+        searcher: tantivy.Searcher,
+        weights: FieldWeights,
+        queries: Sequence[SpokenQuery],
     ) -> None:
         self._schema = schema
         self._searcher = searcher
         self._weights = weights
+        self._queries = queries
+        self._blending = Blending(searcher, queries)
 
-    def compile(self, parsed: ParsedQuery, scope: SearchScope) -> Query | None:
+    def compile(self, scope: SearchScope) -> Query | None:
         """The query, or None when nothing can match it. Filters add nothing to scores."""
-        words = self._plain(parsed.words)
-        clauses = [(Occur.Must, self._phrase(phrase)) for phrase in parsed.phrases]
-        if words is not None:
-            clauses.append((Occur.Should if clauses else Occur.Must, words))
+        clauses = self._wanted()
         if not clauses:
             return None
         for field, numbers in ((ITEM, scope.item_ids), (DOCUMENT, scope.document_numbers)):
@@ -59,75 +67,108 @@ class QueryCompiler:
                     return None
                 allowed = Query.term_set_query(self._schema, field, storable)
                 clauses.append((Occur.Must, Query.const_score_query(allowed, 0.0)))
-        clauses += [(Occur.MustNot, self._in_content(phrase)) for phrase in parsed.excluded]
+        clauses += [
+            (Occur.MustNot, self._in_content(phrase, query.mark))
+            for query in self._queries
+            for phrase in query.parsed.excluded
+        ]
         return clauses[0][1] if len(clauses) == 1 else Query.boolean_query(clauses)
 
-    def frequencies(self, parsed: ParsedQuery) -> list[int]:
+    def frequencies(self) -> list[int]:
         """In how many records each searched word stands: the parts of names count as words."""
-        words = [*self._searched(parsed.words), *(w for phrase in parsed.phrases for w in phrase)]
-        parts = dict.fromkeys(part for word in words for part in word.parts)
-        return [self._searcher.doc_freq(BODY, part) for part in parts]
+        mark, parsed = self._queries[0]
+        words = [*self._searched(self._queries[0]), *(w for each in parsed.phrases for w in each)]
+        parts = dict.fromkeys(mark + part for word in words for part in word.parts)
+        return [self._blending.frequency(BODY, part) for part in parts]
+
+    def _wanted(self) -> list[tuple[Occur, Query]]:
+        """What a record must hold, and what it should."""
+        if not any(query.parsed.phrases for query in self._queries):
+            words = self._plain(self._queries)
+            return [(Occur.Must, words)] if words is not None else []
+        each = [self._with_phrases(query) for query in self._queries]
+        if len(each) == 1:
+            return each[0]
+        either = [(Occur.Should, Query.boolean_query(clauses)) for clauses in each]
+        return [(Occur.Must, Query.boolean_query(either))]
+
+    def _with_phrases(self, query: SpokenQuery) -> list[tuple[Occur, Query]]:
+        words = self._plain([query])
+        phrases = query.parsed.phrases
+        clauses = [(Occur.Must, self._phrase(phrase, query.mark)) for phrase in phrases]
+        return clauses if words is None else [*clauses, (Occur.Should, words)]
 
     # Plain words -------------------------------------------------------------------------------
 
-    def _plain(self, words: Sequence[Word]) -> Query | None:
+    def _plain(self, queries: Sequence[SpokenQuery]) -> Query | None:
         """Any of the words in any field: one flat union, which tantivy need not score in full."""
-        searched = self._searched(words)
-        terms = dict.fromkeys(place for word in searched for place in self._places(word))
-        if not terms:
+        places = dict.fromkeys(
+            place
+            for query in queries
+            for word in self._searched(query)
+            for place in self._places(word, query.mark)
+        )
+        if self._blending.is_needed:  # most are of another language than most records
+            places = dict.fromkeys(place for place in places if self._searcher.doc_freq(*place))
+        if not places:
             return None
         return Query.boolean_query(
-            [(Occur.Should, self._weighted(self._term(*place), place[0])) for place in terms]
+            [
+                (Occur.Should, self._weighted(self._term(field, term), field, [term]))
+                for field, term in places
+            ]
         )
 
-    def _searched(self, words: Sequence[Word]) -> Sequence[Word]:
+    def _searched(self, query: SpokenQuery) -> Sequence[Word]:
         """The words that are looked for, of very many the rarest."""
+        mark, words = query.mark, query.parsed.words
         if len(words) <= MAX_SEARCHED_WORDS:
             return words
-        return sorted(words, key=self._frequency)[:MAX_SEARCHED_WORDS]
+        return sorted(words, key=lambda word: self._frequency(word, mark))[:MAX_SEARCHED_WORDS]
 
-    def _places(self, word: Word) -> Iterator[tuple[str, str]]:
+    def _places(self, word: Word, mark: str) -> Iterator[tuple[str, str]]:
         """Each field and term where a plain word is looked for."""
-        stemmed = (*word.parts, word.stem) if word.is_compound else word.parts
+        parts = tuple(mark + part for part in word.parts)
+        stemmed = (*parts, mark + word.stem) if word.is_compound else parts
         names = (word.whole,) if word.whole else ()
         for field, terms in (
             (BODY, stemmed),
             (TITLE, stemmed),
             (PATH, stemmed),
-            (SYMBOLS, (*word.parts, *names)),
+            (SYMBOLS, (*parts, *names)),
             (IDENTIFIERS, names),
         ):
             if self._weight(field) > 0:
                 yield from ((field, term) for term in terms)
 
-    def _frequency(self, word: Word) -> tuple[bool, int]:
+    def _frequency(self, word: Word, mark: str) -> tuple[bool, int]:
         """Sorts the rarest first, and what the content never holds last."""
-        frequencies = [self._searcher.doc_freq(BODY, part) for part in word.parts]
+        frequencies = [self._searcher.doc_freq(BODY, mark + part) for part in word.parts]
         frequencies += [self._searcher.doc_freq(IDENTIFIERS, word.whole)] if word.whole else []
         found = [frequency for frequency in frequencies if frequency]
         return not found, min(found, default=0)
 
     # Phrases -----------------------------------------------------------------------------------
 
-    def _phrase(self, phrase: Phrase) -> Query:
+    def _phrase(self, phrase: Phrase, mark: str) -> Query:
         """The words side by side in one field, however the names among them are written.
 
         `FastAPI` stands in the index as two parts and `fastapi` as one; so that either is found
         by either, the phrase is tried in each way that the index knows.
         """
         queries = [
-            self._weighted(self._side_by_side(field, variant), field)
+            self._weighted(self._side_by_side(field, variant), field, variant)
             for field in (BODY, TITLE)
-            for variant in self._variants(phrase)
+            for variant in self._variants(phrase, mark)
         ]
         if len(phrase) == 1 and phrase[0].whole:
             queries += [
-                self._weighted(self._term(field, phrase[0].whole), field)
+                self._weighted(self._term(field, phrase[0].whole), field, [phrase[0].whole])
                 for field in (SYMBOLS, IDENTIFIERS)
             ]
         return Query.boolean_query([(Occur.Should, query) for query in queries])
 
-    def _in_content(self, phrase: Phrase) -> Query:
+    def _in_content(self, phrase: Phrase, mark: str) -> Query:
         """What leaves a record out: that its content surely says the phrase.
 
         Titles and paths do not: one folder's name would take away all that lies in it. A phrase of
@@ -137,46 +178,50 @@ class QueryCompiler:
         clauses = []
         if len(phrase) == 1 and phrase[0].whole:
             clauses += [
-                self._said(whole_mark(phrase[0].whole)),
-                self._said(name_mark(phrase[0].stem)),
+                self._said(mark, whole_mark(phrase[0].whole)),
+                self._said(mark, name_mark(phrase[0].stem)),
             ]
         writings = [dict.fromkeys([word.parts, *_in_one_piece(word)]) for word in phrase]
         for parts in islice(product(*writings), MAX_VARIANTS):
-            clauses.append(self._alone([term for word in parts for term in word]))
+            clauses.append(self._alone([term for word in parts for term in word], mark))
         return Query.boolean_query([(Occur.Should, clause) for clause in clauses])
 
-    def _alone(self, terms: Sequence[str]) -> Query:
+    def _alone(self, terms: Sequence[str], mark: str) -> Query:
         """The terms side by side, surely no beginning or end of a name in the midst of it."""
-        within = [self._said(WITHIN_NAME + term) for term in {terms[0], terms[-1]}]
+        within = [self._said(mark, WITHIN_NAME + term) for term in {terms[0], terms[-1]}]
         if len(terms) == 1:
             within = [
                 Query.boolean_query(
-                    [(Occur.Must, within[0]), (Occur.MustNot, self._said(ALSO_ALONE + terms[0]))]
+                    [
+                        (Occur.Must, within[0]),
+                        (Occur.MustNot, self._said(mark, ALSO_ALONE + terms[0])),
+                    ]
                 )
             ]
         return Query.boolean_query(
             [
-                (Occur.Must, self._side_by_side(BODY, terms)),
+                (Occur.Must, self._side_by_side(BODY, [mark + term for term in terms])),
                 *((Occur.MustNot, query) for query in within),
             ]
         )
 
-    def _said(self, term: str) -> Query:
-        return Query.term_query(self._schema, SAID, term, "basic")
+    def _said(self, mark: str, term: str) -> Query:
+        return Query.term_query(self._schema, SAID, mark + term, "basic")
 
-    def _variants(self, phrase: Phrase) -> list[tuple[str, ...]]:
+    def _variants(self, phrase: Phrase, mark: str) -> list[tuple[str, ...]]:
         """The sequences of terms that the phrase may stand for."""
         variants: dict[tuple[str, ...], None] = {}
-        for parts in islice(product(*map(self._writings, phrase)), MAX_VARIANTS):
-            variants.setdefault(tuple(part for word in parts for part in word))
+        writings = [self._writings(word, mark) for word in phrase]
+        for parts in islice(product(*writings), MAX_VARIANTS):
+            variants.setdefault(tuple(mark + part for word in parts for part in word))
         return list(variants)
 
-    def _writings(self, word: Word) -> list[tuple[str, ...]]:
+    def _writings(self, word: Word, mark: str) -> list[tuple[str, ...]]:
         """The sequences of parts that the word may stand for, the one given first."""
         writings = dict.fromkeys([word.parts])
         if word.whole:
             writings.setdefault((word.stem,))
-            known = self._searcher.terms_with_prefix(SPLITS, word.whole + SPLIT_MARK)
+            known = self._searcher.terms_with_prefix(SPLITS, mark + word.whole + SPLIT_MARK)
             for split, _ in sorted(known, key=lambda pair: -pair[1])[:MAX_SPLITS]:
                 writings.setdefault(tuple(split.split(SPLIT_MARK)[1:]))
         return list(writings)
@@ -194,8 +239,8 @@ class QueryCompiler:
     def _weight(self, field: str) -> float:
         return float(getattr(self._weights, field))
 
-    def _weighted(self, query: Query, field: str) -> Query:
-        weight = self._weight(field)
+    def _weighted(self, query: Query, field: str, terms: Sequence[str]) -> Query:
+        weight = self._weight(field) * self._blending.factor(field, terms)
         return query if weight == 1.0 else Query.boost_query(query, weight)
 
 

@@ -57,14 +57,20 @@ class LexicalFilling:
         self._failure = reason
 
     def add_missing(self, records: Sequence[LexicalRecord]) -> None:
-        """Add those of the source's records that the index lacks; the others are no surplus."""
+        """Add those of the source's records that the index lacks; the others are no surplus.
+
+        Those that it held from the start in another language are replaced: their collection may
+        have been given one of which the index learnt nothing.
+        """
         self._check()
         self._surplus.difference_update(record.chunk_id for record in records)
         known = (self._found, self._written, self._removed)
         missing = [record for record in records if not any(record.chunk_id in ids for ids in known)]
+        misread = self._misread(records)
         self.index.add(missing)
-        self._written.update(record.chunk_id for record in missing)
-        self.repaired += len(missing)
+        self.index.upsert(misread)
+        self._written.update(record.chunk_id for record in (*missing, *misread))
+        self.repaired += len(missing) + len(misread)
         self._to_be_kept += len(missing)
         if self._to_be_kept >= KEPT_EVERY_RECORDS:
             self._keep()
@@ -77,6 +83,18 @@ class LexicalFilling:
         self._keep()
         self.index.remove(surplus)
         self.repaired += len(surplus)
+
+    def _misread(self, records: Sequence[LexicalRecord]) -> list[LexicalRecord]:
+        """Those that were found in another language, and that nobody has written since."""
+        found = {
+            record.chunk_id: record
+            for record in records
+            if record.chunk_id in self._found
+            and record.chunk_id not in self._written
+            and record.chunk_id not in self._removed
+        }
+        languages = {chunk_id: record.language for chunk_id, record in found.items()}
+        return [found[chunk_id] for chunk_id in sorted(self.index.in_other_language(languages))]
 
     def _keep(self) -> None:
         self.index.keep()

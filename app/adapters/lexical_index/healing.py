@@ -3,7 +3,7 @@
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from app.adapters.lexical_index.filling import LexicalFilling
@@ -66,6 +66,10 @@ class HealingLexicalIndex:
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         """The document number of each of these records; LexicalIndexError without an index."""
         return self._answer(lambda index: index.documents_of(chunk_ids), is_harmless=True)
+
+    def in_other_language(self, expected: Mapping[str, str | None]) -> set[str]:
+        """Which of these it holds in another language; LexicalIndexError without an index."""
+        return self._answer(lambda index: index.in_other_language(expected), is_harmless=True)
 
     def ceiling(self, query: str) -> float:
         """The BM25 that would be full; LexicalIndexError while there is no index."""

@@ -53,12 +53,13 @@ class ParsedQuery:
 
 
 @functools.lru_cache(maxsize=64)  # a search asks three times: what to find, its ceiling, its words
-def parse_query(text: str, analyser: Analyser) -> ParsedQuery:
+def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozenset()) -> ParsedQuery:
     """Take a query apart; never fails. What is not a phrase or an exclusion is plain text.
 
     A phrase stands in double quotes. An exclusion is a minus at the start of a word, before a
     letter or a quote: `-5` and `--flag` are plain text. When nothing would remain to be found,
-    the exclusions are plain text too.
+    the exclusions are plain text too. The stop words of all languages `in_use` are left out, and
+    those of the analyser's.
     """
     text = text[:MAX_CHARACTERS]
     plain: list[Word] = []
@@ -81,7 +82,7 @@ def parse_query(text: str, analyser: Analyser) -> ParsedQuery:
         plain = [word for words in excluded for word in words]
         excluded = []
     return ParsedQuery(
-        tuple(_distinct(_telling(plain, analyser.language))),
+        tuple(_distinct(_telling(plain, in_use | {analyser.language}))),
         tuple(dict.fromkeys(phrases)),
         tuple(excluded[:MAX_EXCLUSIONS]),
         " ".join(wanted) if excluded else text,
@@ -100,10 +101,10 @@ def _stretches(text: str) -> Iterator[tuple[str, str]]:
     yield "plain", text[end:]
 
 
-def _telling(words: list[Word], language: str) -> list[Word]:
+def _telling(words: list[Word], languages: frozenset[str]) -> list[Word]:
     """The words without stop words, unless there are no others."""
-    stop_words = STOP_WORDS.get(language, frozenset())
-    return [word for word in words if word.whole not in stop_words] or words
+    stop_words = [STOP_WORDS[language] for language in languages if language in STOP_WORDS]
+    return [word for word in words if not any(word.whole in some for some in stop_words)] or words
 
 
 def _distinct(words: list[Word]) -> list[Word]:

@@ -6,7 +6,6 @@ import tantivy
 
 from app.adapters.lexical_index.compiling import QueryCompiler
 from app.adapters.lexical_index.fields import DOCUMENT, ITEM
-from app.adapters.lexical_index.query import ParsedQuery
 from app.protocols import EVERYWHERE, SearchScope
 
 WIDE_SCOPE = 1000
@@ -21,7 +20,6 @@ Place = tuple[float, tantivy.DocAddress]
 def best_places(
     searcher: tantivy.Searcher,
     compiler: QueryCompiler,
-    parsed: ParsedQuery,
     scope: SearchScope,
     limit: int,
 ) -> Sequence[Place]:
@@ -36,7 +34,7 @@ def best_places(
         if numbers is not None and len(numbers) >= WIDE_SCOPE
     ]
     if wide:
-        everything = compiler.compile(parsed, EVERYWHERE)
+        everything = compiler.compile(EVERYWHERE)
         if everything is None:
             return []
         asked = limit * WIDE_SCOPE_DEPTH
@@ -44,7 +42,7 @@ def best_places(
         within = _within(searcher, found, scope)
         if len(within) >= limit or len(found) < asked:
             return within[:limit]
-    compiled = compiler.compile(parsed, scope)
+    compiled = compiler.compile(scope)
     return [] if compiled is None else searcher.search(compiled, limit, count=False).hits
 
 

@@ -2,25 +2,26 @@
 
 import math
 import threading
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import tantivy
-from tantivy import Query
+from tantivy import Occur, Query
 
-from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.compiling import QueryCompiler
 from app.adapters.lexical_index.fields import (
     CHUNK_ID,
     DOCUMENT,
+    SPLITS,
     FieldWeights,
     chunk_ids_at,
+    language_term,
     make_document,
     make_schema,
 )
-from app.adapters.lexical_index.query import parse_query
+from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.scoped_search import best_places
 from app.adapters.lexical_index.segment_files import SegmentFiles
 from app.adapters.lexical_index.tantivy_errors import translated_errors
@@ -49,10 +50,10 @@ class TantivyIndex:
         self,
         folder: Path,
         *,
-        analyser: Analyser | None = None,
+        languages: Languages | None = None,
         weights: FieldWeights | None = None,
     ) -> None:
-        self._analyser = analyser or Analyser()
+        self._languages = languages or Languages()
         self._weights = weights or FieldWeights()
         self._schema = make_schema()
         self._write_lock = threading.Lock()
@@ -70,14 +71,14 @@ class TantivyIndex:
 
     def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
         """The records that match best within the scope, best first."""
-        searcher, removed = self._open_view()
+        view = self._open_view()
+        searcher, removed = view.searcher, view.removed
         limit = min(limit, searcher.num_docs)
         if limit <= 0:
             return []
         with translated_errors("be searched"):
-            compiler = QueryCompiler(self._schema, searcher, self._weights)
-            parsed = parse_query(query, self._analyser)
-            found = best_places(searcher, compiler, parsed, scope, limit + len(removed))
+            compiler = self._compiler(query, view)
+            found = best_places(searcher, compiler, scope, limit + len(removed))
             chunk_ids = chunk_ids_at(searcher, [place for _, place in found])
         return [
             LexicalHit(chunk_id, score)
@@ -87,16 +88,31 @@ class TantivyIndex:
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         """The document number of each of these records; unknown ids are left out."""
-        searcher, removed = self._open_view()
+        searcher, removed, _ = self._open_view()
         wanted = set(chunk_ids).difference(removed)
         if not wanted:
             return {}
         with translated_errors("be read"):
-            query = Query.term_set_query(self._schema, CHUNK_ID, list(wanted))
-            found = searcher.search(query, len(wanted), count=False).hits
+            found = searcher.search(self._with_ids(list(wanted)), len(wanted), count=False).hits
             places = [place for _, place in found]
             numbers = map(int, searcher.fast_field_values(DOCUMENT, places))  # type: ignore[arg-type]  # every record has one
             return dict(zip(chunk_ids_at(searcher, places), numbers, strict=True))
+
+    def in_other_language(self, expected: Mapping[str, str | None]) -> set[str]:
+        """Those of these records, given with their languages, that it holds in another one."""
+        searcher, removed, languages = self._open_view()
+        wanted = {key: self._languages.known(language) for key, language in expected.items()}
+        default = self._languages.default
+        ids = list(wanted.keys() - removed)
+        if not ids or (not languages and set(wanted.values()) == {default}):
+            return set()
+        with translated_errors("be read"):
+            held = dict.fromkeys(self._found(searcher, self._with_ids(ids), len(ids)), default)
+            for language in languages:
+                both = [(Occur.Must, self._with_ids(ids)), (Occur.Must, self._spoken(language))]
+                spoken = self._found(searcher, Query.boolean_query(both), len(ids))
+                held.update(dict.fromkeys(spoken, language))
+        return {chunk_id for chunk_id, language in held.items() if wanted[chunk_id] != language}
 
     def fault(self) -> str | None:
         """Why what lies in the folder is not what was committed last; None: it is, or may be."""
@@ -110,22 +126,22 @@ class TantivyIndex:
     def ceiling(self, query: str) -> float:
         """`(k1 + 1) * sum of ln(1 + (N - n + 0.5) / (n + 0.5))` over the words of the query.
 
-        `n` of `N` records hold the word in their content; a word that none holds counts in full.
+        `n` of `N` records hold the word in their content, each in its own language; a word that
+        none holds counts in full.
         What BM25 gives one field that says every word again and again; several fields may lift a
         score above it.
         """
-        searcher, _ = self._open_view()
+        view = self._open_view()
         with translated_errors("be searched"):
-            compiler = QueryCompiler(self._schema, searcher, self._weights)
-            frequencies = compiler.frequencies(parse_query(query, self._analyser))
-        records = max(searcher.num_docs, 1)
+            frequencies = self._compiler(query, view).frequencies()
+        records = max(view.searcher.num_docs, 1)
         return BM25_FULL * sum(
             math.log(1 + (max(records - n, 0) + 0.5) / (n + 0.5)) for n in frequencies
         )
 
     def chunk_ids(self) -> set[str]:
         """The ids of all records."""
-        searcher, removed = self._open_view()
+        searcher, removed, _ = self._open_view()
         with translated_errors("be read"):
             listed = searcher.terms_with_prefix(CHUNK_ID, "")
             if len(listed) != searcher.num_docs:  # some stand for deleted records only
@@ -134,7 +150,7 @@ class TantivyIndex:
 
     def count(self) -> int:
         """How many records there are."""
-        searcher, removed = self._open_view()
+        searcher, removed, _ = self._open_view()
         return searcher.num_docs - len(removed)
 
     # Writing -----------------------------------------------------------------------------------
@@ -145,7 +161,7 @@ class TantivyIndex:
         if not latest:
             return
         with translated_errors("be written"):
-            documents = [make_document(record, self._analyser) for record in latest.values()]
+            documents = [make_document(record, self._languages) for record in latest.values()]
             with self._writing() as writer:
                 for chunk_id, document in zip(latest, documents, strict=True):
                     writer.delete_documents_by_term(CHUNK_ID, chunk_id)
@@ -155,7 +171,7 @@ class TantivyIndex:
     def add(self, records: Sequence[LexicalRecord]) -> None:
         """Add records that it does not hold: 0.3 ms a record; found, and durable, after `keep`."""
         with translated_errors("be written"):
-            documents = [make_document(record, self._analyser) for record in records]
+            documents = [make_document(record, self._languages) for record in records]
             with self._writing() as writer:
                 for document in documents:
                     writer.add_document(document)
@@ -172,11 +188,12 @@ class TantivyIndex:
         with translated_errors("be written"), self._writing() as writer:
             if self._has_unkept:
                 self._commit(writer)  # only what is found can be removed
-            searcher, removed = self._open_view()
+            view = self._open_view()
+            searcher, removed = view.searcher, view.removed
             present = self._present(searcher, set(chunk_ids).difference(removed))
             for chunk_id in present:
                 writer.delete_documents_by_term(CHUNK_ID, chunk_id)
-            self._view = _View(searcher, removed.union(present))
+            self._view = view._replace(removed=removed.union(present))
             if len(removed) + len(present) >= MAX_PENDING_REMOVALS:
                 self._commit(writer)
 
@@ -232,15 +249,41 @@ class TantivyIndex:
     def _look_again(self) -> None:
         self._index.reload()
         self._files.remember()
-        self._view = _View(self._index.searcher(), frozenset())
+        searcher = self._index.searcher()
+        self._view = _View(searcher, frozenset(), self._languages_in(searcher))
+
+    def _compiler(self, query: str, view: "_View") -> QueryCompiler:
+        queries = self._languages.queries(query, view.languages)
+        return QueryCompiler(self._schema, view.searcher, self._weights, queries)
+
+    def _languages_in(self, searcher: tantivy.Searcher) -> frozenset[str]:
+        """Of which languages, beside the default one, there are records that are not deleted."""
+        start = language_term()
+        names = [term[len(start) :] for term, _ in searcher.terms_with_prefix(SPLITS, start)]
+        found = set()
+        for name in names:
+            if searcher.search(self._spoken(name), 1, count=False).hits:
+                found.add(name)
+        return frozenset(found)
+
+    def _spoken(self, language: str) -> Query:
+        """All records of a language that is not the default one."""
+        return Query.term_query(self._schema, SPLITS, language_term(language), "basic")
+
+    def _with_ids(self, chunk_ids: Sequence[str]) -> Query:
+        return Query.term_set_query(self._schema, CHUNK_ID, list(chunk_ids))
+
+    @staticmethod
+    def _found(searcher: tantivy.Searcher, query: Query, limit: int) -> list[str]:
+        """The ids of the records that a query finds."""
+        hits = searcher.search(query, max(1, limit), count=False).hits
+        return chunk_ids_at(searcher, [place for _, place in hits])
 
     def _present(self, searcher: tantivy.Searcher, chunk_ids: Set[str]) -> set[str]:
         """Which of the ids the searcher finds."""
         if not chunk_ids:
             return set()
-        query = Query.term_set_query(self._schema, CHUNK_ID, list(chunk_ids))
-        found = searcher.search(query, len(chunk_ids), count=False).hits
-        return set(chunk_ids_at(searcher, [place for _, place in found]))
+        return set(self._found(searcher, self._with_ids(list(chunk_ids)), len(chunk_ids)))
 
 
 class _View(NamedTuple):
@@ -248,3 +291,5 @@ class _View(NamedTuple):
 
     searcher: tantivy.Searcher
     removed: frozenset[str]
+    languages: frozenset[str]
+    """Of the records, beside the default one."""

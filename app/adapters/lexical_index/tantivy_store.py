@@ -10,9 +10,9 @@ from pathlib import Path
 
 import tantivy
 
-from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.checksums import damaged_file
 from app.adapters.lexical_index.fields import FieldWeights, LexicalIdentity
+from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.probe import probe_tantivy
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.errors import LexicalIndexError
@@ -47,12 +47,12 @@ class TantivyStore:
         self,
         directory: Path,
         *,
-        analyser: Analyser | None = None,
+        languages: Languages | None = None,
         weights: FieldWeights | None = None,
         probe_first: bool = False,
     ) -> None:
         self._directory = directory
-        self._analyser = analyser or Analyser()
+        self._languages = languages or Languages()
         self._weights = weights
         self._probe_first = probe_first
         self._generation: str | None = None
@@ -88,7 +88,7 @@ class TantivyStore:
         reached(FaultPoint.LEXICAL_DELETED)
         generation = f"generation-{max(known, default=0) + 1}"
         index = TantivyIndex(
-            self._directory / generation, analyser=self._analyser, weights=self._weights
+            self._directory / generation, languages=self._languages, weights=self._weights
         )
         self._generation, self._latest = generation, index
         self._write_note(UNFINISHED_NAME)
@@ -122,7 +122,7 @@ class TantivyStore:
     # Inside ------------------------------------------------------------------------------------
 
     def _identity(self) -> dict[str, str | int]:
-        return asdict(LexicalIdentity(self._analyser.language))
+        return asdict(LexicalIdentity(self._languages.default))
 
     def _open(self, generation: str) -> TantivyIndex:
         folder = self._directory / generation
@@ -133,7 +133,7 @@ class TantivyStore:
         if not tantivy.Index.exists(str(folder)):
             raise LexicalIndexError("The lexical index has lost its files.")
         self._generation = generation
-        self._latest = TantivyIndex(folder, analyser=self._analyser, weights=self._weights)
+        self._latest = TantivyIndex(folder, languages=self._languages, weights=self._weights)
         return self._latest
 
     def _write_note(self, name: str) -> None:

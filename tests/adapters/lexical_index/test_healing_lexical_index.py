@@ -1,6 +1,7 @@
 """A lexical index that fails is set aside, noted and made anew, and no write is lost or undone."""
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import settings
@@ -71,6 +72,25 @@ def test_a_rebuild_takes_everything_from_the_source(
     assert index.status.ready
     assert index.status.count == 35
     assert found(index, "shared") == set(sql.rows)
+
+
+@pytest.mark.parametrize("writes", [20, UNSETTLED_RECORDS + 20])
+def test_a_language_of_which_a_closed_index_learnt_nothing_is_made_up_for(
+    index: HealingLexicalIndex, store: FlakyStore, sql: Sql, writes: int
+):
+    """As after a kill: the outbox is settled before the index has been tried out and opened."""
+    sql.rows = {r.chunk_id: r for r in many(writes)}
+    index.rebuild()
+    index.close()
+    sql.rows = {r.chunk_id: replace(r, language="german") for r in many(writes)}
+    assert store.index is not None
+    store.index.reopen()
+    again = HealingLexicalIndex(store, sql)
+    again.upsert(list(sql.rows.values()))
+    again.open(trusted=False)
+    assert again.status.ready
+    assert again.in_other_language({key: r.language for key, r in sql.rows.items()}) == set()
+    again.close()
 
 
 def test_a_rebuild_counts_the_latest_writes_too(index: HealingLexicalIndex, sql: Sql):

@@ -14,8 +14,24 @@ from tests.contracts.fake_lexical_index import FakeLexicalIndex
 from tests.contracts.lexical_index_contract import found, many, record
 
 WORDS = st.sampled_from(
-    ["user", "users", "name", "fox", "foxes", "getUserName", "get_user", "GitHub", "github", "C++"]
+    [
+        "user",
+        "users",
+        "name",
+        "fox",
+        "foxes",
+        "getUserName",
+        "get_user",
+        "GitHub",
+        "github",
+        "C++",
+        "Häuser",
+        "hausen",
+        "the",
+        "京都",
+    ]
 )
+LANGUAGES = st.sampled_from([None, "english", "german", "swedish"])
 TEXTS = st.lists(WORDS, max_size=6).map(" ".join)
 CLAUSES = st.one_of(WORDS, TEXTS.map('"{}"'.format), WORDS.map("-{}".format))
 QUERIES = st.lists(CLAUSES, max_size=4).map(" ".join)
@@ -30,12 +46,16 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TantivyIndex]:
 
 
 @given(
-    texts=st.lists(TEXTS, min_size=1, max_size=8), queries=st.lists(QUERIES, min_size=8, max_size=8)
+    texts=st.lists(st.tuples(TEXTS, LANGUAGES), min_size=1, max_size=8),
+    queries=st.lists(QUERIES, min_size=8, max_size=8),
 )
 @settings(max_examples=30, deadline=None)
-def test_tantivy_finds_what_a_scan_finds(index: TantivyIndex, texts: list[str], queries: list[str]):
+def test_tantivy_finds_what_a_scan_finds(
+    index: TantivyIndex, texts: list[tuple[str, str | None]], queries: list[str]
+):
     records = [
-        record(f"r{number}", text, number % 2, number % 3) for number, text in enumerate(texts)
+        record(f"r{number}", text, number % 2, number % 3, language=language)
+        for number, (text, language) in enumerate(texts)
     ]
     fake = FakeLexicalIndex()
     fake.upsert(records)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.healing import HealingLexicalIndex
+from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.probe import probe_tantivy
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.adapters.lexical_index.tantivy_store import COMPLETE_NAME, TantivyStore
@@ -58,7 +58,7 @@ def test_nothing_and_what_is_incomplete_is_not_opened(complete: Path, tmp_path_f
 
 def test_another_language_or_version_counts_as_incomplete(complete: Path):
     with pytest.raises(LexicalIndexError, match="not been built"):
-        TantivyStore(complete, analyser=Analyser("german")).open()
+        TantivyStore(complete, languages=Languages("german")).open()
     note = json.loads((complete / COMPLETE_NAME).read_text())
     for change in ({"analyser_version": -1}, {"schema_version": -1}, {"generation": "../x"}):
         (complete / COMPLETE_NAME).write_text(json.dumps(note | change))
@@ -152,7 +152,7 @@ def test_an_unfinished_index_that_fails_its_probe_fits_no_more_or_was_given_up_i
     index = store.recreate()
     index.add(many(30))
     index.close()
-    assert TantivyStore(tmp_path, analyser=Analyser("german")).open_unfinished() is None
+    assert TantivyStore(tmp_path, languages=Languages("german")).open_unfinished() is None
     path = max(generation(tmp_path).glob("*.idx"), key=lambda file: file.stat().st_size)
     data = path.read_bytes()
     path.write_bytes(data[: len(data) // 2])

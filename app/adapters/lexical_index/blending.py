@@ -1,0 +1,69 @@
+"""Lets a word count alike in every language, by how many records hold it in any of its forms."""
+
+import math
+from collections.abc import Iterator, Sequence
+
+import tantivy
+
+from app.adapters.lexical_index.analysis import Word
+from app.adapters.lexical_index.languages import SpokenQuery
+
+
+class Blending:
+    """Corrects what tantivy makes of a term that is one form of a word among several.
+
+    BM25 takes a term for the rarer the fewer records hold it. A word would weigh most in the
+    language of which there are fewest records, however often they say it. So each form counts as
+    if all were one term. With one language nothing is corrected.
+    """
+
+    def __init__(self, searcher: tantivy.Searcher, queries: Sequence[SpokenQuery]) -> None:
+        self._searcher = searcher
+        self._forms = _forms(queries) if len(queries) > 1 else {}
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether there is more than one language."""
+        return bool(self._forms)
+
+    def frequency(self, field: str, term: str) -> int:
+        """In how many records the field holds the word of which this is a form."""
+        forms = self._forms.get(term, (term,))
+        return sum(self._searcher.doc_freq(field, form) for form in forms)
+
+    def factor(self, field: str, terms: Sequence[str]) -> float:
+        """By how much the score of these terms, side by side, is too low; below 1 if too high."""
+        if not self.is_needed:
+            return 1.0
+        own = sum(self._rarity(self._searcher.doc_freq(field, term)) for term in terms)
+        return sum(self._rarity(self.frequency(field, term)) for term in terms) / own
+
+    def _rarity(self, frequency: int) -> float:
+        """BM25's inverse document frequency."""
+        others = max(self._searcher.num_docs - frequency, 0)
+        return math.log(1 + (others + 0.5) / (frequency + 0.5))
+
+
+def _forms(queries: Sequence[SpokenQuery]) -> dict[str, frozenset[str]]:
+    """All forms of the word that a term is a form of, by term.
+
+    Every language takes a text apart alike; only the stems differ. So words are the same in all
+    that are the same in one piece.
+    """
+    by_word: dict[tuple[str, int], set[str]] = {}
+    for query in queries:
+        for word in _words(query):
+            whole = word.whole or "".join(word.parts)
+            for number, stem in enumerate((*word.parts, word.stem)):
+                by_word.setdefault((whole, number), set()).add(query.mark + stem)
+    forms: dict[str, frozenset[str]] = {}
+    for same in by_word.values():
+        for term in same:
+            forms[term] = forms.get(term, frozenset()).union(same)
+    return forms
+
+
+def _words(query: SpokenQuery) -> Iterator[Word]:
+    yield from query.parsed.words
+    for phrase in query.parsed.phrases:
+        yield from phrase

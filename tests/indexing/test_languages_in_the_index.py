@@ -1,0 +1,89 @@
+"""The lexical index knows each chunk in the language that SQL knows, whenever that changed."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.adapters.vector_index.exact import ExactVectorIndex
+from app.container import Container
+from app.indexing.index_sources import lexical_source
+from app.indexing.publisher import Publisher
+from app.knowledge.items import ItemDraft, KnowledgeItem
+from app.search.collection_settings import CollectionSettings
+from tests.fakes import FakeEmbedder
+from tests.indexing.test_titles_in_the_index import RememberingLexicalIndex, ready
+
+
+@pytest.fixture
+def words() -> RememberingLexicalIndex:
+    return RememberingLexicalIndex()
+
+
+@pytest.fixture
+def publisher(
+    container: Container, embedder: FakeEmbedder, words: RememberingLexicalIndex
+) -> Iterator[Publisher]:
+    vectors = ExactVectorIndex(embedder.dimension)
+    publisher = Publisher(container.database, vectors, words, container.generation)
+    publisher.start()
+    yield publisher
+    publisher.close()
+
+
+@pytest.fixture
+def collections(container: Container, publisher: Publisher) -> CollectionSettings:
+    return CollectionSettings(container.database, "knowledge_base", publisher.settle_soon)
+
+
+@pytest.fixture
+def item(container: Container, source_root: Path) -> KnowledgeItem:
+    (source_root / "page.txt").write_text("Ein Text von Elefanten.")
+    return container.knowledge.create(ItemDraft("Savanne", str(source_root), "folder"))
+
+
+def languages_in(words: RememberingLexicalIndex) -> dict[str, str | None]:
+    return {chunk_id: record.language for chunk_id, record in words.records.items()}
+
+
+def languages_in_sql(container: Container) -> dict[str, str | None]:
+    batches = lexical_source(container.database, container.generation)()
+    return {record.chunk_id: record.language for batch in batches for record in batch}
+
+
+def test_a_language_that_is_set_while_chunks_are_published_is_in_the_index(
+    container: Container, item, publisher, words, collections
+):
+    words.meanwhile = lambda: collections.set_language("knowledge_base", "german")
+    publisher.publish(item.id, ready(container, item)).result()
+    publisher.settled().result()
+    assert languages_in(words) == languages_in_sql(container)
+    assert set(languages_in(words).values()) == {"german"}
+
+
+def test_a_new_language_reaches_all_chunks_of_the_collection_and_no_others(
+    container: Container, source_root: Path, item, publisher, words, collections
+):
+    publisher.publish(item.id, ready(container, item)).result()
+    (source_root / "page.txt").write_text("Ein anderer Text von Giraffen.")
+    other = container.knowledge.create(
+        ItemDraft("Steppe", str(source_root), "folder", collection="steppe")
+    )
+    publisher.publish(other.id, ready(container, other)).result()
+    collections.set_language("steppe", "german")
+    publisher.settled().result()
+    assert languages_in(words) == languages_in_sql(container)
+    of_items = {record.item_id: record.language for record in words.records.values()}
+    assert of_items == {item.id: None, other.id: "german"}
+
+
+def test_setting_the_language_that_it_has_writes_nothing_anew(
+    container: Container, item, publisher, words, collections
+):
+    publisher.publish(item.id, ready(container, item)).result()
+    collections.set_language("knowledge_base", "german")
+    publisher.settled().result()
+    words.records.clear()
+    collections.set_language("knowledge_base", "german")
+    publisher.settled().result()
+    assert words.records == {}

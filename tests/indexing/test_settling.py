@@ -1,0 +1,90 @@
+"""Settling a long outbox keeps nobody waiting."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+import pytest
+
+from app.adapters.vector_index.exact import ExactVectorIndex
+from app.container import Container
+from app.indexing import maintenance_queries, queries
+from app.indexing.publisher import SETTLED_AT_START, Publisher
+from app.knowledge.items import ItemDraft
+from app.protocols import LexicalRecord
+from tests.fakes import FakeEmbedder
+from tests.indexing.test_titles_in_the_index import RememberingLexicalIndex, ready
+
+
+class NotingLexicalIndex(RememberingLexicalIndex):
+    """Notes which threads write to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writers: list[str] = []
+
+    def upsert(self, records: Sequence[LexicalRecord]) -> None:
+        self.writers.append(threading.current_thread().name)
+        super().upsert(records)
+
+
+@pytest.fixture
+def words() -> NotingLexicalIndex:
+    return NotingLexicalIndex()
+
+
+@pytest.fixture
+def publisher(
+    container: Container, embedder: FakeEmbedder, words: NotingLexicalIndex
+) -> Iterator[Publisher]:
+    vectors = ExactVectorIndex(embedder.dimension)
+    publisher = Publisher(container.database, vectors, words, container.generation)
+    publisher.start()
+    yield publisher
+    publisher.close()
+
+
+def test_others_need_not_wait_until_every_row_of_the_outbox_is_settled(
+    container: Container, source_root: Path, publisher, words
+):
+    """Each row of the outbox is a task of its own: what is handed in meanwhile comes between."""
+    (source_root / "page.txt").write_text("A text about elephants.")
+    item = container.knowledge.create(ItemDraft("Savannah", str(source_root), "folder"))
+    publisher.publish(item.id, ready(container, item)).result()
+    chunks = list(words.records)
+    with container.database.write() as session:
+        for _ in range(3):
+            queries.add_index_change(session, chunks)
+    handed_in: Future[Future[int]] = Future()
+
+    def open_changes() -> int:
+        with container.database.read() as session:
+            return maintenance_queries.count_open_changes(session)
+
+    words.meanwhile = lambda: handed_in.set_result(publisher.between_changes(open_changes))
+    publisher.settle_soon()
+    assert handed_in.result().result() == 2
+    publisher.settled().result()
+    assert open_changes() == 0
+
+
+def test_a_start_waits_for_a_few_rows_of_the_outbox_and_leaves_many_to_the_writer(
+    container: Container, source_root: Path, embedder: FakeEmbedder, publisher, words
+):
+    (source_root / "page.txt").write_text("A text about elephants.")
+    item = container.knowledge.create(ItemDraft("Savannah", str(source_root), "folder"))
+    publisher.publish(item.id, ready(container, item)).result()
+    publisher.close()
+    with container.database.write() as session:
+        for _ in range(SETTLED_AT_START + 3):
+            queries.add_index_change(session, list(words.records))
+    words.writers.clear()
+    vectors = ExactVectorIndex(embedder.dimension)
+    again = Publisher(container.database, vectors, words, container.generation)
+    again.start()
+    again.settled().result()
+    again.close()
+    here = threading.current_thread().name
+    assert Counter(words.writers) == {here: SETTLED_AT_START, "publisher": 3}
