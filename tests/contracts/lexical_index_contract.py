@@ -440,6 +440,21 @@ class LexicalIndexContract:
         assert found(index, "Häuser") == set()
         assert found(index, "Haus") == {"one", "two"}
 
+    def test_a_word_is_left_out_by_its_stem_in_each_language_but_not_within_a_name(
+        self, index: LexicalIndex
+    ) -> None:
+        index.upsert(
+            [
+                record("none", "gemeinsam", language="german"),
+                record("word", "gemeinsam: die Häuser", language="german"),
+                record("name", "gemeinsam: die HausVerwaltung", language="german"),
+                record("both", "gemeinsam: die HausVerwaltung im Haus", language="german"),
+                record("english", "gemeinsam: a HausVerwaltung"),
+            ]
+        )
+        assert found(index, "gemeinsam -Haus") == {"none", "name", "english"}
+        assert found(index, "gemeinsam -HausVerwaltung") == {"none", "word"}
+
     def test_it_tells_what_it_holds_in_another_language(self, index: LexicalIndex):
         assert index.in_other_language({"german": "german"}) == set()
         index.upsert([record("plain", "Haus"), record("gone", "Haus", language="german")])
