@@ -98,6 +98,12 @@ def evaluate(
     wishes = _Wishes(folder, _modes(mode), limit, keep, binary, split)
     _require_what_draws(plot)
     report = _measured(wishes, baseline, tolerance, _host(ctx))
+    if as_json:
+        display.print_json(report)
+    else:
+        from app.command.evaluation_report import print_report
+
+        print_report(report)
     if save:
         from app.evaluation.report import save as save_report
 
@@ -106,12 +112,6 @@ def evaluate(
         from app.evaluation.plot import draw
 
         draw(report, plot)
-    if as_json:
-        display.print_json(report)
-    else:
-        from app.command.evaluation_report import print_report
-
-        print_report(report)
     if report.comparison and report.comparison.worse:
         display.complain(f"Worse than the baseline: {', '.join(report.comparison.worse)}.")
         raise typer.Exit(PROBLEMS)

@@ -142,6 +142,16 @@ def test_a_plot_is_drawn(evaluate: Evaluate, fruit: Path, tmp_path: Path) -> Non
     assert (tmp_path / "plot.svg").read_bytes().startswith(b"<?xml")
 
 
+@pytest.mark.parametrize("option", ["--save", "--plot"])
+def test_figures_are_printed_though_a_file_cannot_be_written(
+    evaluate: Evaluate, fruit: Path, tmp_path: Path, option: str
+) -> None:
+    failed = evaluate(fruit, "--mode", "dense", option, tmp_path / "none" / "run.svg")
+    assert failed.exit_code == 1
+    assert "cannot be written" in failed.stderr
+    assert "nDCG@10" in failed.stdout
+
+
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
