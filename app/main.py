@@ -22,6 +22,7 @@ from app.rag.collections_router import router as collections_router
 from app.rag.context_router import router as context_router
 from app.rag.generations_router import router as generations_router
 from app.rag.router import router as rag_router
+from app.rag.router import search_router
 from app.rag.service import set_rag_service
 from app.settings import Settings
 from app.web.docs_page import install_docs
@@ -41,6 +42,9 @@ Hand it documents, folders and web sites; ask where something is said; get the l
 
 Errors are `application/problem+json` (RFC 9457).
 """
+
+TAGS = ("knowledge", "rag", "jobs", "service")
+"""In the order in which a reader meets them."""
 
 
 def create_app(settings: Settings | None = None, container: Container | None = None) -> FastAPI:
@@ -74,6 +78,7 @@ def create_app(settings: Settings | None = None, container: Container | None = N
         lifespan=lifespan,
         middleware=_middleware(settings, metrics),
         routes=list(_operations()),
+        openapi_tags=[{"name": name} for name in TAGS],
         redirect_slashes=False,
         docs_url=None,
         redoc_url=None,
@@ -93,9 +98,16 @@ def _operations() -> tuple[BaseRoute, ...]:
     It holds nothing of an application; each request brings its own.
     """
     api = APIRouter(prefix="/api/v1")
+    # Searches first: a request is held against one route after the other.
+    rag_routers = (
+        search_router,
+        rag_router,
+        context_router,
+        collections_router,
+        generations_router,
+    )
     knowledge_routers = (knowledge_router, content_router, history_router)
-    rag_routers = (rag_router, context_router, collections_router, generations_router)
-    for router in (*knowledge_routers, *rag_routers, jobs_router):
+    for router in (*rag_routers, *knowledge_routers, jobs_router):
         api.include_router(router)
     every = APIRouter()
     every.include_router(api)
@@ -138,6 +150,7 @@ def _describe_problems(app: FastAPI) -> None:
                 description=app.description,
                 license_info=app.license_info,
                 routes=app.routes,
+                tags=app.openapi_tags,
             )
             schemas = document["components"]["schemas"]
             problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Response
 from fastapi.responses import JSONResponse
 from pydantic import BeforeValidator, Field
 
@@ -14,20 +14,16 @@ from app.knowledge.router import ItemId
 from app.rag import answer_schemas, schemas, search_schemas
 from app.rag.ranking_schemas import RankingProfile, wishes_of
 from app.rag.search_json import search_response
+from app.rag.search_route import SearchRoute, get_rag
 from app.rag.service import RAGService
 from app.search.requests import SearchRequest
 from app.web.parameters import KNOWN_PARAMETERS_ONLY
 from app.web.problems import located, problem_responses
 
 router = APIRouter(prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ONLY)
-
-
-async def get_rag(request: Request) -> RAGService:
-    """The process's RAGService."""
-    rag = request.app.state.container.rag
-    assert isinstance(rag, RAGService)  # noqa: S101, the container is ours
-    return rag
-
+search_router = APIRouter(
+    prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ONLY, route_class=SearchRoute
+)
 
 RAGDep = Annotated[RAGService, Depends(get_rag)]
 
@@ -103,7 +99,7 @@ async def remove_from_index(knowledge_id: ItemId, rag: RAGDep) -> schemas.Remova
     return schemas.RemovalResult(knowledge_id=knowledge_id, removed=removed)
 
 
-@router.post(
+@search_router.post(
     "/search",
     operation_id="search",
     response_model=answer_schemas.SearchAnswer,

@@ -1,0 +1,76 @@
+"""A search by the short way answers just what it answers by FastAPI's own."""
+
+from pathlib import Path
+from typing import Any
+
+import fastapi.routing
+import pytest
+from fastapi.testclient import TestClient
+
+from app.container import Container
+from app.main import create_app
+
+SEARCH = "/api/v1/rag/search"
+JSON = "application/json"
+SHORT = {"Content-Type": JSON}
+WHOLE = {"Content-Type": f"{JSON}; charset=utf-8"}
+"""The same, but not letter by letter: so it goes the whole way."""
+
+
+@pytest.fixture
+def client(container: Container, source_root: Path) -> TestClient:
+    (source_root / "page.md").write_text("# Keys\n\nRotate the keys every week.\n")
+    client = TestClient(create_app(container=container), raise_server_exceptions=False)
+    item = {"title": "Keys", "uri": str(source_root), "document_type": "folder"}
+    created = client.post("/api/v1/knowledge", json=item).json()
+    client.post(f"/api/v1/rag/index/{created['id']}")
+    return client
+
+
+def without_times(answer: Any) -> Any:
+    return {k: v for k, v in answer.items() if k not in {"duration_ms", "timings_ms"}}
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ('{"query": "rotate keys"}', 200),
+        ('{"query": "rotate keys", "n_results": 2, "mode": "lexical", "explain": true}', 200),
+        ('{"query": "keys", "category": "a//b"}', 200),
+        ("", 422),
+        ("{", 422),
+        ("[]", 422),
+        ("null", 422),
+        ('{"query": "keys", "n_result": 5}', 422),
+        ('{"query": "keys", "n_results": "5"}', 422),
+        ('{"query": "keys", "min_score": NaN}', 422),
+        ('{"query": "\\ud800"}', 422),
+        ("[" * 100_000, 400),
+        ('{"query": "' + "x" * 3_000_000 + '"}', 413),
+    ],
+)
+def test_both_ways_answer_the_same(client: TestClient, body: str, status: int) -> None:
+    short, whole = (client.post(SEARCH, content=body, headers=h) for h in (SHORT, WHOLE))
+    assert short.status_code == whole.status_code == status
+    assert without_times(short.json()) == without_times(whole.json())
+
+
+def test_bytes_that_are_no_text_and_unknown_parameters_are_refused_by_both(
+    client: TestClient,
+) -> None:
+    for path, body in ((SEARCH, b'{"query": "\xff"}'), (f"{SEARCH}?n=5", b'{"query": "keys"}')):
+        short, whole = (client.post(path, content=body, headers=h) for h in (SHORT, WHOLE))
+        assert short.status_code == whole.status_code
+        assert short.status_code in {400, 422}
+        assert short.json() == whole.json()
+
+
+def test_a_sound_search_takes_the_short_way(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the whole way")
+
+    monkeypatch.setattr(fastapi.routing, "solve_dependencies", refuse)
+    assert client.post(SEARCH, content='{"query": "keys"}', headers=SHORT).status_code == 200
+    assert client.post(SEARCH, content='{"query": "keys"}', headers=WHOLE).status_code == 500
