@@ -48,14 +48,17 @@ def _forms(queries: Sequence[SpokenQuery]) -> dict[str, frozenset[str]]:
     """All forms of the word that a term is a form of, by term.
 
     Every language takes a text apart alike; only the stems differ. So words are the same in all
-    that are the same in one piece.
+    that are the same in one piece and are taken apart at the same places: `JavaScript` begins with
+    `java`, and `javascript` does not.
     """
-    by_word: dict[tuple[str, int], set[str]] = {}
+    by_word: dict[tuple[object, ...], set[str]] = {}
     for query in queries:
         for word in _words(query):
             whole = word.whole or "".join(word.parts)
-            for number, stem in enumerate((*word.parts, word.stem)):
-                by_word.setdefault((whole, number), set()).add(query.mark + stem)
+            lengths = tuple(end - start for start, end in word.spans)
+            by_word.setdefault((whole,), set()).add(query.mark + word.stem)
+            for number, part in enumerate(word.parts):
+                by_word.setdefault((whole, lengths, number), set()).add(query.mark + part)
     forms: dict[str, frozenset[str]] = {}
     for same in by_word.values():
         for term in same:
