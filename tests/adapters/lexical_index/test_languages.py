@@ -45,6 +45,7 @@ def test_a_word_weighs_as_much_in_a_language_of_few_records(tmp_path: Path, quer
         "e-mail or email",
         "GitHub, github and git-hub",
         '"JavaScript closures" javascript',
+        '"github" "GitHub"',
     ],
 )
 def test_names_in_two_spellings_weigh_as_much_once_there_is_another_language(
@@ -125,6 +126,24 @@ def test_stop_words_of_one_language_are_looked_for_in_none(tmp_path: Path):
     )
     assert found(index, "what was the engine") == {"english"}
     assert found(index, "was") == {"german"}  # on its own it counts
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ('"neue Anleitung"', {"de"}),
+        ('"GitHub" "fast"', {"en"}),
+        ('"github" schnell', {"en", "de"}),
+        ('"github" "nowhere"', set()),
+        ("github -fast", {"de"}),
+        ('github -"neue Anleitungen"', {"en"}),
+        ('github -"nowhere at all"', {"en", "de"}),
+    ],
+)
+def test_phrases_and_exclusions_speak_of_every_language(tmp_path: Path, query: str, ids: set[str]):
+    german = record("de", "GitHub: die neue Anleitung, schnell", language="german")
+    index = index_of(tmp_path, [record("en", "github is fast"), german])
+    assert found(index, query) == ids
 
 
 def test_an_analyser_is_made_once_a_language(tmp_path: Path):
