@@ -66,7 +66,10 @@ class Container:
         self._wanted_embedder = opened.choice.wanted_embedder
         self._closes_embedder = opened.closes_embedder
         self.collection_settings = CollectionSettings(
-            self.database, settings.chroma_collection_name, self._index_changes_noted
+            self.database,
+            settings.chroma_collection_name,
+            settings.lexical_language,
+            self._index_changes_noted,
         )
         self._keeper = GenerationKeeper(
             settings,
@@ -98,6 +101,7 @@ class Container:
             self.database,
             FollowedItems(self.indexer, self._wake_follower),
             settings.chroma_collection_name,
+            settings.lexical_language,
         )
         self._make_jobs()
         self._health = ServiceHealth(settings, self.database, self._keeper, self.jobs, metrics)

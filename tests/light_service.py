@@ -38,7 +38,9 @@ class LightService:
             lock_timeout_seconds=PATIENCE_SECONDS,
         )
         self.database.hold()
-        self.knowledge = KnowledgeService(self.database, self, settings.chroma_collection_name)
+        self.knowledge = KnowledgeService(
+            self.database, self, settings.chroma_collection_name, settings.lexical_language
+        )
         self.bell = JobBell()
         self.jobs = JobService(self.database, on_queued=self.job_queued, bell=self.bell)
         self.job_watch = JobWatch(self.jobs, self.bell)

@@ -1,6 +1,6 @@
 """The SQL that reads rows of jobs as records, and of a damaged row what is left of it."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -14,11 +14,22 @@ from app.jobs.records import Job
 from app.models import JobRow
 
 LOST: dict[str, Any] = {
+    "kind": "unreadable",
     "arguments": {},
+    "state": "failed",
+    "cancel_requested": False,
+    "priority": 0,
+    "attempts": 0,
+    "retryable": False,
+    "retries": 0,
+    "attempt_token": 0,
     "progress": {},
     "created_at": datetime.fromtimestamp(0, UTC),
 }
-"""What stands for a value that cannot be read, by its column; None for any other."""
+"""What stands for a value that cannot be read, by its column; None for any that may be empty."""
+
+SHAPES = {"kind": str, "arguments": dict, "progress": dict, "result": dict | None}
+"""What is sound to the database may still be none of these: a `[]`, or bytes for a name."""
 
 
 class UnreadableJobError(Exception):
@@ -32,7 +43,9 @@ class UnreadableJobError(Exception):
 def whole_row(session: Session, job_id: int) -> JobRow:
     """The row of a job that there is, as it stands now; raises UnreadableJobError."""
     with _damage_told(job_id):
-        return session.get_one(JobRow, job_id, populate_existing=True)
+        row = session.get_one(JobRow, job_id, populate_existing=True)
+        _require_shapes(_record_values(row))
+        return row
 
 
 def job_of(session: Session, job_id: int) -> Job | None:
@@ -40,9 +53,9 @@ def job_of(session: Session, job_id: int) -> Job | None:
     try:
         with _damage_told(job_id):
             row = session.get(JobRow, job_id)
+            return job_record(row) if row else None
     except UnreadableJobError:
         return _what_is_left(session, job_id)
-    return job_record(row) if row else None
 
 
 def jobs_of(session: Session, chosen: Select[JobRow]) -> list[Job]:
@@ -62,8 +75,20 @@ def lost_values(session: Session, job_id: int) -> dict[str, Any]:
 
 
 def job_record(row: JobRow) -> Job:
-    """A row as it leaves the feature."""
-    return Job(**{name: getattr(row, name) for name in _columns()})
+    """A row as it leaves the feature; raises TypeError for a value of a wrong shape."""
+    values = _record_values(row)
+    _require_shapes(values)
+    return Job(**values)
+
+
+def _record_values(row: JobRow) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in _columns()}
+
+
+def _require_shapes(values: Mapping[str, Any]) -> None:
+    for name in values.keys() & SHAPES.keys():
+        if not isinstance(values[name], SHAPES[name]):
+            raise TypeError(f"{name} is {values[name]!r}")
 
 
 def _columns() -> list[str]:
@@ -86,7 +111,8 @@ def _what_is_left(session: Session, job_id: int) -> Job | None:
 def _is_readable(session: Session, job_id: int, column: str) -> bool:
     try:
         with _damage_told(job_id):
-            session.execute(_values(job_id, [column])).all()
+            for row in session.execute(_values(job_id, [column])).mappings():
+                _require_shapes(dict(row))
     except UnreadableJobError:
         return False
     return True

@@ -24,8 +24,8 @@ LEASE_SECONDS = 60.0
 """How long a job stays with a worker that gives no sign of life."""
 
 UNREADABLE = (
-    "What the database holds of this job is damaged, so it does not run. If its arguments are "
-    "empty now, they are lost: ask anew for what it was to do. Else retry it."
+    "What the database holds of this job is damaged, so it does not run. If its kind is unreadable "
+    "or its arguments are empty now, they are lost: ask anew for what it was to do. Else retry it."
 )
 
 

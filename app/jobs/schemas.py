@@ -18,10 +18,15 @@ class JobState(StrEnum):
 
 
 class JobKind(StrEnum):
-    """What a job does: index one item, or all."""
+    """What a job does: index one item, or all; `unreadable`: what the database holds is damaged."""
 
     INDEX = "index"
     INDEX_ALL = "index_all"
+    UNREADABLE = "unreadable"
+
+    @classmethod
+    def _missing_(cls, _value: object) -> "JobKind":
+        return cls.UNREADABLE
 
 
 class SkippedPlace(BaseModel):

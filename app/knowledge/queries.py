@@ -225,12 +225,15 @@ def note_collection_changes(session: Session, collection: str) -> None:
     _note_chunks(session, select(ChunkRow.id).where(ChunkRow.item_id.in_(of_collection)))
 
 
-def have_one_language(session: Session, collections: Collection[str]) -> bool:
-    """Whether the items of these collections are analysed alike."""
+def have_one_language(session: Session, collections: Collection[str], default: str) -> bool:
+    """Whether the items of these collections are analysed alike.
+
+    `default` is the language of collections that have none of their own.
+    """
     named = select(CollectionLanguageRow.name, CollectionLanguageRow.language)
     rows = session.execute(named.where(CollectionLanguageRow.name.in_(collections)))
     languages = {row.name: row.language for row in rows}
-    return len({languages.get(name) for name in collections}) == 1
+    return len({languages.get(name, default) for name in collections}) == 1
 
 
 def _note_chunks(session: Session, chunk_ids: Select[Any]) -> None:

@@ -38,10 +38,18 @@ class ItemListener(Protocol):
 class KnowledgeService:
     """Creates, reads, changes and deletes items. Each call is one transaction."""
 
-    def __init__(self, database: Database, listener: ItemListener, default_collection: str) -> None:
+    def __init__(
+        self,
+        database: Database,
+        listener: ItemListener,
+        default_collection: str,
+        default_language: str,
+    ) -> None:
+        """`default_language` is that of collections that have none of their own."""
         self._database = database
         self._listener = listener
         self._default_collection = default_collection
+        self._default_language = default_language
 
     def create(self, draft: ItemDraft) -> KnowledgeItem:
         """Add an item; it is not indexed by that. Raises ConflictError for a status of indexing."""
@@ -87,7 +95,7 @@ class KnowledgeService:
                 for name in optional:
                     if changes[name] is None:
                         del changes[name]
-                _change(session, before, changes, changes.pop("status", None))
+                self._change(session, before, changes, changes.pop("status", None))
         self._listener.index_changes_noted()
         return self.get(item_id)
 
@@ -107,7 +115,7 @@ class KnowledgeService:
         del changes["status"]
         with self._database.write() as session:
             before = _require_item(session, item_id)
-            _change(session, before, changes, wish_of_replacement(before, draft.status))
+            self._change(session, before, changes, wish_of_replacement(before, draft.status))
         self._listener.index_changes_noted()
         return self.get(item_id)
 
@@ -119,7 +127,8 @@ class KnowledgeService:
         """
         changes = dict(changes)
         with self._database.write() as session:
-            _change(session, _require_item(session, item_id), changes, changes.pop("status", None))
+            before = _require_item(session, item_id)
+            self._change(session, before, changes, changes.pop("status", None))
         reached(FaultPoint.ITEM_CHANGED)
         self._listener.index_changes_noted()
         return self.get(item_id)
@@ -132,43 +141,48 @@ class KnowledgeService:
         reached(FaultPoint.ITEM_DELETED)
         self._listener.item_deleted(item_id)
 
+    def _change(
+        self,
+        session: Session,
+        before: KnowledgeItem,
+        changes: dict[str, Any],
+        wished_status: str | None,
+    ) -> None:
+        """Write what differs from the item as it stands, with what follows from it."""
+        changes = {name: value for name, value in changes.items() if value != getattr(before, name)}
+        source_changes = bool(SOURCE_FIELDS & changes.keys())
+        if source_changes:
+            _require_agreement(before, changes)
+            # Both tell of the source that the item had: of this one, nothing is known yet.
+            changes |= {"error": None, "content_hash": None, "mounts": None}
+        status = status_after(before, wished_status, source_changes=source_changes)
+        if status != before.status:
+            changes["status"] = status
+            if status == "pending":
+                changes["error"] = None
+        if "refresh_interval" in changes:
+            uri = changes.get("uri", before.uri)
+            changes["next_refresh_at"] = next_refresh(now(), changes["refresh_interval"], uri)
+        if changes:
+            queries.update_item(session, before.id, changes)
+        if INDEXED_FIELDS & changes.keys() or self._changes_language(session, before, changes):
+            queries.note_index_changes(session, before.id)
+
+    def _changes_language(
+        self, session: Session, before: KnowledgeItem, changes: dict[str, Any]
+    ) -> bool:
+        """Whether the lexical index is to compare the item's words by other stems than before."""
+        if "collection" not in changes:
+            return False
+        both = {before.collection, changes["collection"]}
+        return not queries.have_one_language(session, both, self._default_language)
+
 
 def _require_item(session: Session, item_id: int) -> KnowledgeItem:
     item = queries.get_item(session, item_id)
     if item is None:
         raise _no_such_item(item_id)
     return item
-
-
-def _change(
-    session: Session, before: KnowledgeItem, changes: dict[str, Any], wished_status: str | None
-) -> None:
-    """Write what differs from the item as it stands, with what follows from it."""
-    changes = {name: value for name, value in changes.items() if value != getattr(before, name)}
-    source_changes = bool(SOURCE_FIELDS & changes.keys())
-    if source_changes:
-        _require_agreement(before, changes)
-        # Both tell of the source that the item had: of this one, nothing is known yet.
-        changes |= {"error": None, "content_hash": None, "mounts": None}
-    status = status_after(before, wished_status, source_changes=source_changes)
-    if status != before.status:
-        changes["status"] = status
-        if status == "pending":
-            changes["error"] = None
-    if "refresh_interval" in changes:
-        uri = changes.get("uri", before.uri)
-        changes["next_refresh_at"] = next_refresh(now(), changes["refresh_interval"], uri)
-    if changes:
-        queries.update_item(session, before.id, changes)
-    if INDEXED_FIELDS & changes.keys() or _changes_language(session, before, changes):
-        queries.note_index_changes(session, before.id)
-
-
-def _changes_language(session: Session, before: KnowledgeItem, changes: dict[str, Any]) -> bool:
-    """Whether the lexical index is to compare the item's words by other stems than before."""
-    if "collection" not in changes:
-        return False
-    return not queries.have_one_language(session, {before.collection, changes["collection"]})
 
 
 def _require_agreement(before: KnowledgeItem, changes: dict[str, Any]) -> None:

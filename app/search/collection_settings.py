@@ -37,11 +37,16 @@ class CollectionSettings:
         self,
         database: Database,
         default_collection: str,
+        default_language: str,
         on_index_changes: Callable[[], None] = lambda: None,
     ) -> None:
-        """`on_index_changes` is called when there are new rows in the outbox."""
+        """`default_language` is that of the settings, of collections that have none of their own.
+
+        `on_index_changes` is called when there are new rows in the outbox.
+        """
         self._database = database
         self._default = default_collection
+        self._default_language = default_language
         self._on_index_changes = on_index_changes
         self._rankings: Mapping[str, RankingWishes] = {}
         self._languages: Mapping[str, str] = {}
@@ -107,11 +112,16 @@ class CollectionSettings:
             if self._languages.get(name) != language:
                 with self._database.write() as session:
                     collection_queries.store_language(session, name, language)
-                    note_collection_changes(session, name)
+                    if self._changes_stems(self._languages.get(name), language):
+                        note_collection_changes(session, name)
                 others = {key: kept for key, kept in self._languages.items() if key != name}
                 self._languages = others if language is None else {**others, name: language}
         self._on_index_changes()
         return replace(found, language=language)
+
+    def _changes_stems(self, former: str | None, language: str | None) -> bool:
+        """Whether the language is another in effect: to name that of the settings changes none."""
+        return (former or self._default_language) != (language or self._default_language)
 
 
 def settings_of(ranking: RankingWishes) -> dict[str, Any]:

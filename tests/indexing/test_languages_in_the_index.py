@@ -33,7 +33,9 @@ def publisher(
 
 @pytest.fixture
 def collections(container: Container, publisher: Publisher) -> CollectionSettings:
-    return CollectionSettings(container.database, "knowledge_base", publisher.settle_soon)
+    return CollectionSettings(
+        container.database, "knowledge_base", "english", publisher.settle_soon
+    )
 
 
 @pytest.fixture
@@ -87,3 +89,15 @@ def test_setting_the_language_that_it_has_writes_nothing_anew(
     collections.set_language("knowledge_base", "german")
     publisher.settled().result()
     assert words.records == {}
+
+
+def test_naming_the_language_of_the_settings_writes_nothing_anew(
+    container: Container, item, publisher, words, collections
+):
+    publisher.publish(item.id, ready(container, item)).result()
+    words.records.clear()
+    for language in ("english", None):
+        assert collections.set_language("knowledge_base", language).language == language
+        assert collections.get("knowledge_base").language == language
+        publisher.settled().result()
+        assert words.records == {}

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -12,8 +13,11 @@ from sqlalchemy import text
 from app.database import Database
 from app.jobs import running_queries
 from app.jobs.leases import LeaseKeeper
+from app.jobs.record_queries import LOST
+from app.jobs.records import Job
 from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
+from app.models import JobRow
 from app.protocols import ProgressListener
 from tests.databases import sqlite_only
 
@@ -89,13 +93,55 @@ def test_what_is_left_of_a_damaged_job_is_answered_before_a_worker_has_seen_it(
     assert job["arguments"] == ({} if column == "arguments" else {"knowledge_id": 1})
 
 
+OF_WRONG_SHAPE = [
+    ("kind", NO_TEXT),
+    ("kind", b"\xff"),
+    *((column, json) for column in ("arguments", "progress") for json in ("[]", "null", "7")),
+    ("result", "[]"),
+]
+"""Columns with what is sound to the database, or to what reads JSON, and yet of no use."""
+
+
 @sqlite_only
-@pytest.mark.parametrize("column", ["arguments", "progress"])
+@pytest.mark.parametrize(("column", "stored"), OF_WRONG_SHAPE)
+def test_a_value_of_a_wrong_shape_is_as_lost_as_one_that_cannot_be_read(
+    client: TestClient, jobs: JobService, database: Database, column: str, stored: str | bytes
+) -> None:
+    damaged = jobs.add("index", {"knowledge_id": 1}).id
+    good = jobs.add("index", {"knowledge_id": 2}).id
+    damage(database, damaged, column, stored)
+    lost = {"kind": "unreadable", "result": None}.get(column, {})
+    waiting = client.get("/api/v1/jobs").json()["items"][1]
+    assert waiting["error"] == f"The database holds {column} of this job damaged."
+    JobWorker(database, {"index": succeed}, 0).drain()
+    failed = client.get(f"/api/v1/jobs/{damaged}").json()
+    assert (failed["state"], failed["error"]) == ("failed", running_queries.UNREADABLE)
+    if column != "progress":  # over HTTP, that is never empty
+        assert waiting[column] == failed[column] == lost
+    assert getattr(jobs.get(damaged), column) == lost
+    assert jobs.get(good).state == "succeeded"
+
+
+def test_something_stands_for_each_lost_value_that_may_not_be_empty() -> None:
+    columns = JobRow.__table__.columns
+    needed = {field.name for field in fields(Job) if not columns[field.name].nullable}
+    assert needed - {"id"} == LOST.keys()
+
+
+def test_a_job_of_a_kind_that_nobody_knows_is_listed(client: TestClient, jobs: JobService) -> None:
+    jobs.add("inde8", {})
+    assert [job["kind"] for job in client.get("/api/v1/jobs").json()["items"]] == ["unreadable"]
+
+
+@sqlite_only
+@pytest.mark.parametrize(
+    ("column", "stored"), [("arguments", "{broken"), ("progress", "{broken"), *OF_WRONG_SHAPE]
+)
 def test_a_damaged_job_is_cancelled_like_any_other_and_is_in_no_ones_way(
-    client: TestClient, jobs: JobService, database: Database, column: str
+    client: TestClient, jobs: JobService, database: Database, column: str, stored: str | bytes
 ) -> None:
     damaged, good = (jobs.add("index", {"knowledge_id": 1, "force": f}).id for f in (True, False))
-    damage(database, damaged, column)
+    damage(database, damaged, column, stored)
     for job_id in (good, damaged):
         assert client.post(f"/api/v1/jobs/{job_id}/cancel").json()["state"] == "cancelled"
 
@@ -136,15 +182,20 @@ def beat(database: Database) -> None:
 
 @sqlite_only
 @pytest.mark.parametrize("settle", [start, beat])
+@pytest.mark.parametrize(("column", "stored"), [("progress", "{broken"), *OF_WRONG_SHAPE])
 def test_a_damaged_row_that_a_crash_left_running_stops_neither_the_start_nor_the_heartbeat(
-    jobs: JobService, database: Database, settle: Callable[[Database], None]
+    jobs: JobService,
+    database: Database,
+    settle: Callable[[Database], None],
+    column: str,
+    stored: str | bytes,
 ) -> None:
     damaged, good = (jobs.add("index", {"knowledge_id": number}).id for number in (1, 2))
     with database.write() as session:
         while running_queries.claim_job(session):
             pass
         session.execute(text("UPDATE jobs SET lease_expires_at = '2026-01-01 00:00:00.000000'"))
-    damage(database, damaged, "progress")
+    damage(database, damaged, column, stored)
     settle(database)
     assert (jobs.get(damaged).state, jobs.get(good).state) == ("failed", "queued")
 

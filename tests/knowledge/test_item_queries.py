@@ -8,7 +8,7 @@ from app.errors import ConflictError, InvalidRequestError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.knowledge.service import KnowledgeService
-from app.models import ChunkRow, DocumentRow, IndexChangeRow, TagRow
+from app.models import ChunkRow, CollectionLanguageRow, DocumentRow, IndexChangeRow, TagRow
 from tests.knowledge.conftest import add_chunks
 from tests.light_service import LightService
 
@@ -62,6 +62,22 @@ def test_chunks_are_noted_when_something_changes_that_the_vector_index_copies(
     with database.write() as session:
         chunks = add_chunks(session, item.id, 3)
     items.update(item.id, changes)
+    assert [set(ids) for ids in outbox(database)] == ([chunks] if noted else [])
+
+
+@pytest.mark.parametrize(
+    ("collection", "noted"),
+    [("of no language", False), ("said to be english", False), ("german", True)],
+)
+def test_chunks_are_noted_when_an_item_comes_under_other_stems(
+    database: Database, items: KnowledgeService, collection: str, noted: bool
+) -> None:
+    item = items.create(DRAFT)
+    with database.write() as session:
+        chunks = add_chunks(session, item.id, 1)
+        session.add(CollectionLanguageRow(name="said to be english", language="english"))
+        session.add(CollectionLanguageRow(name="german", language="german"))
+    items.update(item.id, {"collection": collection})
     assert [set(ids) for ids in outbox(database)] == ([chunks] if noted else [])
 
 

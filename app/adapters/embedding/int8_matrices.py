@@ -43,7 +43,8 @@ class MatrixProduct:
     @property
     def input_name(self) -> str:
         """What several products share if they take the same numbers."""
-        return str(self.node.input_value(0).get_node().get_friendly_name())
+        numbers = self.node.input_value(0)
+        return f"{numbers.get_node().get_friendly_name()}:{numbers.get_index()}"
 
 
 def matrix_products(graph: Any) -> list[MatrixProduct]:

@@ -1,6 +1,6 @@
 """Turns a parsed query into a tantivy query, term by term; nothing is ever parsed by tantivy."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, product
 
 import tantivy
@@ -34,6 +34,9 @@ MAX_SPLITS = 3
 """Ways of taking a name apart that a phrase tries, the most frequent first."""
 MAX_VARIANTS = 24
 """Ways of writing a phrase that are tried."""
+
+Place = tuple[str, tuple[str, ...]]
+"""A field, and terms that are to stand there side by side."""
 
 
 class QueryCompiler:
@@ -83,20 +86,13 @@ class QueryCompiler:
 
     def _wanted(self) -> list[tuple[Occur, Query]]:
         """What a record must hold, and what it should."""
-        if not any(query.parsed.phrases for query in self._queries):
-            words = self._plain(self._queries)
-            return [(Occur.Must, words)] if words is not None else []
-        each = [self._with_phrases(query) for query in self._queries]
-        if len(each) == 1:
-            return each[0]
-        either = [(Occur.Should, Query.boolean_query(clauses)) for clauses in each]
-        return [(Occur.Must, Query.boolean_query(either))]
-
-    def _with_phrases(self, query: SpokenQuery) -> list[tuple[Occur, Query]]:
-        words = self._plain([query])
-        phrases = query.parsed.phrases
-        clauses = [(Occur.Must, self._phrase(phrase, query.mark)) for phrase in phrases]
-        return clauses if words is None else [*clauses, (Occur.Should, words)]
+        words = self._plain(self._queries)
+        # Every language takes a text apart alike: the first phrase of one is the first of each.
+        phrases = zip(*(query.parsed.phrases for query in self._queries), strict=False)
+        clauses = [(Occur.Must, self._phrase(forms)) for forms in phrases]
+        if words is None:
+            return clauses
+        return [*clauses, (Occur.Should if clauses else Occur.Must, words)]
 
     # Plain words -------------------------------------------------------------------------------
 
@@ -108,16 +104,8 @@ class QueryCompiler:
             for word in self._searched(query)
             for place in self._places(word, query.mark)
         )
-        if self._blending.is_needed:  # most are of another language than most records
-            places = dict.fromkeys(place for place in places if self._searcher.doc_freq(*place))
-        if not places:
-            return None
-        return Query.boolean_query(
-            [
-                (Occur.Should, self._weighted(self._term(field, term), field, [term]))
-                for field, term in places
-            ]
-        )
+        clauses = self._found((field, (term,)) for field, term in places)
+        return Query.boolean_query(clauses) if clauses else None
 
     def _searched(self, query: SpokenQuery) -> Sequence[Word]:
         """The words that are looked for, of very many the rarest."""
@@ -150,23 +138,26 @@ class QueryCompiler:
 
     # Phrases -----------------------------------------------------------------------------------
 
-    def _phrase(self, phrase: Phrase, mark: str) -> Query:
+    def _phrase(self, forms: Sequence[Phrase]) -> Query:
         """The words side by side in one field, however the names among them are written.
 
         `FastAPI` stands in the index as two parts and `fastapi` as one; so that either is found
-        by either, the phrase is tried in each way that the index knows.
+        by either, the phrase is tried in each way that the index knows. `forms` are those of each
+        language; what is the same in all is looked for once.
         """
-        queries = [
-            self._weighted(self._side_by_side(field, variant), field, variant)
-            for field in (BODY, TITLE)
-            for variant in self._variants(phrase, mark)
-        ]
+        places = dict.fromkeys(
+            place
+            for phrase, query in zip(forms, self._queries, strict=True)
+            for place in self._phrase_places(phrase, query.mark)
+        )
+        return Query.boolean_query(self._found(places))
+
+    def _phrase_places(self, phrase: Phrase, mark: str) -> Iterator[Place]:
+        """Each field where the phrase is looked for, with the terms that say it there."""
+        variants = self._variants(phrase, mark)
+        yield from ((field, variant) for field in (BODY, TITLE) for variant in variants)
         if len(phrase) == 1 and phrase[0].whole:
-            queries += [
-                self._weighted(self._term(field, phrase[0].whole), field, [phrase[0].whole])
-                for field in (SYMBOLS, IDENTIFIERS)
-            ]
-        return Query.boolean_query([(Occur.Should, query) for query in queries])
+            yield from ((field, (phrase[0].whole,)) for field in (SYMBOLS, IDENTIFIERS))
 
     def _in_content(self, phrase: Phrase, mark: str) -> Query:
         """What leaves a record out: that its content surely says the phrase.
@@ -183,7 +174,9 @@ class QueryCompiler:
             ]
         writings = [dict.fromkeys([word.parts, *_in_one_piece(word)]) for word in phrase]
         for parts in islice(product(*writings), MAX_VARIANTS):
-            clauses.append(self._alone([term for word in parts for term in word], mark))
+            terms = [term for word in parts for term in word]
+            if self._blending.may_hold(BODY, [mark + term for term in terms]):
+                clauses.append(self._alone(terms, mark))
         return Query.boolean_query([(Occur.Should, clause) for clause in clauses])
 
     def _alone(self, terms: Sequence[str], mark: str) -> Query:
@@ -232,6 +225,14 @@ class QueryCompiler:
         return Query.phrase_query(self._schema, field, list(terms))
 
     # Inside ------------------------------------------------------------------------------------
+
+    def _found(self, places: Iterable[Place]) -> list[tuple[Occur, Query]]:
+        """What looks for any of these terms, each sequence side by side in its field."""
+        return [
+            (Occur.Should, self._weighted(self._side_by_side(field, terms), field, terms))
+            for field, terms in places
+            if self._blending.may_hold(field, terms)
+        ]
 
     def _term(self, field: str, term: str) -> Query:
         return Query.term_query(self._schema, field, term, "freq")

@@ -31,8 +31,8 @@ ROWS: list[TokenIds] = [np.arange(TOKENS), np.arange(20), np.array([5])]
 OUTPUTS, INPUTS = 2 * INT8_GROUP, INT8_GROUP
 
 
-def small_model(matrix: Floats, numbers: Floats) -> Any:
-    """Takes what a converted model takes: token `n` is row `n` of the numbers, times the matrix.
+def model(numbers: Floats, multiply: Callable[[Any, Any], Any]) -> Any:
+    """Takes what a converted model takes: token `n` is row `n` of the numbers, multiplied.
 
     A text is the sum of its tokens.
     """
@@ -40,13 +40,27 @@ def small_model(matrix: Floats, numbers: Floats) -> Any:
     op = openvino.opset13
     names = ("input_ids", "attention_mask")
     ids, mask = (op.parameter([-1, -1], np.int64, name=name) for name in names)
-    tokens = op.gather(op.constant(numbers), ids, op.constant(0))
-    product = op.matmul(tokens, op.constant(matrix), False, True)
+    product = multiply(op, op.gather(op.constant(numbers), ids, op.constant(0)))
     counted = op.multiply(product, op.unsqueeze(op.convert(mask, "f32"), op.constant(2)))
     graph = openvino.Model([op.reduce_sum(counted, op.constant(1))], [ids, mask])
     for parameter, name in zip(graph.inputs, names, strict=True):
         parameter.get_tensor().set_names({name})
     return graph
+
+
+def small_model(matrix: Floats, numbers: Floats) -> Any:
+    """Tokens go through the matrix."""
+    return model(numbers, lambda op, tokens: op.matmul(tokens, op.constant(matrix), False, True))
+
+
+def model_of_halves(matrix: Floats, numbers: Floats) -> Any:
+    """Each half of a token goes through the matrix alone."""
+
+    def multiply(op: Any, tokens: Any) -> Any:
+        halves = op.split(tokens, op.constant(2), 2).outputs()
+        return op.concat([op.matmul(half, op.constant(matrix), False, True) for half in halves], 2)
+
+    return model(numbers, multiply)
 
 
 def run(graph: Any) -> Floats:
@@ -79,6 +93,17 @@ def test_a_product_in_8_bits_is_nearly_the_same(matrix: Floats, numbers: Floats)
     graph = small_model(matrix, numbers)
     int8 = with_int8_matrices(graph, largest_inputs(graph, ROWS))
     assert relative_error(run(int8), numbers @ matrix.T) < 0.02
+
+
+def test_products_by_different_outputs_of_one_node_each_take_their_own(
+    matrix: Floats, numbers: Floats
+) -> None:
+    both = np.concatenate([numbers, 3 * numbers[::-1]], axis=1)
+    graph = model_of_halves(matrix, both)
+    largest = largest_inputs(graph, ROWS)
+    assert len(largest) == 2
+    expected = np.concatenate([numbers @ matrix.T, 3 * numbers[::-1] @ matrix.T], axis=1)
+    assert relative_error(run(with_int8_matrices(graph, largest)), expected) < 0.02
 
 
 def test_large_numbers_in_one_place_are_evened_out(matrix: Floats, numbers: Floats) -> None:

@@ -38,6 +38,30 @@ def test_a_word_weighs_as_much_in_a_language_of_few_records(tmp_path: Path, quer
     assert beside == pytest.approx(alone, rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "JavaScript module vs javascript",
+        "e-mail or email",
+        "GitHub, github and git-hub",
+        '"JavaScript closures" javascript',
+        '"github" "GitHub"',
+    ],
+)
+def test_names_in_two_spellings_weigh_as_much_once_there_is_another_language(
+    tmp_path: Path, query: str
+):
+    """Part of a name is one thing, the name in one piece another, however rare either is."""
+    texts = ["java mail git e hub script"] * 60 + ["module of java"] * 9 + ["else"] * 200
+    texts += ["javascript closures", "JavaScript closures", "an email", "an e-mail"]
+    texts += ["on github", "on GitHub", "on git-hub"]
+    records = [record(f"en-{n}", text) for n, text in enumerate(texts)]
+    alone = scores(index_of(tmp_path / "one", records), query)
+    unrelated = record("de", "Anleitung", language="german")
+    beside = scores(index_of(tmp_path / "two", [*records, unrelated]), query)
+    assert beside == pytest.approx(alone, rel=0.02)
+
+
 def test_forms_of_a_word_count_as_one_word(tmp_path: Path):
     """The same texts, once with the stems that a word has in common, once without."""
     texts = [("run", "runs fast"), ("running", "running fast"), ("other", "sits still")]
@@ -102,6 +126,24 @@ def test_stop_words_of_one_language_are_looked_for_in_none(tmp_path: Path):
     )
     assert found(index, "what was the engine") == {"english"}
     assert found(index, "was") == {"german"}  # on its own it counts
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        ('"neue Anleitung"', {"de"}),
+        ('"GitHub" "fast"', {"en"}),
+        ('"github" schnell', {"en", "de"}),
+        ('"github" "nowhere"', set()),
+        ("github -fast", {"de"}),
+        ('github -"neue Anleitungen"', {"en"}),
+        ('github -"nowhere at all"', {"en", "de"}),
+    ],
+)
+def test_phrases_and_exclusions_speak_of_every_language(tmp_path: Path, query: str, ids: set[str]):
+    german = record("de", "GitHub: die neue Anleitung, schnell", language="german")
+    index = index_of(tmp_path, [record("en", "github is fast"), german])
+    assert found(index, query) == ids
 
 
 def test_an_analyser_is_made_once_a_language(tmp_path: Path):

@@ -1,0 +1,70 @@
+"""What a query costs where several languages are in use: each term is counted once."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tantivy
+
+from app.adapters.lexical_index.compiling import QueryCompiler
+from app.adapters.lexical_index.fields import FieldWeights, make_document, make_schema
+from app.adapters.lexical_index.languages import Languages
+from app.protocols import EVERYWHERE
+from tests.contracts.lexical_index_contract import record
+
+NAMES = "getUserName loadFile savePath findThing makeValue runJob"
+"""In a phrase, some of these are tried in parts and in one piece: 24 ways of writing."""
+
+
+class CountingSearcher:
+    """A searcher that notes for which terms it was asked how many records hold them."""
+
+    def __init__(self, searcher: tantivy.Searcher) -> None:
+        self._searcher = searcher
+        self.asked: Counter[tuple[str, str]] = Counter()
+
+    def doc_freq(self, field: str, term: str) -> int:
+        self.asked[field, term] += 1
+        return self._searcher.doc_freq(field, term)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._searcher, name)
+
+
+@pytest.fixture
+def searcher(tmp_path: Path) -> CountingSearcher:
+    """Of an index where English records hold the names, and a German one does not."""
+    index = tantivy.Index(make_schema(), str(tmp_path))
+    writer = index.writer(15_000_000, 1)
+    for one in (
+        record("en-1", NAMES),
+        record("en-2", NAMES.lower()),
+        record("de-1", "Anleitung", language="german"),
+    ):
+        writer.add_document(make_document(one, Languages()))
+    writer.commit()
+    index.reload()
+    return CountingSearcher(index.searcher())
+
+
+def compiled(searcher: CountingSearcher, query: str) -> str:
+    queries = Languages().queries(query, {"german"})
+    compiler = QueryCompiler(make_schema(), searcher, FieldWeights(), queries)  # type: ignore[arg-type]
+    return str(compiler.compile(EVERYWHERE))
+
+
+@pytest.mark.parametrize("query", [f'"{NAMES}"', f'user -"{NAMES}"', NAMES])
+def test_each_term_is_counted_once_a_query(searcher: CountingSearcher, query: str) -> None:
+    compiled(searcher, query)
+    assert set(searcher.asked.values()) == {1}
+
+
+@pytest.mark.parametrize("query", [f'"{NAMES}"', f'user -"{NAMES}"', NAMES])
+def test_what_no_record_of_a_language_says_is_not_looked_for(
+    searcher: CountingSearcher, query: str
+) -> None:
+    looked_for = compiled(searcher, query)
+    assert '"loadfil"' in looked_for
+    assert "german:load" not in looked_for
+    assert "german:" in compiled(searcher, '"Anleitung"')
