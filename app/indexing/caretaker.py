@@ -177,7 +177,6 @@ class IndexCaretaker:
             walk.unembedded += some.unembedded
             last_id = some.chunk_ids[-1]
             self._count(walk, some.chunk_ids)
-        self._publisher.settled().result()  # row by row, unlike what `crowded` finds there still
         for index, ids in self._done(
             partial(compare.crowded, every=not mend), gently=gently
         ).items():

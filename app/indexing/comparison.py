@@ -141,7 +141,6 @@ class IndexComparison:
     def crowded(self, *, every: bool) -> dict[str, list[str]]:
         """Of each index whose size is not that of SQL, all ids; the outbox is settled first.
 
-        That is one task of the writer: whoever asks waits for the bulk of the outbox before.
         After a walk that left nothing missing, only surplus can make the sizes differ. So the ids
         (100 bytes each) are listed only when there is something to find. `every`: after a walk
         that did not mend, of every index.

@@ -76,8 +76,6 @@ class Publisher:
         self._version = 0
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._settling = threading.Event()
-        self._waiting: list[Future[None]] = []
-        """Who waits until the outbox is empty. Of the writer thread."""
         self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
         self._closed = False
 
@@ -128,19 +126,8 @@ class Publisher:
             self._tasks.put(self._settle_when_idle)
 
     def settled(self) -> "Future[None]":
-        """Done once everything handed in before is done and the outbox is empty.
-
-        What is handed in meanwhile comes between two rows, and a stop ends it: UnavailableError.
-        """
-        self._require_open()
-        future: Future[None] = Future()
-
-        def wait() -> None:
-            self._waiting.append(future)
-            self.settle_soon()
-
-        self._tasks.put(wait)
-        return future
+        """Done once everything handed in before is done and the outbox is empty."""
+        return self._submit(self.settle_outbox)
 
     def keep_also(self, following: KeptIndexes | None) -> None:
         """Settle into these indexes, too, which are to answer next; None: no more.
@@ -182,7 +169,7 @@ class Publisher:
 
     def _require_open(self) -> None:
         if self._closed:
-            raise _stopping()
+            raise UnavailableError("The service is stopping; try again when it has restarted.")
 
     def _run(self) -> None:
         while (task := self._tasks.get()) is not None:
@@ -190,36 +177,18 @@ class Publisher:
                 task()
             except Exception:
                 logger.exception("The publisher goes on after an unexpected error")
-        self._answer_waiting(_stopping())
 
     def _settle_when_idle(self) -> None:
         """One row, then whatever else has been handed in: a collection may be many rows."""
         self._settling.clear()
         try:
-            is_empty = not self._settle_oldest()
-        except BaseException as error:
-            self._answer_waiting(error)
-            if not isinstance(error, AppError):
-                raise
+            if self._settle_oldest():
+                self.settle_soon()
+        except AppError as error:
             logger.warning("The outbox is tried again in %s s: %s", RETRY_SECONDS, error.detail)
             retry = threading.Timer(RETRY_SECONDS, self.settle_soon)
             retry.daemon = True
             retry.start()
-        else:
-            if is_empty:
-                self._answer_waiting(None)
-            elif self._closed:
-                self._answer_waiting(_stopping())
-            else:
-                self.settle_soon()
-
-    def _answer_waiting(self, error: BaseException | None) -> None:
-        waiting, self._waiting = self._waiting, []
-        for future in waiting:
-            if error is None:
-                future.set_result(None)
-            else:
-                future.set_exception(error)
 
     def _publish(self, item_id: int, documents: Sequence[PreparedDocument]) -> Changes:
         chunks = {chunk.id: chunk for document in documents for chunk in document.chunks}
@@ -365,7 +334,3 @@ def _item_as_it_stands(session: Session, item_id: int, moment: datetime) -> _Ind
 
 def _item_deleted() -> ItemStoppedError:
     return ItemStoppedError("Indexing was stopped: the item was deleted meanwhile.")
-
-
-def _stopping() -> UnavailableError:
-    return UnavailableError("The service is stopping; try again when it has restarted.")

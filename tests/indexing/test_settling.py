@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -10,13 +10,10 @@ import pytest
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
-from app.errors import LexicalIndexError, UnavailableError
 from app.indexing import maintenance_queries, queries
-from app.indexing.caretaker import IndexCaretaker
-from app.indexing.comparison import IndexComparison
 from app.indexing.publisher import SETTLED_AT_START, Publisher
 from app.knowledge.items import ItemDraft
-from app.protocols import LexicalRecord, VectorPart
+from app.protocols import LexicalRecord
 from tests.fakes import FakeEmbedder
 from tests.indexing.test_titles_in_the_index import RememberingLexicalIndex, ready
 
@@ -38,56 +35,21 @@ def words() -> NotingLexicalIndex:
     return NotingLexicalIndex()
 
 
-class ShownVectorIndex(ExactVectorIndex):
-    """Can be compared."""
-
-    def parts(self) -> dict[str, VectorPart]:
-        return {"exact": self}
-
-    def distrust(self, reason: str) -> None:
-        raise AssertionError(reason)
-
-
-@pytest.fixture
-def vectors(embedder: FakeEmbedder) -> ShownVectorIndex:
-    return ShownVectorIndex(embedder.dimension)
-
-
 @pytest.fixture
 def publisher(
-    container: Container, vectors: ShownVectorIndex, words: NotingLexicalIndex
+    container: Container, embedder: FakeEmbedder, words: NotingLexicalIndex
 ) -> Iterator[Publisher]:
+    vectors = ExactVectorIndex(embedder.dimension)
     publisher = Publisher(container.database, vectors, words, container.generation)
     publisher.start()
     yield publisher
     publisher.close()
 
 
-@pytest.fixture
-def walk(container: Container, vectors, words, publisher) -> Callable[[], object]:
-    """Compare everything."""
-    comparison = IndexComparison(
-        database=container.database,
-        vector_index=vectors,
-        lexical_index=words,
-        publisher=publisher,
-        generation=container.generation,
-    )
-    repair = container.parts.caretaker._vector_repair
-    caretaker = IndexCaretaker(comparison, publisher, repair, interval_seconds=0.0)
-    return lambda: caretaker.walk(mend=True)
-
-
-@pytest.mark.parametrize("who", ["nobody waits", "somebody waits", "all is compared"])
 def test_others_need_not_wait_until_every_row_of_the_outbox_is_settled(
-    container: Container, source_root: Path, publisher, words, walk, who: str
+    container: Container, source_root: Path, publisher, words
 ):
     """Each row of the outbox is a task of its own: what is handed in meanwhile comes between."""
-    settle = {
-        "nobody waits": publisher.settle_soon,
-        "somebody waits": publisher.settled,
-        "all is compared": walk,
-    }[who]
     (source_root / "page.txt").write_text("A text about elephants.")
     item = container.knowledge.create(ItemDraft("Savannah", str(source_root), "folder"))
     publisher.publish(item.id, ready(container, item)).result()
@@ -102,45 +64,10 @@ def test_others_need_not_wait_until_every_row_of_the_outbox_is_settled(
             return maintenance_queries.count_open_changes(session)
 
     words.meanwhile = lambda: handed_in.set_result(publisher.between_changes(open_changes))
-    settle()
+    publisher.settle_soon()
     assert handed_in.result().result() == 2
     publisher.settled().result()
     assert open_changes() == 0
-
-
-def test_a_stop_answers_whoever_waits_for_the_outbox_and_leaves_the_rest_of_it(
-    container: Container, source_root: Path, publisher, words
-):
-    (source_root / "page.txt").write_text("A text about elephants.")
-    item = container.knowledge.create(ItemDraft("Savannah", str(source_root), "folder"))
-    publisher.publish(item.id, ready(container, item)).result()
-    with container.database.write() as session:
-        for _ in range(3):
-            queries.add_index_change(session, list(words.records))
-    words.meanwhile = publisher.stop
-    with pytest.raises(UnavailableError):
-        publisher.settled().result()
-    with container.database.read() as session:
-        assert maintenance_queries.count_open_changes(session) == 2
-
-
-def test_who_waits_for_the_outbox_is_told_why_it_cannot_be_settled(
-    container: Container, source_root: Path, publisher, words
-):
-    (source_root / "page.txt").write_text("A text about elephants.")
-    item = container.knowledge.create(ItemDraft("Savannah", str(source_root), "folder"))
-    publisher.publish(item.id, ready(container, item)).result()
-    for failure in (LexicalIndexError("The disk is full."), RuntimeError("nobody knows")):
-
-        def fail(failure: Exception = failure) -> None:
-            raise failure
-
-        with container.database.write() as session:
-            queries.add_index_change(session, list(words.records))
-        words.meanwhile = fail
-        with pytest.raises(type(failure)):
-            publisher.settled().result()
-        publisher.settled().result()
 
 
 def test_a_start_waits_for_a_few_rows_of_the_outbox_and_leaves_many_to_the_writer(
