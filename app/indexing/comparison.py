@@ -15,6 +15,7 @@ from app.errors import LexicalIndexError, VectorIndexError
 from app.indexing import maintenance_queries, queries
 from app.indexing.generation import Generation
 from app.indexing.maintenance_queries import ChunkState
+from app.indexing.open_changes import OpenChanges
 from app.indexing.publisher import Publisher
 from app.protocols import LexicalIndex, Vector, VectorIndex, VectorPart
 from app.stored_vectors import sound_vector
@@ -112,6 +113,7 @@ class IndexComparison:
         self._words = lexical_index
         self._publisher = publisher
         self._generation = generation
+        self._open_changes = OpenChanges()
 
     def after(self, last_id: str, limit: int, *, mend: bool) -> Slice:
         """Compare the `limit` chunks after the last with what the indexes hold of them.
@@ -124,7 +126,7 @@ class IndexComparison:
             states = maintenance_queries.chunk_states_after(
                 session, last_id, limit, self._generation
             )
-            known = maintenance_queries.chunks_in_outbox(session)
+            known = self._open_changes.among(session, [state.id for state in states])
         if not states:
             return Slice()
         due = [state for state in states if state.id not in known]
@@ -171,7 +173,7 @@ class IndexComparison:
             return ()
         with self._database.read() as session:
             wanted = queries.present_chunks(session, chunk_ids)
-            wanted |= maintenance_queries.chunks_in_outbox(session)
+            wanted |= self._open_changes.among(session, chunk_ids)
         doubtful = [chunk_id for chunk_id in chunk_ids if chunk_id not in wanted]
         held = self._held(index, doubtful)
         drift = [Drift(DriftKind.SURPLUS, index, key) for key in doubtful if key in held]

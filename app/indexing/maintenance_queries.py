@@ -94,10 +94,18 @@ def _states(generation: Generation) -> Select[str, int, int, bytes, str]:
     )
 
 
-def chunks_in_outbox(session: Session) -> set[str]:
-    """Chunks of which it is known that the indexes may differ from SQL."""
+def open_changes(session: Session) -> set[int]:
+    """The ids of the rows of the outbox."""
+    return set(session.scalars(select(IndexChangeRow.id)))
+
+
+def chunks_of_changes(session: Session, change_ids: Sequence[int]) -> dict[int, frozenset[str]]:
+    """The chunks that each of these rows names; rows that are gone are left out."""
+    columns = (IndexChangeRow.id, IndexChangeRow.chunk_ids)
     return {
-        chunk_id for ids in session.scalars(select(IndexChangeRow.chunk_ids)) for chunk_id in ids
+        row[0]: frozenset(row[1])
+        for some in slices(change_ids)
+        for row in session.execute(select(*columns).where(IndexChangeRow.id.in_(some)))
     }
 
 

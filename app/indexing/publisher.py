@@ -40,8 +40,9 @@ UPSERTED_AT_ONCE = 200
 """Records that go into the vector index between two looks at whether the service is stopping."""
 
 SETTLED_AT_START = 4
-"""Rows of the outbox that a start waits for: of a thousand chunks as a rule, a second or so each. A
-process that dies leaves one or two; a collection that was given a language may be hundreds."""
+"""Rows of the outbox that a start waits for: of a thousand chunks as a rule, half a second each;
+with Chroma open, 0.1 s more for vectors that it holds, or 1 s for those that it lacks. A process
+that dies leaves one or two; a collection that was given a language may be hundreds."""
 
 RETRY_SECONDS = 5.0
 """Pause before the outbox is tried again after a failure of the storage."""

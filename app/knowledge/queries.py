@@ -5,7 +5,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, delete, func, insert, or_, select, tuple_
+from sqlalchemy import ColumnElement, delete, func, insert, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from app.knowledge.items import ItemDraft, ItemFilter, KnowledgeItem
@@ -216,13 +216,27 @@ def delete_item(session: Session, item_id: int) -> bool:
 
 def note_index_changes(session: Session, item_id: int) -> None:
     """Put all chunks of an item into the outbox: the indexes must look at them again."""
-    _note_chunks(session, select(ChunkRow.id).where(ChunkRow.item_id == item_id))
+    of_item = select(ChunkRow.id).where(ChunkRow.item_id == item_id)
+    _note_chunks(session, list(session.scalars(of_item)))
 
 
 def note_collection_changes(session: Session, collection: str) -> None:
-    """Put all chunks of the items of a collection into the outbox."""
+    """Put all chunks of the items of a collection into the outbox, in place of what is there.
+
+    Open rows that name no other chunks go. It would not do to leave those and name their chunks no
+    more: whoever settles one at this moment may have read what SQL said before.
+    """
     of_collection = select(ItemRow.id).where(ItemRow.collection == collection)
-    _note_chunks(session, select(ChunkRow.id).where(ChunkRow.item_id.in_(of_collection)))
+    noted = set(session.scalars(select(ChunkRow.id).where(ChunkRow.item_id.in_(of_collection))))
+    open_rows = session.execute(
+        select(IndexChangeRow.id, IndexChangeRow.chunk_ids).execution_options(yield_per=20)
+    )
+    # One that names nothing is of a publishing under way, which is to name what it has touched.
+    replaced = [row.id for row in open_rows if row.chunk_ids and noted.issuperset(row.chunk_ids)]
+    for start in range(0, len(replaced), CHANGE_BATCH):
+        these = replaced[start : start + CHANGE_BATCH]
+        session.execute(delete(IndexChangeRow).where(IndexChangeRow.id.in_(these)))
+    _note_chunks(session, sorted(noted))
 
 
 def have_one_language(session: Session, collections: Collection[str], default: str) -> bool:
@@ -236,8 +250,7 @@ def have_one_language(session: Session, collections: Collection[str], default: s
     return len({languages.get(name, default) for name in collections}) == 1
 
 
-def _note_chunks(session: Session, chunk_ids: Select[Any]) -> None:
-    ids = list(session.scalars(chunk_ids))
-    for start in range(0, len(ids), CHANGE_BATCH):
-        session.add(IndexChangeRow(chunk_ids=ids[start : start + CHANGE_BATCH]))
+def _note_chunks(session: Session, chunk_ids: Sequence[str]) -> None:
+    for start in range(0, len(chunk_ids), CHANGE_BATCH):
+        session.add(IndexChangeRow(chunk_ids=list(chunk_ids[start : start + CHANGE_BATCH])))
     session.flush()

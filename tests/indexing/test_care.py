@@ -4,11 +4,12 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, update
+from sqlalchemy import delete, event, update
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
@@ -163,6 +164,36 @@ def test_what_stands_in_the_outbox_is_no_drift(shelf: Shelf):
     assert shelf.container.publisher.between_changes(delete_and_compare).result() == set()
     assert shelf.kinds(mend=True) == set()
     assert shelf.vectors.chunk_ids().isdisjoint(gone)
+
+
+def test_a_row_of_the_outbox_is_read_once_however_much_is_compared(shelf: Shelf):
+    """A new language of a collection leaves hundreds of rows, and a walk takes as many slices."""
+    ids = sorted(record.chunk_id for record in shelf.records)
+    comparison = shelf.container.parts.caretaker._comparison
+    reads: list[str] = []
+
+    @event.listens_for(shelf.container.database._engine, "before_cursor_execute")
+    def note(_1: object, _2: object, statement: str, *_: object) -> None:
+        if "index_changes.chunk_ids" in statement:
+            reads.append(statement)
+
+    def note_and_compare(chunk_ids: list[str]) -> set[str]:
+        with shelf.container.database.write() as session:
+            session.execute(delete(ChunkRow).where(ChunkRow.id.in_(chunk_ids)))
+            queries.add_index_change(session, chunk_ids)
+        found = [comparison.after(last, 3, mend=False).drift for last in ("", *ids[::3])]
+        found += [comparison.surplus("exact", ids[n : n + 3], mend=False) for n in (0, 3, 6, 9)]
+        return {each.chunk_id for drift in found for each in drift}
+
+    between = shelf.container.publisher.between_changes
+    for number, named in enumerate((ids[:4], ids[4:6], ids[9:]), 1):
+        assert between(partial(note_and_compare, named)).result() == set()
+        assert len(reads) == number
+    shelf.container.publisher.settled().result()
+    words = [record for record in shelf.lexical_records if record.chunk_id in ids]
+    assert shelf.vectors.chunk_ids() == {record.chunk_id for record in words} == set(ids[6:9])
+    shelf.words.remove([ids[6]])
+    assert shelf.kinds(mend=True) == {("lexical", DriftKind.MISSING)}
 
 
 MOST_WALKS = 2000

@@ -7,6 +7,7 @@ import pytest
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
+from app.indexing import maintenance_queries, queries
 from app.indexing.index_sources import lexical_source
 from app.indexing.publisher import Publisher
 from app.knowledge.items import ItemDraft, KnowledgeItem
@@ -101,3 +102,36 @@ def test_naming_the_language_of_the_settings_writes_nothing_anew(
         assert collections.get("knowledge_base").language == language
         publisher.settled().result()
         assert words.records == {}
+
+
+def open_changes(container: Container) -> int:
+    with container.database.read() as session:
+        return maintenance_queries.count_open_changes(session)
+
+
+def test_a_language_that_is_set_again_leaves_no_more_to_settle_than_once(
+    container: Container, item, publisher, words
+):
+    """What an open row names besides is settled as well; one that names nothing has an owner."""
+    publisher.publish(item.id, ready(container, item)).result()
+    with container.database.write() as session:
+        queries.add_index_change(session, [])
+        queries.add_index_change(session, [*words.records, "gone"])
+    collections = CollectionSettings(container.database, "knowledge_base")
+    for language in ("german", "french", "german", "french"):
+        collections.set_language("knowledge_base", language)
+    assert open_changes(container) == 3
+    publisher.settled().result()
+    assert open_changes(container) == 0
+    assert languages_in(words) == languages_in_sql(container)
+    assert set(languages_in(words).values()) == {"french"}
+
+
+def test_a_language_that_is_set_while_another_is_settled_is_in_the_index(
+    container: Container, item, publisher, words, collections
+):
+    publisher.publish(item.id, ready(container, item)).result()
+    words.meanwhile = lambda: collections.set_language("knowledge_base", "french")
+    collections.set_language("knowledge_base", "german")
+    publisher.settled().result()
+    assert set(languages_in(words).values()) == {"french"}

@@ -72,11 +72,14 @@ class ExactVectorIndex:
         self._snapshot = self._empty(FIRST_CAPACITY_ROWS)
 
     def upsert(self, records: Sequence[VectorRecord]) -> None:
-        """Add or replace records; all of them become visible at once."""
+        """Add or replace records; all of them become visible at once.
+
+        What is held just so stays where it is: rows that die for nothing cost copies of them all.
+        """
         latest = checked_records(records, self.dimension)
-        if latest:
-            with self._write_lock:
-                self._append(rows_of_records(latest, self.dimension))
+        rows = rows_of_records(latest, self.dimension)
+        with self._write_lock:
+            self._append(_chosen(rows, _rows_that_differ(self._snapshot, rows)))
 
     def load(self, rows: VectorRows) -> None:
         """Add rows in bulk; a chunk that is held already keeps what it has."""
@@ -85,14 +88,8 @@ class ExactVectorIndex:
             held = self._snapshot.row_of
             if held and not held.keys().isdisjoint(rows.chunk_ids):
                 new = [row for row, key in enumerate(rows.chunk_ids) if key not in held]
-                rows = VectorRows(
-                    [rows.chunk_ids[row] for row in new],
-                    rows.item_ids[new],
-                    rows.document_numbers[new],
-                    rows.vectors[new],
-                )
-            if rows.chunk_ids:
-                self._append(rows)
+                rows = _chosen(rows, np.array(new, np.int64))
+            self._append(rows)
 
     def remove(self, chunk_ids: Sequence[str]) -> None:
         """Remove records; all of them vanish at once. Unknown ids are no error."""
@@ -199,6 +196,8 @@ class ExactVectorIndex:
 
     def _append(self, rows: VectorRows) -> None:
         """Write rows behind the last one, and publish them. The write lock is held."""
+        if not rows.chunk_ids:
+            return
         snapshot = self._with_room_for(len(rows.chunk_ids))
         start, end = snapshot.rows, snapshot.rows + len(rows.chunk_ids)
         snapshot.matrix[start:end] = rows.vectors
@@ -244,6 +243,29 @@ class ExactVectorIndex:
         copy.chunk_ids.extend(snapshot.chunk_ids[row] for row in living.tolist())
         copy.row_of.update({chunk_id: row for row, chunk_id in enumerate(copy.chunk_ids)})
         return replace(copy, rows=size)
+
+
+def _rows_that_differ(snapshot: _Snapshot, rows: VectorRows) -> Rows:
+    """Those of the rows that are not held as they are."""
+    places = np.array([snapshot.row_of.get(key, -1) for key in rows.chunk_ids], np.int64)
+    known = np.flatnonzero(places >= 0)
+    held = places[known]
+    items = snapshot.items.numbers(snapshot.item_codes[held])
+    documents = snapshot.documents.numbers(snapshot.document_codes[held])
+    same = (snapshot.matrix[held] == rows.vectors[known]).all(axis=1)
+    same &= (items == rows.item_ids[known]) & (documents == rows.document_numbers[known])
+    return np.delete(np.arange(len(places)), known[same])
+
+
+def _chosen(rows: VectorRows, these: Rows) -> VectorRows:
+    if len(these) == len(rows.chunk_ids):
+        return rows
+    return VectorRows(
+        [rows.chunk_ids[row] for row in these.tolist()],
+        rows.item_ids[these],
+        rows.document_numbers[these],
+        rows.vectors[these],
+    )
 
 
 def _held(snapshot: _Snapshot, chunk_ids: Sequence[str]) -> tuple[Sequence[str], Rows]:

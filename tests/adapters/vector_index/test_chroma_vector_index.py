@@ -1,6 +1,9 @@
 """What holds for the Chroma index beyond the contract: reopening, metadata, wear, its folder."""
 
 import shutil
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +58,38 @@ def test_a_replaced_record_keeps_nothing_of_its_old_metadata(tmp_path: Path):
     )
     index.upsert([VectorRecord("one", 2, 7, vector, {"title": "T2", "tags": []})])
     assert index.metadata(["one"]) == {"one": {"title": "T2", "knowledge_id": 2}}
+    index.close()
+
+
+def writes(directory: Path) -> list[tuple[str, bool]]:
+    """What waits in Chroma's log, in order: the chunk, and whether a vector was written."""
+    statement = "SELECT id, vector IS NOT NULL FROM embeddings_queue ORDER BY seq_id"
+    with closing(sqlite3.connect(f"file:{directory / DATABASE_NAME}?mode=ro", uri=True)) as log:
+        return [(chunk_id, bool(vector)) for chunk_id, vector in log.execute(statement)]
+
+
+def test_only_what_differs_from_what_is_held_is_written(tmp_path: Path):
+    told = {"title": "T", "tags": ["b", "a"], "chunk_index": 3, "category": None}
+    records = [replace(record, metadata=told) for record in records_of(unit_vectors(200))]
+    index = open_index(tmp_path, sync_threshold=1000)
+    index.upsert(records)
+    index.remove([records[7].chunk_id])
+    before = writes(tmp_path)
+    renamed = replace(records[3], metadata={"title": "New"})
+    other = replace(records[5], vector=unit_vectors(1, seed=9)[0])
+    for _ in range(2):
+        index.upsert([*records[:3], renamed, records[4], other, *records[6:]])
+        written = dict(writes(tmp_path)[len(before) :])
+        assert written == {
+            renamed.chunk_id: False, other.chunk_id: True, records[7].chunk_id: True,
+        }  # fmt: skip
+    assert index.metadata([renamed.chunk_id]) == {
+        renamed.chunk_id: {"title": "New", "knowledge_id": renamed.item_id}
+    }
+    held = index.vectors([record.chunk_id for record in records])
+    assert len(held) == len(records)
+    for record in (renamed, other):
+        assert np.allclose(held[record.chunk_id], record.vector, atol=1e-6)
     index.close()
 
 

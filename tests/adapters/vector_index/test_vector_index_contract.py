@@ -1,6 +1,7 @@
 """Every vector index passes the contract; hypothesis plays whole histories against a dict."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from tests.contracts.vector_index_contract import (
     PrimaryIndexContract,
     VectorIndexContract,
     allows,
+    records_of,
     unit_vectors,
 )
 
@@ -32,6 +34,23 @@ class TestExactVectorIndex(VectorIndexContract):
     @pytest.fixture
     def index(self) -> VectorIndex:
         return ExactVectorIndex(DIMENSION)
+
+    def test_only_what_differs_from_what_is_held_takes_a_new_row(self):
+        index, records = ExactVectorIndex(DIMENSION), records_of(unit_vectors(20))
+        index.upsert(records)
+        before = index._snapshot
+        index.upsert(records)
+        assert index._snapshot is before
+        records[3] = replace(records[3], item_id=77)
+        records[5] = replace(records[5], document_number=78)
+        records[7] = replace(records[7], vector=unit_vectors(1, seed=9)[0])
+        index.upsert(records)
+        assert index._snapshot.rows == before.rows + 3
+        held = index.records([record.chunk_id for record in records])
+        told = [(record.item_id, record.document_number) for record in records]
+        assert [(record.item_id, record.document_number) for record in held] == told
+        for one, other in zip(held, records, strict=True):
+            assert np.array_equal(one.vector, other.vector)
 
 
 class TestLoadedExactIndex(VectorIndexContract):
