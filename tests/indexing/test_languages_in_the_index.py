@@ -117,7 +117,7 @@ def test_a_language_that_is_set_again_leaves_no_more_to_settle_than_once(
     with container.database.write() as session:
         queries.add_index_change(session, [])
         queries.add_index_change(session, [*words.records, "gone"])
-    collections = CollectionSettings(container.database, "knowledge_base")
+    collections = CollectionSettings(container.database, "knowledge_base", "english")
     for language in ("german", "french", "german", "french"):
         collections.set_language("knowledge_base", language)
     assert open_changes(container) == 3
