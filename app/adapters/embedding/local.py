@@ -112,7 +112,12 @@ class LocalEmbedder:
         return self._queue.documents(self._tokenized(texts, self._model.document_prefix))
 
     def embed_query(self, text: str) -> Vector:
-        """Embed one query beside waiting documents; shape (dimension,), unit length."""
+        """Embed one query beside waiting documents; shape (dimension,), unit length.
+
+        Waits for the models of short queries, which takes up to a second after the start: in 8 bits
+        the model of any shape rounds otherwise, and the same query is to have the same scores.
+        """
+        self._shaping.join()
         rows = self._tokenized([text], self._model.query_prefix)
         if len(rows[0]) >= self._model.window_tokens:  # perhaps cut: then window by window
             rows = self._tokenized(self.token_meter.windows(text), self._model.query_prefix)

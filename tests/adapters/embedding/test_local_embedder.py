@@ -32,6 +32,16 @@ def test_a_long_query_is_the_mean_of_its_windows(local_embedder: LocalEmbedder) 
     assert vector @ about_the_end > cut @ about_the_end + 0.2
 
 
+def test_a_query_has_the_same_vector_just_after_the_start_as_later(
+    open_local: Callable[[], LocalEmbedder],
+) -> None:
+    embedder = open_local()
+    texts = ("granite", "how do I make a backup?", "the quay is made of granite " * 3)
+    first, later = ([embedder.embed_query(text) for text in texts] for _ in range(2))
+    np.testing.assert_array_equal(np.stack(list(first)), np.stack(list(later)))
+    embedder.close()
+
+
 def test_a_document_beyond_the_window_is_cut_to_it(local_embedder: LocalEmbedder) -> None:
     text = "word " * 300
     vectors = local_embedder.embed_documents([text, text + "quite different things " * 50])
