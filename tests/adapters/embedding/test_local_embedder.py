@@ -33,13 +33,14 @@ def test_a_long_query_is_the_mean_of_its_windows(local_embedder: LocalEmbedder) 
 
 
 def test_a_query_has_the_same_vector_just_after_the_start_as_later(
-    open_local: Callable[[], LocalEmbedder],
+    local_embedder: LocalEmbedder, open_local: Callable[[], LocalEmbedder]
 ) -> None:
-    embedder = open_local()
     texts = ("granite", "how do I make a backup?", "the quay is made of granite " * 3)
-    first, later = ([embedder.embed_query(text) for text in texts] for _ in range(2))
-    np.testing.assert_array_equal(np.stack(list(first)), np.stack(list(later)))
-    embedder.close()
+    just_opened = open_local()
+    first = [just_opened.embed_query(text) for text in texts]
+    just_opened.close()  # waits for what it had begun; the other was opened before
+    later = [local_embedder.embed_query(text) for text in texts]
+    np.testing.assert_array_equal(np.stack(first), np.stack(later))
 
 
 def test_a_document_beyond_the_window_is_cut_to_it(local_embedder: LocalEmbedder) -> None:
