@@ -1,14 +1,18 @@
 """Short ways to say what the tests of indexing do again and again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
+from app.indexing.publisher import Publisher
 from app.indexing.results import IndexingResult
 from app.knowledge.items import ItemDraft, KnowledgeItem
 from app.search.requests import SearchRequest
+from tests.fakes import FakeEmbedder
+from tests.indexing.remembering_index import RememberingLexicalIndex
 
 AddItem = Callable[..., KnowledgeItem]
 Index = Callable[..., IndexingResult]
@@ -50,3 +54,21 @@ def found(container: Container) -> Found:
         return [result.content for result in answer.results]
 
     return search
+
+
+@pytest.fixture
+def words() -> RememberingLexicalIndex:
+    """The lexical index of `publisher`."""
+    return RememberingLexicalIndex()
+
+
+@pytest.fixture
+def publisher(
+    container: Container, embedder: FakeEmbedder, words: RememberingLexicalIndex
+) -> Iterator[Publisher]:
+    """One beside the container's own, with indexes that can be looked into."""
+    vectors = ExactVectorIndex(embedder.dimension)
+    publisher = Publisher(container.database, vectors, words, container.generation)
+    publisher.start()
+    yield publisher
+    publisher.close()

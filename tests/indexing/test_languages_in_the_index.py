@@ -1,35 +1,17 @@
 """The lexical index knows each chunk in the language that SQL knows, whenever that changed."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
 from app.indexing import maintenance_queries, queries
 from app.indexing.index_sources import lexical_source
 from app.indexing.publisher import Publisher
 from app.knowledge.items import ItemDraft, KnowledgeItem
 from app.search.collection_settings import CollectionSettings
-from tests.fakes import FakeEmbedder
-from tests.indexing.test_titles_in_the_index import RememberingLexicalIndex, ready
-
-
-@pytest.fixture
-def words() -> RememberingLexicalIndex:
-    return RememberingLexicalIndex()
-
-
-@pytest.fixture
-def publisher(
-    container: Container, embedder: FakeEmbedder, words: RememberingLexicalIndex
-) -> Iterator[Publisher]:
-    vectors = ExactVectorIndex(embedder.dimension)
-    publisher = Publisher(container.database, vectors, words, container.generation)
-    publisher.start()
-    yield publisher
-    publisher.close()
+from tests.indexing.remembering_index import RememberingLexicalIndex
+from tests.indexing.test_titles_in_the_index import ready
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -15,7 +15,8 @@ from app.indexing.publisher import SETTLED_AT_START, Publisher
 from app.knowledge.items import ItemDraft
 from app.protocols import LexicalRecord
 from tests.fakes import FakeEmbedder
-from tests.indexing.test_titles_in_the_index import RememberingLexicalIndex, ready
+from tests.indexing.remembering_index import RememberingLexicalIndex
+from tests.indexing.test_titles_in_the_index import ready
 
 
 class NotingLexicalIndex(RememberingLexicalIndex):
@@ -33,17 +34,6 @@ class NotingLexicalIndex(RememberingLexicalIndex):
 @pytest.fixture
 def words() -> NotingLexicalIndex:
     return NotingLexicalIndex()
-
-
-@pytest.fixture
-def publisher(
-    container: Container, embedder: FakeEmbedder, words: NotingLexicalIndex
-) -> Iterator[Publisher]:
-    vectors = ExactVectorIndex(embedder.dimension)
-    publisher = Publisher(container.database, vectors, words, container.generation)
-    publisher.start()
-    yield publisher
-    publisher.close()
 
 
 def test_others_need_not_wait_until_every_row_of_the_outbox_is_settled(

@@ -1,54 +1,17 @@
 """What the lexical index knows of a chunk's title is what SQL knows, whenever that changed."""
 
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
 from app.indexing.documents import PreparedDocument
 from app.indexing.index_sources import lexical_source
-from app.indexing.publisher import Publisher
 from app.knowledge.items import ItemDraft, KnowledgeItem
 from app.knowledge.queries import note_index_changes, update_item
-from app.protocols import LexicalRecord
-from tests.contracts.fake_lexical_index import FakeLexicalIndex
-from tests.fakes import FakeEmbedder
+from tests.indexing.remembering_index import RememberingLexicalIndex
 from tests.indexing.test_crashes import prepared, store_embeddings
-
-
-class RememberingLexicalIndex(FakeLexicalIndex):
-    """Shows what it was given; `meanwhile` happens while the first records are written."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.records: dict[str, LexicalRecord] = {}
-        self.meanwhile: Callable[[], object] | None = None
-
-    def upsert(self, records: Sequence[LexicalRecord]) -> None:
-        super().upsert(records)
-        self.records |= {record.chunk_id: record for record in records}
-        meanwhile, self.meanwhile = self.meanwhile, None
-        if meanwhile is not None:
-            meanwhile()
-
-
-@pytest.fixture
-def words() -> RememberingLexicalIndex:
-    return RememberingLexicalIndex()
-
-
-@pytest.fixture
-def publisher(
-    container: Container, embedder: FakeEmbedder, words: RememberingLexicalIndex
-) -> Iterator[Publisher]:
-    vectors = ExactVectorIndex(embedder.dimension)
-    publisher = Publisher(container.database, vectors, words, container.generation)
-    publisher.start()
-    yield publisher
-    publisher.close()
 
 
 @pytest.fixture
