@@ -194,6 +194,15 @@ def test_what_is_too_far_from_the_original_is_not_taken(
     assert contents(folder) == before
 
 
+def test_what_queries_run_in_is_compared_too(
+    folder: Path, reference: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = reference.compile(folder / MODEL)
+    run_query = encoder.query_stream.run
+    monkeypatch.setattr(encoder.query_stream, "run", lambda rows: -run_query(rows))
+    assert reference.lowest_cosine(encoder) < 0
+
+
 def test_a_model_that_is_not_the_original_is_refused(folder: Path, reference: Reference) -> None:
     other = Reference(reference.rows, 0, -reference.vectors)
     with pytest.raises(StartupError, match="EMBEDDING_PROVIDER=sentence-transformers"):
