@@ -10,8 +10,10 @@ from fastapi.testclient import TestClient
 
 from app.container import Container
 from app.main import create_app
+from app.rag.ranking_schemas import RankingFields
 from app.search.collection_settings import wishes_of
 from app.search.profiles import NO_WISHES, RankingWishes
+from app.search.soundness import RANKING_BOUNDS
 from tests.web.problem_checks import assert_problem
 
 API = "/api/v1"
@@ -197,3 +199,14 @@ def test_items_say_how_important_they_are(client: TestClient) -> None:
     assert_problem(
         client.patch(address, json={"importance": True}), 422, "invalid-request", "#/importance"
     )
+
+
+def test_the_bounds_of_rankings_are_the_same_over_http_and_from_python() -> None:
+    described = RankingFields.model_json_schema()["properties"]
+    over_http = {
+        name: (choice["minimum"], choice["maximum"])
+        for name, field in described.items()
+        for choice in field.get("anyOf", ())
+        if "minimum" in choice
+    }
+    assert over_http == RANKING_BOUNDS
