@@ -1,4 +1,4 @@
-"""The short way of a search through FastAPI: half of the time that it takes beside searching."""
+"""The short way of a search through FastAPI, where there is nothing to ask back."""
 
 import json
 from collections.abc import Callable, Coroutine
@@ -22,8 +22,9 @@ async def get_rag(request: Request) -> RAGService:
 class SearchRoute(APIRoute):
     """Takes a sound search straight to its endpoint, and leaves any other request to FastAPI.
 
-    FastAPI takes some 0.5 ms to find out what an operation depends on, which is always the same.
-    What it would refuse it still gets to see: it says best what is wrong.
+    FastAPI finds out at every request what an operation depends on, which is always the same. That
+    and to be matched first save 1 ms of CPU of 15 (100,000 passages, 8 clients). What FastAPI would
+    refuse it still gets to see: it says best what is wrong.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
