@@ -13,8 +13,7 @@ from app.knowledge.items import ItemStatus, normalise_category
 from app.knowledge.router import ItemId
 from app.rag import answer_schemas, schemas, search_schemas
 from app.rag.ranking_schemas import RankingProfile, wishes_of
-from app.rag.search_json import search_response
-from app.rag.search_route import SearchRoute, get_rag
+from app.rag.search_route import SearchRoute, get_rag, search_answer
 from app.rag.service import RAGService
 from app.search.requests import SearchRequest
 from app.web.parameters import KNOWN_PARAMETERS_ONLY
@@ -107,11 +106,10 @@ async def remove_from_index(knowledge_id: ItemId, rag: RAGDep) -> schemas.Remova
 )
 async def search(body: search_schemas.SearchBody, rag: RAGDep) -> Response:
     """Find the chunks that answer a question, with the lines where they stand."""
-    request = body.request()
-    return search_response(await rag.answer(request), request)
+    return await search_answer(body.request(), rag)
 
 
-@router.get(
+@search_router.get(
     "/search",
     operation_id="search_simple",
     response_model=answer_schemas.SearchAnswer,
@@ -155,7 +153,7 @@ async def search_simple(
         min_score=min_score,
         ranking=wishes_of(profile, None),
     )
-    return search_response(await rag.answer(request), request)
+    return await search_answer(request, rag)
 
 
 @router.get("/stats", operation_id="get_stats", responses=problem_responses(422, 507))

@@ -20,6 +20,8 @@ class Neighbours:
     """None at its end."""
 
 
+NO_NEIGHBOURS = Neighbours()
+
 _Row = Row[str, int, int, int, int, int, int, str]
 """A neighbour: see the columns of _NEAR."""
 

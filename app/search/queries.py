@@ -2,13 +2,17 @@
 
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
+from app.adapters.lexical_index.symbols import first_symbol
 from app.models import ChunkRow, DocumentRow, ItemRow, TagRow
 from app.search.document_labels import all_tags, own_or_items_category
-from app.search.requests import Explanation, SearchResult
+from app.search.grouping import OtherHit
+from app.search.neighbours import NO_NEIGHBOURS, Neighbours
+from app.search.requests import Explanation, Highlight, ResultGroup, SearchResult
 from app.search.scope import ResolvedFilter
 
 READ_AT_ONCE = 500
@@ -75,16 +79,31 @@ def tags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, tupl
     return tags
 
 
-def result_of(
-    row: Any, score: float, tags: tuple[str, ...], explanation: Explanation | None
-) -> SearchResult:
+@dataclass(frozen=True)
+class RowHit(OtherHit):
+    """What grouping has to know of a row."""
+
+    content: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a request wants to see of a result beside its row."""
+
+    highlights: tuple[Highlight, ...] = ()
+    near: Neighbours = NO_NEIGHBOURS
+    group: ResultGroup | None = None
+    explanation: Explanation | None = None
+
+
+def result_of(row: Any, score: float, tags: tuple[str, ...], shown: Shown) -> SearchResult:
     """A row as a result; `score` is its cosine."""
     return SearchResult(
         content=row.content,
         knowledge_id=row.item_id,
         title=row.title,
         uri=row.uri,
-        score=min(1.0, max(0.0, score)),
+        score=score_of(score),
         chunk_index=row.chunk_index,
         chunk_id=row.id,
         document=row.key,
@@ -101,8 +120,32 @@ def result_of(
         language=row.language,
         citation=citation(row.key, row.start_line, row.end_line),
         chunk_type=row.chunk_type,
-        explain=explanation,
+        symbol=first_symbol(row.key, row.content),
+        highlights=shown.highlights,
+        before=shown.near.before,
+        after=shown.near.after,
+        group=shown.group,
+        explain=shown.explanation,
     )
+
+
+def hit_of(row: Any, score: float) -> RowHit:
+    """What grouping has to know of a row; `score` is its cosine."""
+    return RowHit(
+        knowledge_id=row.item_id,
+        chunk_id=row.id,
+        score=score_of(score),
+        start_line=row.start_line,
+        end_line=row.end_line,
+        document=row.key,
+        citation=citation(row.key, row.start_line, row.end_line),
+        content=row.content,
+    )
+
+
+def score_of(cosine: float) -> float:
+    """As it is answered: 0 to 1."""
+    return min(1.0, max(0.0, cosine))
 
 
 def citation(document_key: str, start_line: int, end_line: int) -> str:

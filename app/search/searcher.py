@@ -6,10 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection
-
 from app.adapters.lexical_index.languages import Languages
-from app.adapters.lexical_index.symbols import first_symbol
 from app.database import Database
 from app.errors import UnavailableError
 from app.models import now
@@ -22,16 +19,23 @@ from app.search.grouping import (
     group_by_text,
     hits_to_group,
 )
-from app.search.neighbours import Neighbours, neighbours_of_chunks
+from app.search.neighbours import NO_NEIGHBOURS, neighbours_of_chunks
 from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
-from app.search.queries import READ_AT_ONCE, result_of, rows_by_chunk, tags_of
+from app.search.queries import (
+    READ_AT_ONCE,
+    RowHit,
+    Shown,
+    hit_of,
+    result_of,
+    rows_by_chunk,
+    tags_of,
+)
 from app.search.ranking import RankedCandidates, explain, rank
 from app.search.requests import GroupBy, ResultGroup, SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
 from app.search.scope import ScopeResolver
 from app.search.weighing import weigh
 from app.search.widening import Widener
-from app.search.words import QueryWords
 from app.search.words_by_collection import WordsByCollection
 from app.web.metrics import Metrics
 
@@ -49,7 +53,7 @@ DEEPEST_READING = 64
 """Times the depths: where no lexical index says which texts hold a phrase, they have to be read,
 and 8,000 take a second."""
 
-GROUPINGS: Mapping[GroupBy, Callable[[Sequence[SearchResult]], list[GroupedHits[SearchResult]]]] = {
+GROUPINGS: Mapping[GroupBy, Callable[[Sequence[RowHit]], list[GroupedHits[RowHit]]]] = {
     "document": group_by_document,
     "text": group_by_text,
 }
@@ -217,50 +221,45 @@ class Searcher:
                 start += len(page)
                 size *= DEEPER
             hits, was_cut = _strong_enough(hits[:wanted], ranked, ranking.least_share)
-            tags = tags_of(connection, {row.item_id for row, _ in hits})
-            results = [
-                result_of(
-                    row,
-                    ranked.cosines[place],
-                    tags.get(row.item_id, ()),
-                    explain(ranked, candidates, place) if request.explain else None,
-                )
-                for row, place in hits
-            ]
-            words = {row.id: demands.words.of(row.collection) for row, _ in hits}
-            shown = self._shown(connection, request, results, words)
-        return shown, was_cut or len(shown) >= request.n_results
-
-    @staticmethod
-    def _shown(
-        connection: Connection,
-        request: SearchRequest,
-        results: Sequence[SearchResult],
-        words: Mapping[str, QueryWords],
-    ) -> list[SearchResult]:
-        """The results as the request wants to see them; `words` by chunk."""
-        if request.group_by is not None:
-            grouped = GROUPINGS[request.group_by](results)
-            results = [
-                dataclasses.replace(found.best, group=ResultGroup(found.count, found.others))
-                for found in grouped[: request.n_results]
-            ]
-        near = neighbours_of_chunks(
-            connection, [result.chunk_id for result in results], request.context_chunks
-        )
-        nothing = Neighbours()
-        return [
-            dataclasses.replace(
-                result,
-                symbol=first_symbol(result.document, result.content),
-                highlights=words[result.chunk_id].highlights(result.content)
-                if request.highlight
-                else (),
-                before=near.get(result.chunk_id, nothing).before,
-                after=near.get(result.chunk_id, nothing).after,
+            shown = _grouped(hits, ranked, request.group_by, request.n_results)
+            near = neighbours_of_chunks(
+                connection, [row.id for row, _, _ in shown], request.context_chunks
             )
-            for result in results
+            tags = tags_of(connection, {row.item_id for row, _, _ in shown})
+        results = [
+            result_of(
+                row,
+                ranked.cosines[place],
+                tags.get(row.item_id, ()),
+                Shown(
+                    highlights=demands.words.of(row.collection).highlights(row.content)
+                    if request.highlight
+                    else (),
+                    near=near.get(row.id, NO_NEIGHBOURS),
+                    group=group,
+                    explanation=explain(ranked, candidates, place) if request.explain else None,
+                ),
+            )
+            for row, place, group in shown
         ]
+        return results, was_cut or len(results) >= request.n_results
+
+
+def _grouped(
+    hits: Sequence[tuple[Any, int]],
+    ranked: RankedCandidates,
+    group_by: GroupBy | None,
+    most: int,
+) -> list[tuple[Any, int, ResultGroup | None]]:
+    """The rows that are shown, with their places and with the hits that they stand for."""
+    if group_by is None:
+        return [(row, place, None) for row, place in hits]
+    by_chunk = {row.id: (row, place) for row, place in hits}
+    groups = GROUPINGS[group_by]([hit_of(row, ranked.cosines[place]) for row, place in hits])
+    return [
+        (*by_chunk[group.best.chunk_id], ResultGroup(group.count, group.others))
+        for group in groups[:most]
+    ]
 
 
 def _strong_enough(

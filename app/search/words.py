@@ -13,6 +13,10 @@ from app.search.requests import Highlight
 MAX_WORD_HIGHLIGHTS = 50
 """Per result; a reader needs no more to see why it was found."""
 
+_SENTENCE_SIGNS = re.compile("[.!?\u2026\u061f\u06d4\u0964\u3002\uff01\uff1f\uff61\n]")
+"""With what the end of a sentence begins. Looked for first: `re` finds one of many characters ten
+times as fast as it tries alternatives everywhere."""
+
 _SENTENCE_END = re.compile(
     r"[.!?\u2026\u061f\u06d4\u0964][\"'\u201d\u2019)\]]*(\s+)(?=\S)"  # Arabic, Urdu, Hindi, too
     r"|[\u3002\uff01\uff1f\uff61][\"'\u201d\u2019)\]\u300d\u300f\uff09\u3011]*(\s*)"  # CJK
@@ -127,8 +131,7 @@ def _stands_at(parts: Sequence[str], start: int, phrase: Sequence[Word]) -> bool
 def _sentences(content: str) -> list[tuple[int, int]]:
     """Spans of the sentences, list entries and paragraphs, without the space around them."""
     spans, start = [], 0
-    ends = [match.span(match.lastindex or 0) for match in _SENTENCE_END.finditer(content)]
-    for end, following in [*ends, (len(content), len(content))]:
+    for end, following in [*_sentence_ends(content), (len(content), len(content))]:
         stretch = content[start:end]
         left = start + len(stretch) - len(stretch.lstrip())
         right = start + len(stretch.rstrip())
@@ -136,6 +139,16 @@ def _sentences(content: str) -> list[tuple[int, int]]:
             spans.append((left, right))
         start = following
     return spans
+
+
+def _sentence_ends(content: str) -> Iterator[tuple[int, int]]:
+    """Where each sentence ends and where the next one begins."""
+    read = 0
+    for sign in _SENTENCE_SIGNS.finditer(content):
+        end = _SENTENCE_END.match(content, sign.start()) if sign.start() >= read else None
+        if end is not None:
+            yield end.span(end.lastindex or 0)
+            read = end.end()
 
 
 def _telling_sentence(

@@ -1,5 +1,6 @@
 """The Prometheus metrics, on a registry of their own, so that two services never share counts."""
 
+import functools
 from collections import defaultdict
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Info, generate_latest
@@ -29,6 +30,7 @@ class Metrics:
             buckets=LATENCY_BUCKETS,
             registry=self.registry,
         )
+        self._search_stage = functools.cache(self._searches.labels)  # there are six
         self._embedding = Histogram(
             "groundwork_embedding_seconds",
             "Time to embed one group of chunks.",
@@ -97,7 +99,7 @@ class Metrics:
 
     def observe_search(self, stage: str, seconds: float) -> None:
         """Note one stage of one search."""
-        self._searches.labels(stage).observe(seconds)
+        self._search_stage(stage).observe(seconds)
 
     def observe_embedding(self, chunks: int, seconds: float) -> None:
         """Note one group of chunks that went through the model."""

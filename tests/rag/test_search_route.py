@@ -55,6 +55,37 @@ def test_both_ways_answer_the_same(client: TestClient, body: str, status: int) -
     assert without_times(short.json()) == without_times(whole.json())
 
 
+@pytest.mark.parametrize(
+    ("parameters", "status"),
+    [
+        ("q=rotate+keys", 200),
+        ("q=rotate%20keys&n=2", 200),
+        ("n=02&q=keys", 200),
+        ("q=k%C3%A9ys%FF", 200),
+        ("", 422),
+        ("q=", 422),
+        ("q=%20", 422),
+        ("q=keys&n=", 422),
+        ("q=keys&n=0", 422),
+        ("q=keys&n=101", 422),
+        ("q=keys&n=5.0", 200),
+        ("q=keys&n=%D9%A5", 422),
+        ("q=keys&q=doors", 422),
+        ("q=keys&n=5&n=5", 422),
+        ("q=" + "x" * 8001, 422),
+    ],
+)
+def test_both_ways_of_an_address_answer_the_same(
+    client: TestClient, parameters: str, status: int
+) -> None:
+    short, whole = (
+        client.get(f"{SEARCH}?{query}") for query in (parameters, f"{parameters}&mode=hybrid")
+    )
+    assert short.status_code == whole.status_code == status
+    short_answer, whole_answer = (without_times(answer.json()) for answer in (short, whole))
+    assert short_answer == whole_answer
+
+
 def test_bytes_that_are_no_text_and_unknown_parameters_are_refused_by_both(
     client: TestClient,
 ) -> None:
@@ -73,4 +104,6 @@ def test_a_sound_search_takes_the_short_way(
 
     monkeypatch.setattr(fastapi.routing, "solve_dependencies", refuse)
     assert client.post(SEARCH, content='{"query": "keys"}', headers=SHORT).status_code == 200
+    assert client.get(f"{SEARCH}?q=keys&n=3").status_code == 200
     assert client.post(SEARCH, content='{"query": "keys"}', headers=WHOLE).status_code == 500
+    assert client.get(f"{SEARCH}?q=keys&mode=dense").status_code == 500

@@ -48,6 +48,9 @@ _RAW_WORD = regex.compile(
     r"[\w\u00ad]+(?:[.\-'\u2019\u2010\u2011][\w\u00ad]+|(?<=\d),\d{3}(?!\w))*"
     r"|\p{Extended_Pictographic}|\p{Regional_Indicator}"
 )
+_SIGNS_BEFORE = "(['\""
+_SIGNS_AFTER = ".,;:!?)]'\""
+"""Belong to no word that is letters and digits alone, where they stand before it or behind it."""
 _RUN = regex.compile(rf"(?P<unspaced>[{_WITHOUT_SPACES}][{_WITHOUT_SPACES}\p{{M}}]*)|"
                      rf"[^{_WITHOUT_SPACES}]+")  # fmt: skip
 _CHARACTER = regex.compile(r"\P{M}\p{M}*")
@@ -169,7 +172,16 @@ class Analyser:
         """As `analyse`, for text without white space: what was analysed lately is remembered."""
         if len(stretch) > MAX_TERM_CHARACTERS:
             return self.analyse(stretch)
-        return self._cached_stretch(stretch)
+        begun = stretch.lstrip(_SIGNS_BEFORE)
+        word = begun.rstrip(_SIGNS_AFTER)
+        if not (word.isalnum() and word.isascii()):
+            return self._cached_stretch(stretch)
+        tokens, offset = self._cached(word).tokens, len(stretch) - len(begun)
+        if not offset:
+            return tokens
+        return [
+            token._replace(start=token.start + offset, end=token.end + offset) for token in tokens
+        ]
 
     def words(self, text: str) -> list[Word]:
         """The words of a query, in order."""

@@ -5,6 +5,9 @@ from collections.abc import Collection
 import numpy as np
 import numpy.typing as npt
 
+FIRST_ROOM = 1024
+"""Numbers; doubled whenever it is full."""
+
 
 class NumberCodes:
     """Gives every number it meets the next code, counting from 0; readers need no lock.
@@ -15,21 +18,22 @@ class NumberCodes:
 
     def __init__(self) -> None:
         self._code_of: dict[int, int] = {}
-        self._numbers: list[int] = []
+        self._numbers = np.empty(FIRST_ROOM, np.int64)
 
     def codes(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
         """The codes of the numbers, new ones among them; for one writer at a time."""
         code_of = self._code_of
         for number in numbers.tolist():
             if number not in code_of:
-                self._numbers.append(number)
+                if len(code_of) == len(self._numbers):  # a reader may still have the former array
+                    self._numbers = np.concatenate([self._numbers, np.empty_like(self._numbers)])
+                self._numbers[len(code_of)] = number
                 code_of[number] = len(code_of)
         return np.fromiter((code_of[number] for number in numbers.tolist()), np.int32, len(numbers))
 
     def numbers(self, codes: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """The numbers behind codes."""
-        held = self._numbers
-        return np.array([held[code] for code in codes.tolist()], np.int64)
+        return self._numbers[codes]
 
     def table(self, wanted: Collection[int]) -> npt.NDArray[np.bool_]:
         """For every code met so far whether its number is wanted; unknown numbers are no error."""

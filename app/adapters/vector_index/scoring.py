@@ -44,11 +44,6 @@ def best_hits(chunk_ids: Sequence[str], rows: Rows, scores: Scores, limit: int) 
         # One rounding step below the cut still rounds to the same score.
         places = np.flatnonzero(scores >= cut - np.float32(10.0**-SCORE_DECIMALS))
         rows, scores = rows[places], scores[places]
-    best = sorted(
-        zip(
-            (-np.round(scores.astype(np.float64), SCORE_DECIMALS)).tolist(),
-            [chunk_ids[row] for row in rows.tolist()],
-            strict=True,
-        )
-    )[:limit]
-    return [VectorHit(chunk_id, max(-1.0, min(1.0, -negative))) for negative, chunk_id in best]
+    negative = np.clip(-np.round(scores.astype(np.float64), SCORE_DECIMALS), -1.0, 1.0).tolist()
+    best = sorted(zip(negative, [chunk_ids[row] for row in rows.tolist()], strict=True))[:limit]
+    return [VectorHit(chunk_id, -score) for score, chunk_id in best]
