@@ -5,9 +5,7 @@ import pytest
 from app.rag.threads import MOST_THREADS, searches_at_once
 
 
-@pytest.mark.parametrize(
-    ("cores", "expected"), [(1, 2), (2, 4), (8, MOST_THREADS), (64, MOST_THREADS)]
-)
+@pytest.mark.parametrize(("cores", "expected"), [(1, 2), (2, 2), (8, 8), (64, MOST_THREADS)])
 def test_searches_that_embed_here_share_the_cores(cores: int, expected: int) -> None:
     assert searches_at_once(cores, embedded_here=True) == expected
 

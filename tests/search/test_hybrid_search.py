@@ -1,7 +1,9 @@
 """Both sides of a search together: what each finds, what is left when one fails, in which order."""
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -39,18 +41,28 @@ class Words(FakeLexicalIndex):
     """Counts how often it is searched."""
 
     searches = 0
+    last_thread = ""
 
     def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
         self.searches += 1
+        self.last_thread = threading.current_thread().name
         return super().search(query, limit, scope)
 
 
 class Model(FakeEmbedder):
-    """Fails while `broken`."""
+    """Fails while `broken`, and takes its time over what is `slow`."""
 
     broken = False
+    slow = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.may_end = threading.Event(), threading.Event()
 
     def embed_query(self, text: str) -> Vector:
+        if text == self.slow:
+            self.begun.set()
+            assert self.may_end.wait(30)
         if self.broken:
             raise EmbeddingError("The model is gone.")
         return super().embed_query(text)
@@ -147,6 +159,26 @@ def test_every_hit_has_its_exact_cosine_whichever_side_found_it(filled, mode):
         assert result.score == pytest.approx(max(0, exact), abs=1e-5)
     if mode == "hybrid":
         assert any(result.explain.dense_rank is None for result in results)
+
+
+def test_a_search_beside_another_needs_no_second_thread_and_answers_the_same(filled):
+    alone = filled.ask("brown harbour", explain=True)
+    assert filled.words.last_thread.startswith("lexical-search")
+    filled.model.slow = "rotate the keys"
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(filled.found, "rotate the keys")
+        assert filled.model.begun.wait(30)
+        assert filled.ask("brown harbour", explain=True) == alone
+        assert filled.words.last_thread == threading.current_thread().name
+        filled.words.broken = True
+        assert filled.answer("brown harbour").degraded
+        with pytest.raises(LexicalIndexError):
+            filled.ask("brown harbour", mode="lexical")
+        filled.words.broken = False
+        filled.model.may_end.set()
+        assert other.result()[0] == KEYS
+    filled.ask("brown harbour")
+    assert filled.words.last_thread.startswith("lexical-search")
 
 
 # When a side is missing -------------------------------------------------------------------------

@@ -22,11 +22,12 @@ LENGTH_STEP = 16
 """Rows are padded to a multiple of this many tokens. OpenVINO keeps what it prepared for every
 shape it has seen: over 1,500 texts of all lengths 347 MB RSS against 391, at the same speed."""
 
-QUERY_WIDTHS = (16, 24, 32, 40)
-"""Tokens of queries for which a copy of the model of that very shape is compiled (34 MB each): of
-769 questions 97 % fit into one, and take 5.0 ms of CPU on average, with 16 and 32 alone 5.7, in one
-model that changes between shapes 7.6. A token more costs 0.11 ms. All that in floating point, where
-the vectors are the same; in 8 bits they round otherwise (cosines of 0.9997 to 0.9999)."""
+QUERY_WIDTHS = (20, 40)
+"""Tokens of queries for which a copy of the model of that very shape is compiled (31 MB each): of
+700 questions 97 % fit into one. Among scans of 100,000 vectors these take 2.3 ms on average and 2.0
+in the middle, 16, 24, 32 and 40 tokens 2.2 and 2.1, 16 and 32 2.4 and 2.4. In floating point the
+vectors are those of the model of any shape, which took half as long again; in 8 bits they round
+otherwise (cosines of 0.9997 to 0.9999)."""
 
 PREPARED_SHAPES = 8
 """Shapes for which OpenVINO keeps what it prepared, for each layer: over 3,800 texts 357 MB RSS

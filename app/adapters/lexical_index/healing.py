@@ -49,7 +49,7 @@ class HealingLexicalIndex:
         self._maintenance_lock = threading.Lock()
         self._write_lock = threading.Lock()
         self._state_lock = threading.Lock()
-        self._index: LexicalIndex | None = None
+        self._index: FillableLexicalIndex | None = None
         self._set_aside: LexicalIndex | None = None
         self._filling: LexicalFilling | None = None
         self._unsettled: OrderedDict[str, LexicalRecord] = OrderedDict()
@@ -191,6 +191,16 @@ class HealingLexicalIndex:
         with self._maintenance_lock:
             return self._rebuild()
 
+    def tidy(self) -> None:
+        """Let go of what was removed, if it is much: a moment's work, best done at rest."""
+        with self._write_lock:
+            index = self._index
+            if index is not None:
+                try:
+                    index.keep()
+                except LexicalIndexError as error:
+                    self._lay_aside(index, error.detail)
+
     def heal(self) -> int | None:
         """Make the index anew as `rebuild` does; None: it answers, somebody was quicker."""
         with self._maintenance_lock:
@@ -258,7 +268,7 @@ class HealingLexicalIndex:
             return False
         return True
 
-    def _serve_from(self, index: LexicalIndex) -> None:
+    def _serve_from(self, index: FillableLexicalIndex) -> None:
         with self._state_lock:
             self._index, self._set_aside = index, None
             self._degraded_reason = None
@@ -293,7 +303,7 @@ class HealingLexicalIndex:
     def _bring_up_to_date(self, get_index: Callable[[], FillableLexicalIndex]) -> int:
         """Make an index hold what the source shows and what writers write, then serve from it."""
         reason: str | None = "The lexical index could not be brought up to date."
-        index: LexicalIndex | None = None
+        index: FillableLexicalIndex | None = None
         try:
             with self._write_lock:
                 index = fillable = get_index()

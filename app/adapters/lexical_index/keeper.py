@@ -11,7 +11,7 @@ from app.errors import AppError
 logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 2.0
-"""How often it is looked whether the index has been set aside."""
+"""How often it is looked whether the index has been set aside, or is to be tidied."""
 
 
 class LexicalIndexKeeper:
@@ -81,6 +81,7 @@ class LexicalIndexKeeper:
 
     def _rest(self) -> None:
         self._pauses.forget_failures()
+        self._index.tidy()
         self._wait_settled()
 
     def _wait_settled(self) -> None:

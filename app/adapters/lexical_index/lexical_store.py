@@ -30,7 +30,10 @@ class FillableLexicalIndex(LexicalIndex, Protocol):
         ...
 
     def keep(self) -> None:
-        """Make everything that was added durable, and let searches find it."""
+        """Make everything that was added durable, and let searches find it.
+
+        To be called now and then beside that: where much was removed, it makes room.
+        """
         ...
 
 

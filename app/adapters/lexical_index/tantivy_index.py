@@ -33,8 +33,12 @@ WRITER_HEAP_BYTES = 15_000_000
 """The least that tantivy takes (15 MB a thread); it writes a segment whenever it is full."""
 BM25_FULL = 2.2
 """k1 + 1, the factor that BM25 nears as a word is repeated; tantivy's k1 is 1.2."""
-MAX_PENDING_REMOVALS = 256
-"""Removals that wait for the next commit; each makes searches ask for one more hit."""
+MANY_PENDING_REMOVALS = 256
+"""Removals that wait for the next commit, from which on `keep` makes one; each makes searches ask
+for one more hit."""
+MOST_PENDING_REMOVALS = 2048
+"""From which on `remove` does so itself. A commit takes 0.1 s at 100,000 records, for which nobody
+who deletes shall wait as long as there is a moment of rest to be had."""
 
 
 class TantivyIndex:
@@ -42,8 +46,8 @@ class TantivyIndex:
 
     One writer thread at a time (a lock sees to it) beside any number of readers; one process
     only. `upsert` returns when its records are found and on the disk. `remove` takes effect for
-    this object at once, and on the disk with the next `upsert`, when 256 removals are waiting, or
-    when the index is closed: a kill before may bring removed records back.
+    this object at once, and on the disk with the next `upsert`, with `keep` when 256 removals are
+    waiting, or when the index is closed: a kill before may bring removed records back.
     """
 
     def __init__(
@@ -178,10 +182,11 @@ class TantivyIndex:
                 self._has_unkept = self._has_unkept or bool(documents)
 
     def keep(self) -> None:
-        """Make everything that was added durable, and let searches find it."""
-        with translated_errors("be written"), self._writing() as writer:
-            if self._has_unkept:
-                self._commit(writer)
+        """Make what was added durable, and let searches find it; the same for many removals."""
+        if self._has_much_to_keep:
+            with translated_errors("be written"), self._writing() as writer:
+                if self._has_much_to_keep:
+                    self._commit(writer)
 
     def remove(self, chunk_ids: Sequence[str]) -> None:
         """Remove records; unknown ids are no error. On the disk with the next commit."""
@@ -194,7 +199,7 @@ class TantivyIndex:
             for chunk_id in present:
                 writer.delete_documents_by_term(CHUNK_ID, chunk_id)
             self._view = view._replace(removed=removed.union(present))
-            if len(removed) + len(present) >= MAX_PENDING_REMOVALS:
+            if len(removed) + len(present) >= MOST_PENDING_REMOVALS:
                 self._commit(writer)
 
     def clear(self) -> None:
@@ -220,6 +225,10 @@ class TantivyIndex:
         if view is None:
             raise LexicalIndexError("The lexical index is closed.")
         return view
+
+    @property
+    def _has_much_to_keep(self) -> bool:
+        return self._has_unkept or len(self._open_view().removed) >= MANY_PENDING_REMOVALS
 
     @contextmanager
     def _writing(self) -> Iterator[tantivy.IndexWriter]:

@@ -25,11 +25,16 @@ class WatchedIndex(FakeLexicalIndex):
     def __init__(self, counted: Callable[[], None]) -> None:
         super().__init__()
         self._counted = counted
+        self.kept = 0
 
     def count(self) -> int:
         number = super().count()
         self._counted()
         return number
+
+    def keep(self) -> None:
+        super().keep()
+        self.kept += 1
 
 
 class CountingStore(FlakyStore):
@@ -128,6 +133,22 @@ def test_a_trusted_index_answers_as_soon_as_it_is_started(store, index, sql, kee
     keep().start(trusted=True)
     assert len(found(index, "shared")) == 2  # it is believed, not compared
     assert store.attempts == 0
+
+
+def test_an_index_at_rest_is_tidied_and_one_that_fails_at_it_is_made_anew(store, index, keep):
+    keep().start(trusted=False)
+    store.wait_for(lambda: store.attempts == 1 and store.looks > 0)
+    store.index.kept = 0
+    store.wait_for(lambda: store.index.kept >= 2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store.index, "keep", refuse)
+        store.wait_for(lambda: store.attempts == 2)
+    store.wait_until_looked_after()
+    assert index.status.ready
+
+
+def refuse() -> None:
+    raise LexicalIndexError("The disk is full.")
 
 
 def test_an_index_that_is_not_trusted_is_compared_and_mended(store, index, sql, keep):

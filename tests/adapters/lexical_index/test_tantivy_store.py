@@ -116,6 +116,38 @@ def test_removals_are_on_the_disk_once_it_is_closed(tmp_path: Path):
     index.close()
 
 
+def on_the_disk(folder: Path) -> int:
+    """How many records a process would find there that began now."""
+    return int(TantivyIndex(folder).count())
+
+
+def test_many_removals_are_put_on_the_disk_at_a_moment_of_rest(tmp_path: Path):
+    index = TantivyIndex(tmp_path)
+    index.upsert(many(300))
+    few, more = (
+        [record.chunk_id for record in many(300)[start:end]] for start, end in ((0, 10), (10, 290))
+    )
+    index.remove(few)
+    index.keep()
+    assert (index.count(), on_the_disk(tmp_path)) == (290, 300)
+    index.remove(more)
+    assert (index.count(), on_the_disk(tmp_path)) == (10, 300)
+    index.keep()
+    assert (index.count(), on_the_disk(tmp_path)) == (10, 10)
+    assert len(found(index, "shared")) == 10
+    index.close()
+
+
+def test_ever_more_removals_do_not_wait_for_a_moment_of_rest(tmp_path: Path):
+    index = TantivyIndex(tmp_path)
+    index.upsert(many(2500))
+    for start in range(0, 2100, 100):
+        index.remove([record.chunk_id for record in many(2500)[start : start + 100]])
+    assert index.count() == 400
+    assert on_the_disk(tmp_path) <= 500
+    index.close()
+
+
 def test_what_was_added_is_on_the_disk_once_it_is_closed(tmp_path: Path):
     index = TantivyIndex(tmp_path)
     index.add(many(5))
