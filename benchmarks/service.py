@@ -129,15 +129,25 @@ def embedding_alone(data_dir: Path, item: int) -> float:
 
 
 def answer_check(client: Client, question: Question) -> dict[str, Any]:
-    """Whether a page that answers is among the first five, with the right lines."""
-    for rank, hit in enumerate(client.search(question.text)["results"], start=1):
-        if hit["document_uri"].endswith(question.pages) and question.words in hit["content"]:
-            text = Path(hit["document_uri"]).read_text(encoding="utf-8")
-            lines = text.splitlines(keepends=True)[hit["start_line"] - 1 : hit["end_line"]]
-            right = hit["content"].strip() in "".join(lines)
-            return {"question": question.text, "rank": rank, "lines_right": right,
-                    "citation": hit["citation"]}  # fmt: skip
-    return {"question": question.text, "rank": None, "lines_right": False, "citation": None}
+    """Where the page that answers stands among the first five, and a chunk with the words."""
+    hits = [
+        (rank, hit, question.words in hit["content"])
+        for rank, hit in enumerate(client.search(question.text)["results"], start=1)
+        if hit["document_uri"].endswith(question.pages)
+    ]
+    return {
+        "question": question.text,
+        "page_rank": next((rank for rank, _, _ in hits), None),
+        "rank": next((rank for rank, _, has_words in hits if has_words), None),
+        "lines_right": bool(hits) and all(_has_right_lines(hit) for _, hit, _ in hits),
+        "citations": [hit["citation"] for _, hit, _ in hits],
+    }
+
+
+def _has_right_lines(hit: dict[str, Any]) -> bool:
+    text = Path(hit["document_uri"]).read_text(encoding="utf-8")
+    lines = text.splitlines(keepends=True)[hit["start_line"] - 1 : hit["end_line"]]
+    return hit["content"].strip() in "".join(lines)
 
 
 def measure_changes(client: Client, item: int, tree: Path) -> dict[str, Any]:
