@@ -103,7 +103,7 @@ class Settings(BaseSettings):
         False, description="Allow fetching a missing model from the Hugging Face hub."
     )
     embedding_batch_tokens: int = Field(
-        1000, ge=256, description="Padded tokens of one inference batch."
+        512, ge=256, description="Padded tokens of one inference batch."
     )
     embedding_threads: int = Field(
         0, ge=0, description="Threads for inference; 0 means one per core."

@@ -81,7 +81,7 @@ class LocalEmbedder:
         models_dir: Path,
         *,
         threads: int = 0,
-        batch_tokens: int = 1000,
+        batch_tokens: int = 512,
         allow_download: bool = False,
     ) -> Self:
         """Load the model, converting it first unless this folder of models has it.

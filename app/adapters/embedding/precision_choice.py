@@ -20,7 +20,7 @@ LOWEST_COSINE = 0.999
 
 INT8_TIME = 0.95
 """What 8 bits may take of the time that floating point takes, to be worth their error."""
-TIMED_RUNS = 5
+TIMED_RUNS = 9
 
 INT8_FOLDER = "int8"
 
