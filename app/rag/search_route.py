@@ -65,12 +65,14 @@ async def _sound_parameters(request: Request) -> SearchBody | None:
     """The same for `?q=…&n=…`; None if there are any others."""
     given = request.query_params.multi_items()
     parameters = dict(given)
-    count = parameters.get("n", "5")
     if len(parameters) < len(given) or not parameters.keys() <= {"q", "n"}:
         return None
-    if not ONE_TO_THREE_DIGITS.fullmatch(count):
-        return None
+    fields: dict[str, object] = {"query": parameters.get("q")}
+    if "n" in parameters:
+        if not ONE_TO_THREE_DIGITS.fullmatch(parameters["n"]):
+            return None
+        fields["n_results"] = int(parameters["n"])
     try:
-        return SearchBody.model_validate({"query": parameters.get("q"), "n_results": int(count)})
+        return SearchBody.model_validate(fields)
     except ValueError:
         return None

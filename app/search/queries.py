@@ -11,7 +11,7 @@ from app.adapters.lexical_index.symbols import first_symbol
 from app.models import ChunkRow, DocumentRow, ItemRow, TagRow
 from app.search.document_labels import all_tags, own_or_items_category
 from app.search.grouping import OtherHit
-from app.search.neighbours import NO_NEIGHBOURS, Neighbours
+from app.search.neighbours import Neighbours
 from app.search.requests import Explanation, Highlight, ResultGroup, SearchResult
 from app.search.scope import ResolvedFilter
 
@@ -90,10 +90,10 @@ class RowHit(OtherHit):
 class Shown:
     """What a request wants to see of a result beside its row."""
 
-    highlights: tuple[Highlight, ...] = ()
-    near: Neighbours = NO_NEIGHBOURS
-    group: ResultGroup | None = None
-    explanation: Explanation | None = None
+    highlights: tuple[Highlight, ...]
+    near: Neighbours
+    group: ResultGroup | None
+    explanation: Explanation | None
 
 
 def result_of(row: Any, score: float, tags: tuple[str, ...], shown: Shown) -> SearchResult:

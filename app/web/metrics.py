@@ -25,7 +25,8 @@ class Metrics:
         )
         self._searches = Histogram(
             "groundwork_search_seconds",
-            "Searches by stage: embed (the query), lexical (beside it), dense, fuse, join, total.",
+            "Searches by stage: embed (the query), lexical (beside it or after dense), dense, "
+            "fuse, join, total.",
             ("stage",),
             buckets=LATENCY_BUCKETS,
             registry=self.registry,

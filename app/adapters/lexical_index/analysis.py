@@ -37,7 +37,7 @@ MAX_DIGIT_CHANGES = 2
 CACHED_WORDS = 16_384
 """Words that stay analysed, in about 15 MB: of 100 words of documentation, 97 are among them."""
 CACHED_STRETCHES = 4_096
-"""Words with the signs around them that stay analysed for highlights, in about 2 MB."""
+"""Words with signs in them or around them that stay analysed for highlights, in about 2 MB."""
 
 _WITHOUT_SPACES = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc\u3005"

@@ -306,10 +306,10 @@ class HealingLexicalIndex:
         index: FillableLexicalIndex | None = None
         try:
             with self._write_lock:
-                index = fillable = get_index()
+                index = get_index()
                 if self._index is not index:
                     self._set_aside = index
-                filling = LexicalFilling(fillable, list(self._unsettled.values()), self._check_open)
+                filling = LexicalFilling(index, list(self._unsettled.values()), self._check_open)
                 self._filling = filling
             for batch in self._source():
                 self._fill(filling, batch)

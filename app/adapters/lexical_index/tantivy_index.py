@@ -37,8 +37,8 @@ MANY_PENDING_REMOVALS = 256
 """Removals that wait for the next commit, from which on `keep` makes one; each makes searches ask
 for one more hit."""
 MOST_PENDING_REMOVALS = 2048
-"""From which on `remove` does so itself. A commit takes 0.1 s at 100,000 records, for which nobody
-who deletes shall wait as long as there is a moment of rest to be had."""
+"""From which on `remove` does so itself. At 100,000 records a delete that had to commit took 0.1 s:
+nobody who deletes shall wait for that as long as there is a moment of rest to be had."""
 
 
 class TantivyIndex:
@@ -183,7 +183,7 @@ class TantivyIndex:
 
     def keep(self) -> None:
         """Make what was added durable, and let searches find it; the same for many removals."""
-        if self._has_much_to_keep:
+        if self._has_much_to_keep:  # else there may be no writer, and none is made
             with translated_errors("be written"), self._writing() as writer:
                 if self._has_much_to_keep:
                     self._commit(writer)
