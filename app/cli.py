@@ -11,7 +11,7 @@ from app.command import display, reports
 from app.command.care import compact, generations, rebuild, verify
 from app.command.choosing import backends_of
 from app.command.evaluation import evaluate
-from app.command.memory import bound_memory
+from app.command.memory import bound_memory, put_off_collections
 from app.command.options import ItemId, Json, Url, split_tags
 from app.command.shell import EPILOG, FAILED, Commands, flush_results
 from app.errors import StartupError
@@ -64,6 +64,7 @@ def serve(
     ] = None,
 ) -> None:
     """Run the HTTP server until Ctrl-C."""
+    put_off_collections()
     from app.command.serving import serve as run_server
     from app.settings import Settings
 

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from types import FrameType
 
@@ -16,7 +17,7 @@ from app.command.display import say
 from app.command.memory import spare_collections
 from app.container import Container
 from app.errors import StartupError
-from app.main import create_app
+from app.main import create_app, operations
 from app.rag.service import set_rag_service
 from app.settings import Settings
 
@@ -79,10 +80,9 @@ def _end_at_once() -> None:
 def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM; raises StartupError when that cannot begin."""
     _configure_logging(settings.log_level)
-    spare_collections()
     with (
         closing(listening_socket(settings.host, settings.port)) as listener,
-        closing(Container.open(settings)) as container,
+        closing(_opened(settings)) as container,
     ):
         config = uvicorn.Config(
             create_app(settings, container),
@@ -99,6 +99,17 @@ def serve(settings: Settings) -> None:
             _Server(config, container, _announcement(listener)).run([listener])
         finally:
             set_rag_service(None)
+
+
+def _opened(settings: Settings) -> Container:
+    """A running container; beside it is done what Python takes 0.3 s for.
+
+    As long the model is compiled, which needs no Python.
+    """
+    with ThreadPoolExecutor(1, thread_name_prefix="preparing") as beside:
+        for step in (operations, spare_collections):
+            beside.submit(step)
+        return Container.open(settings)
 
 
 def _ignore(_number: int, _frame: FrameType | None) -> None:

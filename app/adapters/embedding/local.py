@@ -1,7 +1,5 @@
 """The default embedder: the converted model on the fast CPU runtime, without torch."""
 
-import logging
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,11 +17,8 @@ from app.adapters.embedding.openvino_runtime import (
     import_openvino,
 )
 from app.adapters.embedding.token_meter import TokenizerMeter, load_tokenizer, well_formed
-from app.errors import EmbeddingError
 from app.processor import available_cores
 from app.protocols import Vector, Vectors
-
-logger = logging.getLogger(__name__)
 
 QUERY_BATCH_TOKENS = 1
 """Queries that wait are embedded one after the other, each in the shape that fits it best. Together
@@ -61,7 +56,6 @@ class LocalEmbedder:
         # A second one, because truncation is a state of the tokenizer.
         self._tokenizer = load_tokenizer(tokenizer_path)
         self._tokenizer.enable_truncation(model.window_tokens)
-        self._close_lock = threading.Lock()
         self._queue = InferenceQueue(
             encoder.document_streams,
             encoder.query_stream,
@@ -69,10 +63,6 @@ class LocalEmbedder:
             batch_tokens=batch_tokens,
             query_batch_tokens=QUERY_BATCH_TOKENS,
         )
-        self._shaping = threading.Thread(
-            target=self._shape_queries, args=(encoder,), name="query-shapes", daemon=True
-        )
-        self._shaping.start()
 
     @classmethod
     def open(
@@ -112,12 +102,7 @@ class LocalEmbedder:
         return self._queue.documents(self._tokenized(texts, self._model.document_prefix))
 
     def embed_query(self, text: str) -> Vector:
-        """Embed one query beside waiting documents; shape (dimension,), unit length.
-
-        Waits for the models of short queries, which takes up to a second after the start: in 8 bits
-        the model of any shape rounds otherwise, and the same query is to have the same scores.
-        """
-        self._shaping.join()
+        """Embed one query beside waiting documents; shape (dimension,), unit length."""
         rows = self._tokenized([text], self._model.query_prefix)
         if len(rows[0]) >= self._model.window_tokens:  # perhaps cut: then window by window
             rows = self._tokenized(self.token_meter.windows(text), self._model.query_prefix)
@@ -125,15 +110,7 @@ class LocalEmbedder:
 
     def close(self) -> None:
         """Release the model; waiting calls fail with EmbeddingError. Closing twice is no error."""
-        with self._close_lock:
-            self._shaping.join()
-            self._queue.close()
-
-    def _shape_queries(self, encoder: CompiledEncoder) -> None:
-        try:
-            encoder.compile_query_shapes()
-        except EmbeddingError as error:
-            logger.warning("Short queries are embedded more slowly: %s", error.detail)
+        self._queue.close()
 
     def _tokenized(self, texts: Sequence[str], prefix: str) -> list[TokenIds]:
         # Text by text, not encode_batch: that would start threads of its own beside inference.

@@ -3,7 +3,6 @@
 import shutil
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import numpy as np
 from app.adapters.embedding.exported_model import MODEL, WEIGHTS
 from app.adapters.embedding.int8_matrices import largest_inputs, with_int8_matrices
 from app.adapters.embedding.openvino_runtime import CompiledEncoder, TokenIds, import_openvino
-from app.errors import EmbeddingError, StartupError
+from app.errors import StartupError
 from app.protocols import Vectors
 
 LOWEST_COSINE = 0.999
@@ -54,8 +53,6 @@ class Reference:
 
         A query of few tokens runs in a shape of its own, which in 8 bits rounds otherwise.
         """
-        with suppress(EmbeddingError):  # then queries run in any shape, here as in the service
-            encoder.compile_query_shapes()
         as_queries = np.concatenate([encoder.query_stream.run([row]) for row in self.rows])
         cosines = [(found * self.vectors).sum(axis=1) for found in (self._run(encoder), as_queries)]
         return float(np.min(cosines))
