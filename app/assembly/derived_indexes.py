@@ -20,6 +20,7 @@ from app.fault_points import FaultPoint, reached
 from app.generations.records import StoredGeneration
 from app.indexing.index_sources import lexical_source, vector_row_source, vector_source
 from app.indexing.index_stamps import IndexStamps
+from app.processor import UnderWay
 from app.settings import Settings
 from app.web.metrics import Metrics
 
@@ -58,6 +59,7 @@ class DerivedIndexes:
         self._stored = stored
         self._metrics = metrics
         self._was_clean = was_clean
+        self.searches = UnderWay()
         self.folders = index_folders(settings, stored.generation.id)
         self.languages = _languages(settings.lexical_language)
         self._lexical_store = TantivyStore(
@@ -146,7 +148,8 @@ class DerivedIndexes:
     def _make_vector_index(self) -> FailoverVectorIndex | LoadedExactIndex:
         settings, generation = self._settings, self._stored.generation
         dimension = self._stored.dimension
-        exact = LoadedExactIndex(dimension, vector_row_source(self._database, generation))
+        rows = vector_row_source(self._database, generation)
+        exact = LoadedExactIndex(dimension, rows, self.searches)
         if settings.vector_index == "exact":
             return exact
         identity = IndexIdentity(settings.chroma_collection_name, dimension, generation.fingerprint)

@@ -93,7 +93,10 @@ class GenerationParts:
         self.splitter = splitter_of(stored, shared.settings, embedder)
         self._settings = shared.settings
         self.retriever = Retriever(
-            embedder=embedder, vector_index=self.vector_index, lexical_index=self.lexical_index
+            embedder=embedder,
+            vector_index=self.vector_index,
+            lexical_index=self.lexical_index,
+            searches=indexes.searches,
         )
         self.searcher = Searcher(
             database=shared.database,

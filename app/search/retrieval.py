@@ -1,17 +1,16 @@
 """Both sides of a search: candidates by meaning and by words, each with its exact cosine."""
 
 import functools
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from app.errors import EmbeddingError, LexicalIndexError, UnavailableError
+from app.processor import UnderWay
 from app.protocols import (
     Embedder,
     LexicalHit,
@@ -72,15 +71,20 @@ class Retriever:
     """Asks both indexes, at once where no other search is under way. Safe from many threads."""
 
     def __init__(
-        self, *, embedder: Embedder, vector_index: VectorIndex, lexical_index: LexicalIndex
+        self,
+        *,
+        embedder: Embedder,
+        vector_index: VectorIndex,
+        lexical_index: LexicalIndex,
+        searches: UnderWay | None = None,
     ) -> None:
+        """`searches`: those under way, which others may have to know as well."""
+        self.searches = searches or UnderWay()
         self.fingerprint = embedder.fingerprint
         self._embed = functools.lru_cache(CACHED_QUERIES)(embedder.embed_query)
         self._vector_index = vector_index
         self._lexical_index = lexical_index
         self._threads = ThreadPoolExecutor(LEXICAL_THREADS, thread_name_prefix="lexical-search")
-        self._under_way = 0
-        self._counting = threading.Lock()
 
     def retrieve(
         self, request: SearchRequest, meaning: str, scope: SearchScope, deeper: int
@@ -93,15 +97,9 @@ class Retriever:
         LexicalIndexError and VectorIndexError when there is nobody left to answer, and
         EmbeddingError when a `min_score` needs cosines that are not to be had.
         """
-        with self._counted() as alone:
-            return self._retrieved(request, meaning, scope, deeper, alone=alone)
-
-    def _retrieved(
-        self, request: SearchRequest, meaning: str, scope: SearchScope, deeper: int, *, alone: bool
-    ) -> Candidates:
         lexical = None
         if request.mode != "dense":
-            lexical = self._start_lexical(request, scope, deeper, beside=alone)
+            lexical = self._start_lexical(request, scope, deeper)
         degraded: list[str] = []
         started = time.perf_counter()
         try:
@@ -152,20 +150,8 @@ class Retriever:
         """Let running searches end."""
         self._threads.shutdown()
 
-    @contextmanager
-    def _counted(self) -> Iterator[bool]:
-        """Whether no other search is under way at the start of the block."""
-        with self._counting:
-            alone = not self._under_way
-            self._under_way += 1
-        try:
-            yield alone
-        finally:
-            with self._counting:
-                self._under_way -= 1
-
     def _start_lexical(
-        self, request: SearchRequest, scope: SearchScope, deeper: int, *, beside: bool
+        self, request: SearchRequest, scope: SearchScope, deeper: int
     ) -> "Callable[[], _Lexical]":
         """What gives the answer of the lexical side, which is looked for on a thread beside.
 
@@ -180,7 +166,7 @@ class Retriever:
             return _Lexical(hits, time.perf_counter() - started, ceiling, answered=True)
 
         try:
-            return self._threads.submit(search).result if beside else search
+            return self._threads.submit(search).result if self.searches.is_alone else search
         except RuntimeError as error:  # the pool's way to say that it was shut down
             raise UnavailableError("The service is stopping; try again later.") from error
 

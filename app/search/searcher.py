@@ -105,7 +105,8 @@ class Searcher:
         Raises EmbeddingError, StorageError, UnavailableError, VectorIndexError, LexicalIndexError.
         """
         started = time.perf_counter()
-        answer = self._consistent_answer(request)
+        with self._retriever.searches.counted():
+            answer = self._consistent_answer(request)
         total = time.perf_counter() - started
         for stage, milliseconds in answer.timings_ms:
             self._metrics.observe_search(stage, milliseconds / 1000)

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +26,7 @@ from app.adapters.vector_index.scoring import (
     scores_of_rows,
 )
 from app.adapters.vector_index.vector_rows import VectorRows, rows_of_records
+from app.processor import UnderWay, available_cores
 from app.protocols import EVERYWHERE, SearchScope, Vector, VectorHit, VectorRecord, Vectors
 
 FIRST_CAPACITY_ROWS = 131_072
@@ -66,8 +68,12 @@ class ExactVectorIndex:
     the snapshot once and needs no lock. Once a quarter of the rows is dead, the living are copied.
     """
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, searches: UnderWay | None = None) -> None:
+        """`searches`: those under way; one that is alone scans on two cores where there are two."""
         self.dimension = dimension
+        self._searches = searches or UnderWay()
+        has_two = available_cores() > 1
+        self._beside = ThreadPoolExecutor(1, "vector-scan") if has_two else None
         self._write_lock = threading.Lock()
         self._snapshot = self._empty(FIRST_CAPACITY_ROWS)
 
@@ -115,14 +121,18 @@ class ExactVectorIndex:
             snapshot.chunk_ids, rows, scores_of_rows(snapshot.matrix, rows, query), limit
         )
 
-    @staticmethod
     def _rows_in_question(
-        snapshot: _Snapshot, query: Vector, limit: int, allowed: npt.NDArray[np.bool_] | None
+        self,
+        snapshot: _Snapshot,
+        query: Vector,
+        limit: int,
+        allowed: npt.NDArray[np.bool_] | None,
     ) -> Rows:
         """The rows among which the best `limit` are."""
         rough_query = encode_query(query)
         steps = snapshot.rough_steps[: snapshot.rows]
-        scores = rough_scores(snapshot.rough[: snapshot.rows], steps, rough_query)
+        beside = self._beside if self._searches.is_alone else None
+        scores = rough_scores(snapshot.rough[: snapshot.rows], steps, rough_query, beside)
         if allowed is None:
             scores[snapshot.dead] = -np.inf
         else:

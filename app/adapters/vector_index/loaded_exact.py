@@ -8,6 +8,7 @@ from app.adapters.vector_index.exact import ExactVectorIndex
 from app.adapters.vector_index.status import VectorIndexStatus
 from app.adapters.vector_index.vector_rows import VectorRowSource
 from app.errors import AppError, VectorIndexError
+from app.processor import UnderWay
 from app.protocols import EVERYWHERE, SearchScope, Vector, VectorHit, VectorPart, VectorRecord
 
 logger = logging.getLogger(__name__)
@@ -22,9 +23,12 @@ class LoadedExactIndex:
     chunk before `remove` is called for it. A writer waits while it is being loaded.
     """
 
-    def __init__(self, dimension: int, rows: VectorRowSource) -> None:
+    def __init__(
+        self, dimension: int, rows: VectorRowSource, searches: UnderWay | None = None
+    ) -> None:
+        """`searches`: see ExactVectorIndex."""
         self.dimension = dimension
-        self._exact = ExactVectorIndex(dimension)
+        self._exact = ExactVectorIndex(dimension, searches)
         self._rows = rows
         self._loading_lock = threading.Lock()
         self._loaded = False

@@ -4,6 +4,7 @@ A scan in float32 is bound by memory: 38 MB for 25,000 x 384, which also drives 
 out of the cache. Codes of one byte are a quarter of that, and processors multiply them faster.
 """
 
+from concurrent.futures import Executor
 from dataclasses import dataclass
 
 import numkong
@@ -26,6 +27,9 @@ most 3.5 deviations in 100,000 rows of real vectors."""
 
 LOWEST = float(np.finfo(np.float32).min)
 """A score below every score but -inf."""
+
+LEAST_ROWS_BESIDE = 10_000
+"""Rows that are worth another thread: to wake one takes as long as 3,000."""
 
 BLOCK_ROWS = 64
 """Rows of which only the best is looked at to find where to cut: a 64th of the sorting."""
@@ -53,8 +57,22 @@ def encode_query(query: Vector) -> RoughQuery:
     return RoughQuery(codes, float(steps[0]))
 
 
-def rough_scores(codes: Codes, steps: Steps, query: RoughQuery) -> Scores:
-    """The cosine of every row but for rounding, shape (n,)."""
+def rough_scores(
+    codes: Codes, steps: Steps, query: RoughQuery, beside: Executor | None = None
+) -> Scores:
+    """The cosine of every row but for rounding, shape (n,); a thread of `beside` does half of it.
+
+    That takes 0.8 ms for 100,000 x 384 on two cores, and 1.5 on one.
+    """
+    middle = len(codes) // 2
+    if beside is None or middle < LEAST_ROWS_BESIDE:
+        return _rough_scores(codes, steps, query)
+    second = beside.submit(_rough_scores, codes[middle:], steps[middle:], query)
+    first = _rough_scores(codes[:middle], steps[:middle], query)
+    return np.concatenate([first, second.result()])
+
+
+def _rough_scores(codes: Codes, steps: Steps, query: RoughQuery) -> Scores:
     products = np.asarray(numkong.cdist(query.codes, codes, "dot", out_dtype="float32"))[0]
     scores: Scores = products * (steps * np.float32(query.step))
     return scores

@@ -1,11 +1,14 @@
 """The rough scan misses none of the best, whatever the vectors are."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.vector_index.rough_scan import (
+    LEAST_ROWS_BESIDE,
     encode,
     encode_query,
     largest_error,
@@ -67,6 +70,15 @@ def test_no_score_errs_by_more_than_is_said(seed: int, spread: float) -> None:
     rough_query = encode_query(query)
     errors = np.abs(rough_scores(codes, steps, rough_query) - vectors @ query)
     assert errors.max() <= largest_error(steps, rough_query)
+
+
+@pytest.mark.parametrize("rows", [1, 2 * LEAST_ROWS_BESIDE - 1, 2 * LEAST_ROWS_BESIDE + 1])
+def test_two_threads_give_the_scores_of_one(rows: int) -> None:
+    codes, steps = encode(unit_vectors(rows, 1, 1.0))
+    rough_query = encode_query(unit_vectors(1, 2, 1.0)[0])
+    with ThreadPoolExecutor(1) as beside:
+        scores = rough_scores(codes, steps, rough_query, beside)
+    assert np.array_equal(scores, rough_scores(codes, steps, rough_query))
 
 
 def test_vectors_of_one_component_keep_their_order() -> None:
