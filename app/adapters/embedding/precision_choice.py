@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from app.adapters.embedding.exported_model import MODEL, WEIGHTS
+from app.adapters.embedding.inference_queue import pack
 from app.adapters.embedding.int8_matrices import largest_inputs, with_int8_matrices
 from app.adapters.embedding.openvino_runtime import CompiledEncoder, TokenIds, import_openvino
 from app.errors import StartupError
@@ -20,6 +21,9 @@ LOWEST_COSINE = 0.999
 INT8_TIME = 0.95
 """What 8 bits may take of the time that floating point takes, to be worth their error."""
 TIMED_RUNS = 9
+TIMED_BATCH_TOKENS = 512
+"""As documents are embedded by default. With all texts of the export in one batch of 2,048, 8 bits
+took 1.08 of floating point's time on a processor where they took 0.88 to 0.93 in such batches."""
 
 INT8_FOLDER = "int8"
 
@@ -60,10 +64,13 @@ class Reference:
     def seconds(self, *encoders: CompiledEncoder) -> list[float]:
         """The least time that each took, in turns: whatever else the machine does meets all."""
         seconds = [float("inf")] * len(encoders)
+        lengths = np.array([len(row) for row in self.rows])
+        batches = [[self.rows[n] for n in some] for some in pack(lengths, TIMED_BATCH_TOKENS)]
         for _ in range(TIMED_RUNS):
             for number, encoder in enumerate(encoders):
                 start = time.perf_counter()
-                self._run(encoder)
+                for batch in batches:
+                    encoder.document_streams[0].run(batch)
                 seconds[number] = min(seconds[number], time.perf_counter() - start)
         return seconds
 
