@@ -102,9 +102,9 @@ def serve(settings: Settings) -> None:
 
 
 def _opened(settings: Settings) -> Container:
-    """A running container; beside it is done what Python takes 0.3 s for.
+    """A running container; what takes Python 0.2 s is done while its model is compiled.
 
-    As long the model is compiled, which needs no Python.
+    That needs no Python, and takes longer.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="preparing") as beside:
         for step in (operations, spare_collections):

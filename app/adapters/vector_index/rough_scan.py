@@ -29,7 +29,7 @@ LOWEST = float(np.finfo(np.float32).min)
 """A score below every score but -inf."""
 
 LEAST_ROWS_BESIDE = 10_000
-"""Rows that are worth another thread: to wake one takes as long as 3,000."""
+"""Rows that are worth another thread: to wake one takes as long as some 5,000."""
 
 BLOCK_ROWS = 64
 """Rows of which only the best is looked at to find where to cut: a 64th of the sorting."""
