@@ -12,14 +12,14 @@ NOT_ALLOWED = "42501"
 LOCK_NOT_AVAILABLE = "55P03"
 
 _FULL = "The disk of the database is full. Nothing was changed; free some space and try again."
-_LOCKED = "The database is locked by another writer. Nothing was changed; try again."
+LOCKED = "The database is locked by another writer. Nothing was changed; try again."
 _ADVICE_BY_STATE = {
     "25006": "The database is read-only, perhaps a standby. Nothing was changed; name its primary.",
-    "40001": _LOCKED,
-    "40P01": _LOCKED,
+    "40001": LOCKED,
+    "40P01": LOCKED,
     "53100": _FULL,
-    LOCK_NOT_AVAILABLE: _LOCKED,
-    "57014": _LOCKED,  # a statement_timeout that the server or the address sets
+    LOCK_NOT_AVAILABLE: LOCKED,
+    "57014": LOCKED,  # a statement_timeout that the server or the address sets
     NOT_ALLOWED: "The database refuses its user what Groundwork needs. Nothing was changed; make "
     "that user the owner of the database: ALTER DATABASE … OWNER TO …",
 }

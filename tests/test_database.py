@@ -3,7 +3,9 @@
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -201,6 +203,41 @@ def test_a_writer_keeps_what_it_read_true_until_it_ends(database: Database, url:
     other.join(PATIENCE_SECONDS)
     patient.close()
     assert count(database) == 2
+
+
+@sqlite_only
+def test_who_waits_to_write_begins_as_soon_as_the_other_ends(url: str) -> None:
+    database = Database(url, lock_timeout_seconds=PATIENCE_SECONDS)
+    begun = []
+
+    def write() -> None:
+        with database.write() as session:
+            queries.count_items(session, ItemFilter())
+            begun.append(time.perf_counter())
+
+    delays = []
+    for _ in range(3):
+        other = threading.Thread(target=write)
+        with database.write() as session:
+            queries.count_items(session, ItemFilter())
+            other.start()
+            time.sleep(0.24)  # SQLite alone looks after 0.228 s, and then after 0.328
+        ended = time.perf_counter()
+        other.join(PATIENCE_SECONDS)
+        delays.append(begun[-1] - ended)
+    database.close()
+    assert sorted(delays)[1] < 0.04
+
+
+@sqlite_only
+def test_who_waits_too_long_to_write_is_told_so(database: Database) -> None:
+    with (
+        database.write(),
+        ThreadPoolExecutor(1) as other,
+        pytest.raises(StorageError, match="locked by another writer"),
+    ):
+        other.submit(add, database).result(PATIENCE_SECONDS)
+    add(database)
 
 
 @sqlite_only

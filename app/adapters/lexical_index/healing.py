@@ -54,6 +54,7 @@ class HealingLexicalIndex:
         self._filling: LexicalFilling | None = None
         self._unsettled: OrderedDict[str, LexicalRecord] = OrderedDict()
         self._missed_writes = False
+        self._was_written = False
         self._degraded_reason: str | None = "The lexical index has not been opened yet."
         self._closed = False
 
@@ -113,6 +114,7 @@ class HealingLexicalIndex:
         """Add or replace records. A failing index is set aside; the write does not fail."""
         with self._write_lock:
             self._check_open()
+            self._was_written = True
             for record in records:
                 self._unsettled.pop(record.chunk_id, None)
                 self._unsettled[record.chunk_id] = record
@@ -125,6 +127,7 @@ class HealingLexicalIndex:
         """Remove records that SQL no longer holds; unknown ids are no error."""
         with self._write_lock:
             self._check_open()
+            self._was_written = True
             for chunk_id in chunk_ids:
                 self._unsettled.pop(chunk_id, None)
             if self._write(lambda index: index.remove(chunk_ids)) and self._filling:
@@ -192,10 +195,13 @@ class HealingLexicalIndex:
             return self._rebuild()
 
     def tidy(self) -> None:
-        """Let go of what was removed, if it is much: a moment's work, best done at rest."""
+        """Let go of what was removed, if it is much: a moment's work, for which writers wait.
+
+        So it is left out when anything was written since the last call.
+        """
         with self._write_lock:
-            index = self._index
-            if index is not None:
+            index, self._was_written, rests = self._index, False, not self._was_written
+            if index is not None and rests:
                 try:
                     index.keep()
                 except LexicalIndexError as error:

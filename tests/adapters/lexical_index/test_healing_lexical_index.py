@@ -243,6 +243,21 @@ def test_comparing_adds_what_is_missing_and_removes_the_surplus(store: FlakyStor
     index.close()
 
 
+def test_it_is_tidied_once_nobody_writes(
+    index: HealingLexicalIndex, store: FlakyStore, monkeypatch: pytest.MonkeyPatch
+):
+    index.rebuild()
+    tidied = []
+    monkeypatch.setattr(store.index, "keep", lambda: tidied.append(index.count()))
+    for write in (lambda: index.remove(["c1"]), lambda: index.upsert([record("c1", "again")])):
+        write()
+        index.tidy()
+        assert not tidied
+        index.tidy()
+        assert tidied
+        tidied.clear()
+
+
 def test_clearing_makes_it_empty_and_complete(index: HealingLexicalIndex, store: FlakyStore):
     index.rebuild()
     index.clear()
