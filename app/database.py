@@ -109,8 +109,7 @@ class Database:
     def _in_turn(self) -> Iterator[None]:
         """One writer of this process after the other, on SQLite; raises StorageError.
 
-        SQLite itself has who waits look again after pauses of up to 0.1 s: beside others that
-        write, the deletion of an item took up to 0.16 s, and mostly 0.01.
+        SQLite itself has who waits look again after pauses of up to 0.1 s.
         """
         if not self.is_sqlite:
             yield
