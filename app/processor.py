@@ -12,11 +12,16 @@ def available_cores() -> int:
 
 
 class UnderWay:
-    """Counts what is under way, so that what is alone may use a second core. For many threads."""
+    """Counts what is under way: what is alone may use a second core. Safe from many threads."""
 
     def __init__(self) -> None:
         self._count = 0
         self._lock = threading.Lock()
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anything is under way."""
+        return self._count > 0
 
     @property
     def is_alone(self) -> bool:

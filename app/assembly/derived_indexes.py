@@ -60,6 +60,7 @@ class DerivedIndexes:
         self._metrics = metrics
         self._was_clean = was_clean
         self.searches = UnderWay()
+        """Those under way, which whoever searches here counts."""
         self.folders = index_folders(settings, stored.generation.id)
         self.languages = _languages(settings.lexical_language)
         self._lexical_store = TantivyStore(

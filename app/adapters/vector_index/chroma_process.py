@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Self, TypeVar
@@ -13,6 +12,7 @@ from app.adapters.vector_index.checks import checked_records, checked_vector
 from app.adapters.vector_index.child_connection import ChildConnection, TimeLimits
 from app.adapters.vector_index.chroma_file_watch import IndexFileWatch
 from app.adapters.vector_index.chroma_messages import Operation, Request, Response
+from app.processor import UnderWay
 from app.protocols import Vector, VectorHit, VectorRecord
 
 Value = TypeVar("Value")
@@ -37,8 +37,7 @@ class ChromaProcessIndex:
         self._files = IndexFileWatch(directory)
         self._damage: str | None = None
         """What others did to the files, once it was seen: whoever asks next is told as well."""
-        self._others = 0
-        self._others_lock = threading.Lock()
+        self._others = UnderWay()
 
     @classmethod
     def start(
@@ -74,7 +73,7 @@ class ChromaProcessIndex:
     @property
     def busy(self) -> bool:
         """Whether anything but searches is under way: a search would have to wait for it."""
-        return self._others > 0
+        return self._others.is_any
 
     @property
     def failure(self) -> str | None:
@@ -90,7 +89,7 @@ class ChromaProcessIndex:
     def upsert(self, records: Sequence[VectorRecord]) -> None:
         """Add or replace records, in small batches so that other calls get their turn."""
         latest = checked_records(records, self._dimension)
-        with self._counted():
+        with self._others.counted():
             for batch in _pages(latest, RECORDS_AT_ONCE):
                 self._call(
                     Operation.UPSERT,
@@ -103,7 +102,7 @@ class ChromaProcessIndex:
 
     def remove(self, chunk_ids: Sequence[str]) -> None:
         """Remove records in small batches; unknown ids are no error."""
-        with self._counted():
+        with self._others.counted():
             for page in _pages(list(dict.fromkeys(chunk_ids)), RECORDS_AT_ONCE):
                 self._call(Operation.REMOVE, chunk_ids=page)
 
@@ -118,13 +117,13 @@ class ChromaProcessIndex:
 
     def chunk_ids(self) -> set[str]:
         """The ids of all records."""
-        with self._counted():
+        with self._others.counted():
             return set(self._call(Operation.CHUNK_IDS).chunk_ids)
 
     def vectors(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
         """The vectors held for these ids; unknown ids are left out."""
         found: dict[str, Vector] = {}
-        with self._counted():
+        with self._others.counted():
             for page in _pages(list(dict.fromkeys(chunk_ids)), VECTORS_AT_ONCE):
                 response = self._call(Operation.VECTORS, chunk_ids=page)
                 found.update(zip(response.chunk_ids, response.vectors, strict=True))
@@ -132,12 +131,12 @@ class ChromaProcessIndex:
 
     def count(self) -> int:
         """How many records there are."""
-        with self._counted():
+        with self._others.counted():
             return self._call(Operation.COUNT).count
 
     def clear(self) -> None:
         """Start again with empty files."""
-        with self._counted():
+        with self._others.counted():
             self._call(Operation.CLEAR)
 
     def close(self) -> None:
@@ -164,16 +163,6 @@ class ChromaProcessIndex:
             if operation is Operation.CLEAR:
                 self._files.remember()
         return response
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        with self._others_lock:
-            self._others += 1
-        try:
-            yield
-        finally:
-            with self._others_lock:
-                self._others -= 1
 
 
 def _pages(values: list[Value], size: int) -> Iterator[list[Value]]:
