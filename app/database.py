@@ -20,7 +20,6 @@ from sqlalchemy import (
     Engine,
     PoolProxiedConnection,
     create_engine,
-    event,
     func,
     select,
 )
@@ -29,22 +28,16 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session
 
 import migrations
-from app import postgres
+from app import postgres, sqlite
 from app.errors import StorageError
 from app.fault_points import FaultPoint, reached
 from app.models import Base, ItemRow
 from app.sqlite_hold import SqliteHold
+from app.sqlite_log import LogFolding
 from app.storage_errors import LOCKED, sqlite_advice, storage_errors
 
 LOCK_TIMEOUT_SECONDS = 30.0
 """How long a writer waits for another one before it gives up."""
-
-SQLITE_PRAGMAS = (
-    "PRAGMA journal_mode = WAL",  # readers go on while one writes
-    "PRAGMA synchronous = FULL",  # what was answered survives a power cut, not only a kill
-    "PRAGMA foreign_keys = ON",
-    "PRAGMA cache_size = -2000",  # 2 MB a connection; the system caches the file anyway
-)
 
 
 class Database:
@@ -58,8 +51,7 @@ class Database:
         self._engine = _create_engine(url, lock_timeout_seconds)
         self.is_sqlite = self._engine.dialect.name == "sqlite"
         if self.is_sqlite:
-            event.listen(self._engine, "connect", _prepare_sqlite_connection)
-            event.listen(self._engine, "begin", _begin_sqlite_transaction)
+            sqlite.prepare_engine(self._engine)
             self._reading_engine = self._engine
         else:
             postgres.prepare_engine(self._engine, lock_timeout_seconds)
@@ -68,10 +60,12 @@ class Database:
             )
         self._asking_engine = self._engine.execution_options(isolation_level="AUTOCOMMIT")
         self._hold: postgres.ServiceHold | SqliteHold | None = None
-        self._writing_engine = self._engine.execution_options(groundwork_writes=True)
+        self._writing_engine = self._engine.execution_options(**{sqlite.WRITES: True})
         self._watching: PoolProxiedConnection | None = None
         self._watching_lock = threading.Lock()
         self._turn = threading.Lock()
+        self._log: LogFolding | None = None
+        self._folding_lock = threading.Lock()
         self._lock_timeout_seconds = lock_timeout_seconds
 
     @contextmanager
@@ -104,6 +98,9 @@ class Database:
             session.begin(),
         ):
             yield session
+        log = self._log
+        if log is not None:
+            log.note_write()
 
     @contextmanager
     def _in_turn(self) -> Iterator[None]:
@@ -148,6 +145,8 @@ class Database:
             self._hold = SqliteHold(self._file)
         if self._hold is not None:
             self._hold.ensure()
+        if self.is_sqlite and self._log is None:
+            self._log = LogFolding(self._fold_log, self._in_turn)
 
     @property
     def may_be_shared(self) -> bool:
@@ -218,11 +217,22 @@ class Database:
                 for table in Base.metadata.sorted_tables:
                     connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table.name}")
             return
-        with closing(self._engine.raw_connection()) as pooled:
+        with self._folding_lock:
+            self._ask_sqlite("VACUUM")
+            self._ask_sqlite("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def _fold_log(self) -> int:
+        """Fold in what no reader needs in the log; gives its pages. Raises StorageError."""
+        with self._folding_lock:
+            _, pages, _ = self._ask_sqlite("PRAGMA wal_checkpoint(PASSIVE)")
+        return int(pages)
+
+    def _ask_sqlite(self, statement: str) -> tuple[Any, ...]:
+        """The row that a statement gives outside of any transaction, if any."""
+        with storage_errors(), closing(self._engine.raw_connection()) as pooled:
             cursor = pooled.cursor()
             try:
-                cursor.execute("VACUUM")  # no transaction begins on it by itself
-                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                return tuple(cursor.execute(statement).fetchone() or ())
             except sqlite3.Error as error:
                 raise StorageError(sqlite_advice(str(error))) from error
             finally:
@@ -230,6 +240,9 @@ class Database:
 
     def close(self) -> None:
         """Close all connections; SQLite then folds its write-ahead log into the file."""
+        if self._log is not None:
+            self._log.close()
+            self._log = None
         with self._watching_lock:
             if self._watching is not None:
                 self._watching.close()
@@ -298,21 +311,3 @@ def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
 
 def _is_sqlite(url: URL) -> bool:
     return url.drivername.partition("+")[0] == "sqlite"
-
-
-def _prepare_sqlite_connection(connection: sqlite3.Connection, _record: Any) -> None:
-    connection.isolation_level = None  # we say BEGIN ourselves, see below
-    # SQLite's own lower() knows ASCII alone: "whatever the case" must hold for É, too.
-    connection.create_function("lower", 1, _lower, deterministic=True)
-    for pragma in SQLITE_PRAGMAS:
-        connection.execute(pragma)
-
-
-def _lower(value: object) -> str | None:
-    return None if value is None else str(value).lower()
-
-
-def _begin_sqlite_transaction(connection: Connection) -> None:
-    # A deferred transaction that writes later can fail with "locked" whatever the time-out.
-    writes = connection.get_execution_options().get("groundwork_writes", False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")

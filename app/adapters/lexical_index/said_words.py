@@ -1,6 +1,6 @@
 """Tells whether a text says words, or merely has them within a name: `Java` in `JavaScript`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from app.adapters.lexical_index.analysis import Word
 
@@ -18,6 +18,10 @@ class SaidWords:
         self._parts = [part for word in words for part in word.parts]
         self._wholes = {word.whole for word in words if word.is_compound}
         self._wholes |= {single for word in words for single, _, _ in word.singles}
+        self._places: dict[str, list[int]] = {}
+        """Where each part stands."""
+        for place, part in enumerate(self._parts):
+            self._places.setdefault(part, []).append(place)
         self._names: dict[int, tuple[int, str]] = {}
         self._within: set[int] = set()
         place = 0
@@ -32,8 +36,17 @@ class SaidWords:
         """Whether the words stand there side by side."""
         if len(phrase) == 1 and phrase[0].whole in self._wholes:
             return True
-        starts = (start for start in range(len(self._parts)) if start not in self._within)
-        return any(self._ends(start, phrase) - self._within for start in starts)
+        return any(self._ends(start, phrase) - self._within for start in self._starts(phrase[0]))
+
+    def _starts(self, word: Word) -> Iterator[int]:
+        """Where the word may begin, or part of the text that begins like it."""
+        for part in {*word.parts[:1], word.stem}:
+            for place in self._places.get(part, ()):
+                if place not in self._within:
+                    yield place
+        for place, (_, stem) in self._names.items():
+            if stem == word.stem and place not in self._within:
+                yield place
 
     def _ends(self, start: int, phrase: Sequence[Word]) -> set[int]:
         """Where the phrase may end that begins at this part."""

@@ -1,0 +1,192 @@
+"""SQLite's write-ahead log is folded into its file by a thread of its own, not by who writes."""
+
+import logging
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from app.database import Database
+from app.errors import StorageError
+from app.knowledge import queries
+from app.knowledge.items import ItemDraft, ItemFilter
+from app.sqlite import PAGES_LEFT_IN_LOG
+from app.sqlite_log import PAGES_FOLDED_BESIDE, LogFolding
+from tests.databases import Databases, sqlite_only
+
+pytestmark = sqlite_only
+
+PAGE_BYTES = 4096
+FRAME_BYTES = PAGE_BYTES + 24
+"""A page in the log."""
+MEGABYTE = 1_000_000
+PATIENCE_SECONDS = 20
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "groundwork.db"
+
+
+@pytest.fixture
+def database(tmp_path: Path, databases: Databases) -> Iterator[Database]:
+    database = Database(databases.new(tmp_path))
+    yield database
+    database.close()
+
+
+def add(database: Database, title: str = "Guide") -> None:
+    draft = ItemDraft(title, "/srv/docs", "markdown")
+    with database.write() as session:
+        queries.add_item(session, draft, "knowledge_base")
+
+
+def count_in_file_alone(path: Path) -> int:
+    """Items in a copy of the file without its log."""
+    copy = path.with_name("copy.db")
+    shutil.copyfile(path, copy)
+    database = Database(f"sqlite:///{copy}")
+    try:
+        with database.read() as session:
+            return queries.count_items(session, ItemFilter())
+    finally:
+        database.close()
+
+
+def becomes_true(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        threading.Event().wait(0.02)
+    return True
+
+
+def log_bytes(path: Path) -> int:
+    return path.with_name(f"{path.name}-wal").stat().st_size
+
+
+def test_what_was_written_is_in_the_file_soon_after(database: Database, path: Path) -> None:
+    database.hold()
+    for number in range(1, 3):
+        add(database)
+        assert becomes_true(lambda wanted=number: count_in_file_alone(path) == wanted)  # type: ignore[misc]
+
+
+def test_a_writer_folds_nothing_in_before_the_log_is_long(database: Database, path: Path) -> None:
+    add(database)
+    before = path.stat().st_size
+    for _ in range(6):
+        add(database, "word " * (MEGABYTE // 5))
+    assert log_bytes(path) > 1000 * FRAME_BYTES, "more than SQLite leaves there by default"
+    assert path.stat().st_size == before
+
+
+def test_a_log_that_nobody_folds_in_stays_bounded_all_the_same(
+    database: Database, path: Path
+) -> None:
+    for _ in range(60):
+        add(database, "word " * (MEGABYTE // 5))
+    assert log_bytes(path) < PAGES_LEFT_IN_LOG * FRAME_BYTES + 2 * MEGABYTE
+    assert path.stat().st_size > 25 * MEGABYTE
+
+
+@contextmanager
+def log_of(path: Path) -> Iterator[tuple[sqlite3.Connection, Callable[[], int]]]:
+    """A writer's connection, which folds in nothing itself, and what folds the log in."""
+    with (
+        closing(sqlite3.connect(path, isolation_level=None)) as writer,
+        closing(sqlite3.connect(path, check_same_thread=False)) as folder,
+    ):
+        for pragma in ("journal_mode = WAL", "wal_autocheckpoint = 0", "synchronous = NORMAL"):
+            writer.execute(f"PRAGMA {pragma}")
+        writer.execute("CREATE TABLE texts (text)")
+
+        def fold() -> int:
+            _, pages, _ = folder.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            return int(pages)
+
+        yield writer, fold
+
+
+def test_a_log_that_is_always_written_to_begins_anew_now_and_then(path: Path) -> None:
+    turn = threading.Lock()
+
+    @contextmanager
+    def nobody_writes() -> Iterator[None]:
+        with turn:
+            yield
+
+    with log_of(path) as (writer, fold):
+        folding = LogFolding(fold, nobody_writes, rest_seconds=60, latest_seconds=0.02)
+        written = 0
+        while written < 10 * PAGES_FOLDED_BESIDE:  # pages
+            with turn:
+                writer.execute("INSERT INTO texts VALUES (?)", ("x" * 20 * PAGE_BYTES,))
+            written += 20
+            folding.note_write()
+            threading.Event().wait(0.0005)  # what writers do between two transactions
+        folding.close()
+        assert log_bytes(path) < 0.7 * written * FRAME_BYTES
+
+
+def test_a_log_that_cannot_be_folded_in_now_is_later(caplog: pytest.LogCaptureFixture) -> None:
+    folded = threading.Event()
+    tries = []
+
+    def fold() -> int:
+        tries.append(time.monotonic())
+        if len(tries) == 1:
+            raise StorageError("The disk is full.")
+        folded.set()
+        return 1
+
+    folding = LogFolding(fold, threading.Lock, rest_seconds=0.01)
+    with caplog.at_level(logging.WARNING):
+        folding.note_write()
+        assert becomes_true(lambda: bool(caplog.records))
+    assert "The disk is full." in caplog.text
+    folding.note_write()
+    assert folded.wait(PATIENCE_SECONDS)
+    folding.close()
+
+
+def test_nothing_is_folded_in_between_two_writes_that_follow_each_other() -> None:
+    tries: list[float] = []
+
+    def fold() -> int:
+        tries.append(time.monotonic())
+        return 1
+
+    folding = LogFolding(fold, threading.Lock, rest_seconds=0.5, latest_seconds=60)
+    for _ in range(20):
+        folding.note_write()
+        threading.Event().wait(0.01)
+    last = time.monotonic()
+    assert becomes_true(lambda: bool(tries))
+    folding.close()
+    assert len(tries) == 1
+    assert tries[0] >= last + 0.3
+
+
+def test_once_closed_nothing_is_folded_in_any_more() -> None:
+    tries: list[float] = []
+
+    def fold() -> int:
+        tries.append(time.monotonic())
+        return 1
+
+    folding = LogFolding(fold, _no_turn, rest_seconds=0.05)
+    folding.note_write()
+    folding.close()
+    threading.Event().wait(0.2)
+    assert not tries
+
+
+def _no_turn() -> AbstractContextManager[None]:
+    raise AssertionError("A short log needs no turn.")
