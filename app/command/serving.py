@@ -14,7 +14,7 @@ import anyio.to_thread
 import uvicorn
 
 from app.command.display import say
-from app.command.memory import spare_collections
+from app.command.memory import keep_for_good, spare_collections
 from app.container import Container
 from app.errors import StartupError
 from app.main import create_app, operations
@@ -109,7 +109,9 @@ def _opened(settings: Settings) -> Container:
     with ThreadPoolExecutor(1, thread_name_prefix="preparing") as beside:
         for step in (operations, spare_collections):
             beside.submit(step)
-        return Container.open(settings)
+        container = Container.open(settings)
+    keep_for_good()
+    return container
 
 
 def _ignore(_number: int, _frame: FrameType | None) -> None:

@@ -46,3 +46,28 @@ def test_what_is_loaded_is_not_searched_again_and_cyclic_garbage_is_still_found(
     assert told["frozen"] >= 200_000
     assert told["full"] == 0
     assert told["cyclic garbage is gone"]
+
+
+CHURNING = """
+import gc, json
+from app.command.memory import put_off_collections, spare_collections
+
+put_off_collections()
+spare_collections()
+remembered = [[] for _ in range(10_000)]
+most = 0
+for request in range(1_000):
+    passing = [[] for _ in range(3_000)]
+    for place in range(100):
+        remembered[(100 * request + place) % len(remembered)] = []
+    del passing
+    most = max(most, len(gc.get_objects(generation=0)))
+print(json.dumps(most))
+"""
+
+
+def test_what_a_cache_takes_in_and_lets_go_of_does_not_pile_up_for_one_long_collection() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CHURNING], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert json.loads(done.stdout) < 5_000

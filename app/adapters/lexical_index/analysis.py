@@ -35,7 +35,8 @@ MAX_PARTS = 8
 MAX_DIGIT_CHANGES = 2
 """A word that changes oftener between letters and digits is a hash, and is left in one piece."""
 CACHED_WORDS = 16_384
-"""Words that stay analysed, in about 15 MB: of 100 words of documentation, 97 are among them."""
+"""Words that stay analysed, in about 15 MB: of 100 words of documentation, 97 are among them.
+Those of queries and of texts that something is excluded from are remembered beside them."""
 CACHED_STRETCHES = 4_096
 """Words with signs in them or around them that stay analysed for highlights, in about 2 MB."""
 
@@ -126,11 +127,18 @@ class IndexTerms(NamedTuple):
     """The parts of names in mixed case, as often as they stand there."""
 
 
-class _Raw(NamedTuple):
-    """What is kept of a stretch of text that was analysed."""
+TokenValues = tuple[str, int, int, int, bool]
+"""What a Token is made of, in its order."""
 
-    words: tuple[Word, ...]
-    tokens: tuple[Token, ...]
+
+class _Raw(NamedTuple):
+    """What is kept of a stretch of text that was analysed.
+
+    Plain tuples of text and numbers: the collector of cyclic garbage looks at them once. At objects
+    such as Tokens it looks again and again, and held up every thread for 0.15 s at 140,000 of them.
+    """
+
+    tokens: tuple[TokenValues, ...]
     parts: tuple[str, ...]
     wholes: tuple[str, ...]
     splits: tuple[str, ...]
@@ -154,24 +162,18 @@ class Analyser:
         self.language = language
         self._stemmer = Stemmer.Stemmer(language, 0)
         self._cached = lru_cache(cached_words)(self._analyse_raw)
-        self._cached_stretch = lru_cache(min(cached_words, CACHED_STRETCHES))(self.analyse)
+        self._cached_words = lru_cache(cached_words)(self._words_of)
+        self._cached_stretch = lru_cache(min(cached_words, CACHED_STRETCHES))(self._token_values)
 
     def analyse(self, text: str) -> Sequence[Token]:
         """Every term with the characters that it stands for, in the order of the text."""
-        tokens: list[Token] = []
-        make, first = tuple.__new__, 0  # a Token's own constructor takes three times as long
-        for match in _RAW_WORD.finditer(text, concurrent=False):
-            analysed, offset = self._raw(match.group()), match.start()
-            for term, start, end, position, is_whole in analysed.tokens:
-                values = (term, offset + start, offset + end, first + position, is_whole)
-                tokens.append(make(Token, values))
-            first += len(analysed.parts)
-        return tokens
+        make = tuple.__new__  # a Token's own constructor takes three times as long
+        return [make(Token, values) for values in self._token_values(text)]
 
-    def analyse_stretch(self, stretch: str) -> Sequence[Token]:
+    def analyse_stretch(self, stretch: str) -> Sequence[TokenValues]:
         """As `analyse`, for text without white space: what was analysed lately is remembered."""
         if len(stretch) > MAX_TERM_CHARACTERS:
-            return self.analyse(stretch)
+            return self._token_values(stretch)
         begun = stretch.lstrip(_SIGNS_BEFORE)
         word = begun.rstrip(_SIGNS_AFTER)
         if not (word.isalnum() and word.isascii()):
@@ -180,16 +182,17 @@ class Analyser:
         if not offset:
             return tokens
         return [
-            token._replace(start=token.start + offset, end=token.end + offset) for token in tokens
+            (term, offset + start, offset + end, position, is_whole)
+            for term, start, end, position, is_whole in tokens
         ]
 
     def words(self, text: str) -> list[Word]:
         """The words of a query, in order."""
-        return [
-            word
-            for raw in _RAW_WORD.findall(text, concurrent=False)
-            for word in self._raw(raw).words
-        ]
+        words: list[Word] = []
+        for raw in _RAW_WORD.findall(text, concurrent=False):
+            short = len(raw) <= MAX_TERM_CHARACTERS
+            words += self._cached_words(raw) if short else self._words_of(raw)
+        return words
 
     def index_terms(self, text: str) -> IndexTerms:
         """The terms of a text without their places: the quick way, for writing an index."""
@@ -211,7 +214,17 @@ class Analyser:
     def _raw(self, raw: str) -> _Raw:
         return self._cached(raw) if len(raw) <= MAX_TERM_CHARACTERS else self._analyse_raw(raw)
 
-    def _analyse_raw(self, raw: str) -> _Raw:
+    def _token_values(self, text: str) -> tuple[TokenValues, ...]:
+        values: list[TokenValues] = []
+        first = 0
+        for match in _RAW_WORD.finditer(text, concurrent=False):
+            analysed, offset = self._raw(match.group()), match.start()
+            for term, start, end, position, is_whole in analysed.tokens:
+                values.append((term, offset + start, offset + end, first + position, is_whole))
+            first += len(analysed.parts)
+        return tuple(values)
+
+    def _words_of(self, raw: str) -> tuple[Word, ...]:
         if raw.isascii():
             words = [self._word(raw, 0)]
         else:
@@ -221,10 +234,12 @@ class Analyser:
                 else self._word(run.group(), run.start())
                 for run in _RUN.finditer(raw, concurrent=False)
             ]
-        words = [word for word in words if word.parts]
+        return tuple(word for word in words if word.parts)
+
+    def _analyse_raw(self, raw: str) -> _Raw:
+        words = self._words_of(raw)
         compounds = [word for word in words if word.is_compound]
         return _Raw(
-            tuple(words),
             tuple(_tokens(words)),
             tuple(part for word in words for part in word.parts),
             tuple(word.whole for word in compounds)
@@ -312,17 +327,17 @@ def _said_as_a_whole(word: Word) -> Iterator[str]:
     yield from map(name_mark, stems)
 
 
-def _tokens(words: Sequence[Word]) -> Iterator[Token]:
+def _tokens(words: Sequence[Word]) -> Iterator[TokenValues]:
     """The tokens of neighbouring words, counted from the first."""
     position = 0
     for word in words:
         if word.is_compound:
-            yield Token(word.whole, word.spans[0][0], word.spans[-1][1], position, True)
+            yield word.whole, word.spans[0][0], word.spans[-1][1], position, True
         for number, (character, start, end) in enumerate(word.singles):
             place = position + min(number, len(word.parts) - 1)
-            yield Token(character, start, end, place, True)
+            yield character, start, end, place, True
         for part, (start, end) in zip(word.parts, word.spans, strict=True):
-            yield Token(part, start, end, position)
+            yield part, start, end, position, False
             position += 1
 
 

@@ -4,7 +4,7 @@ import re
 import string
 from collections.abc import Iterator, Set
 
-from app.adapters.lexical_index.analysis import Analyser, Token
+from app.adapters.lexical_index.analysis import Analyser, Token, TokenValues
 
 BEGINNING_CHARACTERS = 3
 """Of a term, as many at most are looked for: more find hardly fewer words."""
@@ -41,7 +41,7 @@ class TermFinder:
         self._beginnings: frozenset[str] | None = None
         if analyser.language in QUICK_LANGUAGES:
             self._beginnings = frozenset(map(_beginning, terms))
-        self._found: dict[str, tuple[Token, ...]] = {}
+        self._found: dict[str, tuple[TokenValues, ...]] = {}
 
     def find(self, text: str) -> Iterator[Token]:
         """The tokens whose term is sought, in the order of the text."""
@@ -87,9 +87,9 @@ class TermFinder:
         places.sort()
         return places
 
-    def _look_into(self, stretch: str) -> tuple[Token, ...]:
+    def _look_into(self, stretch: str) -> tuple[TokenValues, ...]:
         tokens = self._analyser.analyse_stretch(stretch)
-        return tuple(token for token in tokens if token.term in self._terms)
+        return tuple(values for values in tokens if values[0] in self._terms)
 
 
 def _beginning(term: str) -> str:

@@ -1,5 +1,6 @@
 """Text becomes the same terms wherever it stands, each with the characters it stands for."""
 
+import gc
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -136,3 +137,14 @@ def test_many_threads_may_share_an_analyser():
     shared = Analyser()
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(shared.index_terms, texts)) == expected
+
+
+def test_the_collector_of_garbage_has_one_object_at_most_to_look_at_for_a_remembered_word() -> None:
+    analyser, words = Analyser(), [f"getValueOf{number}Rows" for number in range(5_000)]
+    gc.collect()
+    before = len(gc.get_objects())
+    for word in words:
+        analyser.analyse(f"call {word}() or ({word})")
+        analyser.analyse_stretch(word)
+    gc.collect()
+    assert len(gc.get_objects()) - before <= 1.05 * len(words)
