@@ -35,7 +35,11 @@ class Explanation(BaseModel):
 
     rank: int = Field(description="Among the candidates; 1 is the best.")
     final_score: float = Field(
-        description="What decides the order: the fused score, unless `signals` says more."
+        description="What decides the order: the fused score, unless `signals` says more, less "
+        "`document_penalty`."
+    )
+    document_penalty: float = Field(
+        description="What is taken off for the better candidates of the same document."
     )
     fused_score: float = Field(description="dense_part + lexical_part.")
     dense_part: float

@@ -102,6 +102,11 @@ class RankingFields(BaseModel):
         None, description="Categories with their factors; each holds for all below it, too."
     )
     language_boosts: Boosts | None = Field(None, description="Languages with their factors.")
+    document_penalty: Share | None = Field(
+        None,
+        description="What a result loses for each better one of the same document, four at most; "
+        "in the mode `hybrid` with the fusion `coverage`. Default: 0.01.",
+    )
     diversity: Share | None = Field(
         None, description="How much a result loses that repeats one above it (MMR's 1 - lambda)."
     )
@@ -154,7 +159,7 @@ class SignalExplanation(BaseModel):
     """How the final score came about where more than the fused score counts.
 
     `boosted_score` is the sum of the parts times `boost` (divided by it, if below 0); the final
-    score is `(1 - diversity) * boosted_score - diversity * repetition`.
+    score is `(1 - diversity) * boosted_score - diversity * repetition`, less `document_penalty`.
     """
 
     model_config = ConfigDict(from_attributes=True)

@@ -23,7 +23,7 @@ MOST_FEEDBACK_RESULTS = 20
 
 @dataclass(frozen=True)
 class Ranking:
-    """All that decides the order of results beside the fusion. As it stands here, nothing does.
+    """All that decides the order of results beside the fusion. As it stands here, next to nothing.
 
     The formulas are those of docs/ranking.md.
     """
@@ -39,6 +39,9 @@ class Ranking:
     category_boosts: Boosts = ()
     """A category's holds for everything below it."""
     language_boosts: Boosts = ()
+    document_penalty: float = 0.01
+    """What a result loses for each better one of the same document, four at most; 0 to 1.
+    What it gives: docs/adr/0020."""
     diversity: float = 0.0
     """0 to 1: how much a result loses that repeats what stands above it."""
     feedback_weight: float = 0.0
@@ -92,6 +95,7 @@ class RankingWishes:
     tag_boosts: Boosts | None = None
     category_boosts: Boosts | None = None
     language_boosts: Boosts | None = None
+    document_penalty: float | None = None
     diversity: float | None = None
     feedback_weight: float | None = None
     feedback_results: int | None = None
@@ -114,6 +118,7 @@ PROFILES: Mapping[ProfileName, Ranking] = {
         recency_weight=0.2,
         importance_weight=0.1,
         completeness_weight=0.1,
+        document_penalty=0.0,
     ),
     "varied": Ranking(recency_weight=0.1, diversity=0.2),
 }

@@ -35,16 +35,27 @@ class RankedCandidates:
     """Of fused scores, so that they are about 0 to 1 however they were fused."""
     weighed: Weighed | None = None
     """How more than the fused score decided the order, if it did."""
+    penalties: fusion.Floats | None = None
+    """By position: what each loses for the better ones of its document. None: nothing."""
 
     def scaled_scores(self) -> fusion.Floats:
         """The fused scores in the order of the candidates, times their scale."""
         return self.fused.scores[self.places] * self.scale
 
-    def strength(self, position: int) -> float:
-        """The score of the candidate at this position, before diversity takes anything off."""
+    def strengths(self) -> fusion.Floats:
+        """The scores in the order of the candidates, before repetition takes anything off."""
+        return self.fused.scores[self.places] if self.weighed is None else self.weighed.strengths
+
+    def final_score(self, position: int) -> float:
+        """What decides the place of the candidate at this position."""
+        final = self.fused.scores[self.places[position]]
         if self.weighed is not None:
-            return float(self.weighed.strengths[position])
-        return float(self.fused.scores[self.places[position]])
+            final = self.weighed.final[position]
+        return float(final) - self.penalty(position)
+
+    def penalty(self, position: int) -> float:
+        """What the candidate at this position loses for the better ones of its document."""
+        return 0.0 if self.penalties is None else float(self.penalties[position])
 
     def in_order(self, positions: Sequence[int] | fusion.Ranks) -> Self:
         """These of the candidates, in this order."""
@@ -54,6 +65,8 @@ class RankedCandidates:
             chunk_ids=tuple(self.chunk_ids[position] for position in chosen.tolist()),
             cosines=tuple(self.cosines[position] for position in chosen.tolist()),
             places=self.places[chosen],
+            weighed=None if self.weighed is None else self.weighed.in_order(chosen),
+            penalties=None if self.penalties is None else self.penalties[chosen],
         )
 
 
@@ -112,7 +125,8 @@ def explain(ranked: RankedCandidates, candidates: Candidates, position: int) -> 
     weighed, cosines = ranked.weighed, ranked.fused.candidates.cosines
     return Explanation(
         rank=position + 1,
-        final_score=how.score if weighed is None else float(weighed.final[position]),
+        final_score=ranked.final_score(position),
+        document_penalty=ranked.penalty(position),
         ranking_cosine=float(cosines[place]),
         signals=None if weighed is None else weighed.explain(position),
         fused_score=how.score,

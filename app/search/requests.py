@@ -113,7 +113,7 @@ class SignalExplanation:
     """How the final score came about where more than the fused score counts.
 
     `boosted_score` is the sum of the parts times the boost (divided by it, if below 0), and the
-    final score is `(1 - diversity) * boosted_score - diversity * repetition`.
+    final score is `(1 - diversity) * boosted_score - diversity * repetition`, less the penalty.
     """
 
     fused_part: float
@@ -140,7 +140,9 @@ class Explanation:
     rank: int
     """Among the candidates, 1 is the best; those that SQL no longer holds leave gaps."""
     final_score: float
-    """What decides the order; the fused score, unless `signals` says more."""
+    """What decides the order: the fused score, unless `signals` says more, less the penalty."""
+    document_penalty: float
+    """What is taken off for the better candidates of the same document."""
     fused_score: float
     """`dense_part + lexical_part`."""
     dense_part: float

@@ -13,6 +13,7 @@ from app.models import now
 from app.protocols import VectorIndex
 from app.search.candidate_filter import of_types
 from app.search.demands import Demands
+from app.search.document_spread import spread
 from app.search.grouping import (
     GroupedHits,
     group_by_document,
@@ -210,6 +211,7 @@ class Searcher:
             if ranking.weighs:
                 model = self._retriever.fingerprint
                 ranked = weigh(connection, ranked, ranking, demands, model, self._clock())
+            ranked = spread(ranked, request, ranking)
             start = 0
             while start < len(ranked.chunk_ids) and len(hits) < wanted:
                 page = ranked.chunk_ids[start : start + min(size, READ_AT_ONCE)]
@@ -269,8 +271,9 @@ def _strong_enough(
     """The hits without the weak ones, and whether there were any."""
     if not least_share or not hits:
         return hits, False
-    least = least_share * max(ranked.strength(place) for _, place in hits)
-    kept = [(row, place) for row, place in hits if ranked.strength(place) >= least or least <= 0]
+    strengths = ranked.strengths()
+    least = least_share * max(strengths[place] for _, place in hits)
+    kept = [(row, place) for row, place in hits if strengths[place] >= least or least <= 0]
     return kept, len(kept) < len(hits)
 
 

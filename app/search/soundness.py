@@ -47,6 +47,7 @@ RANKING_BOUNDS: Mapping[str, tuple[float, float]] = {
     "recency_half_life_days": (LEAST_HALF_LIFE_DAYS, MOST_HALF_LIFE_DAYS),
     "importance_weight": (0, MOST_WEIGHT),
     "completeness_weight": (0, MOST_WEIGHT),
+    "document_penalty": (0, 1),
     "diversity": (0, 1),
     "feedback_weight": (0, MOST_WEIGHT),
     "feedback_results": (1, MOST_FEEDBACK_RESULTS),

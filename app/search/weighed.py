@@ -1,6 +1,11 @@
 """What decided the order of candidates that were weighed, and what to tell of it."""
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
 
 from app.search.diversity import Floats
 from app.search.profiles import Ranking
@@ -25,6 +30,11 @@ class Weighed:
     repetition: Floats
     final: Floats
     """What decides the order: it never rises."""
+
+    def in_order(self, positions: npt.NDArray[np.int64]) -> Self:
+        """These of the candidates, in this order."""
+        names = [field.name for field in dataclasses.fields(self) if field.name != "ranking"]
+        return dataclasses.replace(self, **{name: getattr(self, name)[positions] for name in names})
 
     def explain(self, position: int) -> SignalExplanation:
         """What stands behind the final score of the candidate at this position (0 is the best)."""

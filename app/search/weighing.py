@@ -42,7 +42,7 @@ def weigh(
         ranked = _without(ranked, [key for key in ranked.chunk_ids if key not in facts])
     weighed = _weighed(ranked, ranking, facts, now)
     order = np.argsort(-weighed.strengths, kind="stable")
-    ranked = _in_order(dataclasses.replace(ranked, weighed=weighed), order)
+    ranked = dataclasses.replace(ranked, weighed=weighed).in_order(order)
     if not ranking.diversity:
         return ranked
     keys = ranked.chunk_ids[:DIVERSE_DEPTH]
@@ -64,7 +64,7 @@ def _diverse(
     order, repetition = marginal_relevance(weighed.strengths, vectors, diversity)
     final = (1 - diversity) * weighed.strengths - diversity * repetition
     weighed = dataclasses.replace(weighed, repetition=repetition, final=final)
-    return _in_order(dataclasses.replace(ranked, weighed=weighed), order)
+    return dataclasses.replace(ranked, weighed=weighed).in_order(order)
 
 
 def _facts(
@@ -109,19 +109,9 @@ def _weighed(
     return Weighed(ranking, fused, cosines, *signals_, boosts, strengths, nothing, strengths)
 
 
-def _in_order(ranked: RankedCandidates, order: npt.NDArray[np.int64]) -> RankedCandidates:
-    """These positions of the candidates, with all that is known of how they came by them."""
-    weighed, ranked = ranked.weighed, ranked.in_order(order)
-    if weighed is None:
-        return ranked
-    names = [field.name for field in dataclasses.fields(weighed) if field.name != "ranking"]
-    moved = {name: getattr(weighed, name)[order] for name in names}
-    return dataclasses.replace(ranked, weighed=dataclasses.replace(weighed, **moved))
-
-
 def _without(ranked: RankedCandidates, chunk_ids: Collection[str]) -> RankedCandidates:
     if not chunk_ids:
         return ranked
     gone = set(chunk_ids)
     kept = [position for position, key in enumerate(ranked.chunk_ids) if key not in gone]
-    return _in_order(ranked, np.array(kept, np.int64))
+    return ranked.in_order(np.array(kept, np.int64))

@@ -117,7 +117,7 @@ def recomputed(result: SearchResult) -> float:
     how = result.explain
     assert how is not None
     if how.signals is None:
-        return how.dense_part + how.lexical_part
+        return how.dense_part + how.lexical_part - how.document_penalty
     told = how.signals
     total = sum(
         (
@@ -129,7 +129,8 @@ def recomputed(result: SearchResult) -> float:
         )
     )
     strength = total * told.boost if total >= 0 else total / told.boost
-    return (1 - told.diversity) * strength - told.diversity * (told.repetition or 0.0)
+    repeated = told.diversity * (told.repetition or 0.0)
+    return (1 - told.diversity) * strength - repeated - how.document_penalty
 
 
 @given(rankings, modes, st.sampled_from(["coverage", "convex", "rrf"]))
