@@ -26,7 +26,7 @@ class SourceFollower:
         self._jobs = jobs
         self._schedule = RefreshSchedule(database, self._add_job)
         self._watch = SourceWatch(
-            items=self._followed_items,
+            items=self._watchable_items,
             footprints=footprints,
             add_job=self._add_job,
             look_soon=self._schedule.look_soon,
@@ -56,9 +56,9 @@ class SourceFollower:
     def _add_job(self, item_id: int) -> object:
         return self._jobs.add(INDEX_JOB, {"knowledge_id": item_id, "force": False})
 
-    def _followed_items(self) -> Sequence[FollowedItem]:
+    def _watchable_items(self) -> Sequence[FollowedItem]:
         with self._database.read() as session:
-            return queries.followed_items(session)
+            return queries.watchable_items(session)
 
 
 class FollowedItems:

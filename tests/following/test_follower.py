@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import insert, select, update
 
 from app.container import Container
 from app.following import queries
 from app.following.schedule import LOCAL_SPREAD_SECONDS
 from app.knowledge.items import ItemDraft, KnowledgeItem
-from app.models import now
+from app.models import ItemRow, now
 from app.search.requests import SearchRequest
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
@@ -123,9 +124,35 @@ def test_whatever_their_interval_watched_items_are_looked_at_soon_after_a_start(
 def seconds_until_due(container: Container) -> float:
     """Of the one item that there is."""
     with container.database.read() as session:
-        (item,) = queries.followed_items(session)
-    assert item.next_refresh_at is not None
-    return (item.next_refresh_at - now()).total_seconds()
+        due = session.scalars(select(ItemRow.next_refresh_at)).one()
+    assert due is not None
+    return (due - now()).total_seconds()
+
+
+def test_what_may_lie_on_the_disk_is_watched_and_web_addresses_are_not(
+    container: Container, docs: Path
+) -> None:
+    folder = follow(container, docs)
+    for uri in ("http://example.org/", "https://example.org/a"):
+        container.knowledge.create(ItemDraft(title=uri, uri=uri, document_type="website"))
+    with container.database.write() as session:
+        session.execute(update(ItemRow).values(status="active"))
+        session.execute(
+            insert(ItemRow),
+            [
+                {
+                    "title": uri,
+                    "uri": uri,
+                    "document_type": "markdown",
+                    "status": "active",
+                    "collection": "knowledge_base",
+                }
+                for uri in ("https.md", "http:/a.md", "file:///http://a.md")
+            ],
+        )
+    with container.database.read() as session:
+        watched = [item.uri for item in queries.watchable_items(session)]
+    assert watched == [folder.uri, "https.md", "http:/a.md", "file:///http://a.md"]
 
 
 def test_an_item_that_refuses_it_is_not_followed(

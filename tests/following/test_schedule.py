@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import select
 
 from app.errors import UnavailableError
-from app.following import queries
 from app.following.schedule import (
     BUSY_SECONDS,
     LOCAL_SPREAD_SECONDS,
@@ -32,7 +32,7 @@ from app.knowledge.refreshing import (
     MOST_SECONDS,
     WEB_SECONDS,
 )
-from app.models import now
+from app.models import ItemRow, now
 from tests.following.conftest import AddFollowed, Clock
 from tests.light_service import LightService
 
@@ -60,7 +60,10 @@ def end_all_jobs(service: LightService) -> None:
 
 def seconds_until_due(service: LightService, clock: Clock) -> list[float]:
     with service.database.read() as session:
-        times = [item.next_refresh_at for item in queries.followed_items(session)]
+        followed = ItemRow.refresh_interval.is_distinct_from(0)
+        times = session.scalars(
+            select(ItemRow.next_refresh_at).where(followed).order_by(ItemRow.id)
+        ).all()
     return [(time - clock.moment).total_seconds() for time in times if time]
 
 
