@@ -102,7 +102,7 @@ class GenerationParts:
             database=shared.database,
             retriever=self.retriever,
             languages=self.languages,
-            content_version=lambda: shared.publisher.version,
+            versions=shared.publisher.versions,
             degraded=indexes.degraded_parts,
             metrics=shared.metrics,
             vector_index=self.vector_index,

@@ -107,9 +107,10 @@ def _opened(settings: Settings) -> Container:
     That needs no Python, and takes longer.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="preparing") as beside:
-        for step in (operations, spare_collections):
-            beside.submit(step)
+        steps = [beside.submit(step) for step in (operations, spare_collections)]
         container = Container.open(settings)
+        for step in steps:
+            step.result()
     keep_for_good()
     return container
 

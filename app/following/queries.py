@@ -31,6 +31,11 @@ def _items(
     return [FollowedItem(*row) for row in session.execute(statement)]
 
 
+def is_followed(session: Session, item_id: int) -> bool:
+    """Whether the item is followed as it stands now."""
+    return session.scalar(select(ItemRow.id).where(_followed(), ItemRow.id == item_id)) is not None
+
+
 def watchable_items(session: Session) -> list[FollowedItem]:
     """The items that are followed and may lie on this machine's disk.
 

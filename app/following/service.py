@@ -54,7 +54,12 @@ class SourceFollower:
         self._watch.close()
 
     def _add_job(self, item_id: int) -> object:
-        return self._jobs.add(INDEX_JOB, {"knowledge_id": item_id, "force": False})
+        # It may have been taken out of the index since it was chosen: that would undo it.
+        return self._jobs.add_if(
+            lambda session: queries.is_followed(session, item_id),
+            INDEX_JOB,
+            {"knowledge_id": item_id, "force": False},
+        )
 
     def _watchable_items(self) -> Sequence[FollowedItem]:
         with self._database.read() as session:

@@ -23,6 +23,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session
 
+from app.content_versions import ContentVersions
 from app.database import Database
 from app.errors import AppError, ItemStoppedError, UnavailableError
 from app.fault_points import FaultPoint, reached
@@ -73,20 +74,12 @@ class Publisher:
         self._database = database
         self._indexes = KeptIndexes(vector_index, lexical_index, generation)
         self._next_indexes: KeptIndexes | None = None
-        self._version = 0
+        self.versions = ContentVersions()
+        """Which searches go by."""
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._settling = threading.Event()
         self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
         self._closed = False
-
-    @property
-    def version(self) -> int:
-        """Changes after new chunks are in the indexes and before SQL shows them.
-
-        A search that finds the version changed between asking the indexes and asking SQL may have
-        seen neither the old nor the new version of a document, and asks again.
-        """
-        return self._version
 
     @property
     def generation(self) -> Generation:
@@ -208,8 +201,7 @@ class Publisher:
             if words:
                 self._indexes.words.upsert(words)
             reached(FaultPoint.WORDS_UPSERTED)
-            self._version += 1
-            with self._database.write() as session:
+            with self.versions.changing(), self._database.write() as session:
                 changes, touched = self._swap(session, item_id, documents)
                 if _item_as_it_stands(session, item_id, moment) != item:
                     # Whoever changed it meanwhile knew of no chunk that SQL did not hold yet.

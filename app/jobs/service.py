@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from sqlalchemy.orm import Session
+
 from app.database import Database
 from app.errors import ConflictError, NotFoundError, OverloadedError
 from app.fault_points import FaultPoint, reached
@@ -44,23 +46,41 @@ class JobService:
         else was promised it, too. Raises OverloadedError when too much is queued.
         """
         with self._database.write() as session:
-            is_full = queries.count_due(session, now()) >= self._most_queued
-            if is_full and queries.queued_twin(session, kind, arguments) is None:
-                raise self._too_much()
-            job_id = queries.add_job(
-                session,
-                kind,
-                arguments,
-                WAITED_FOR if waited_for else BACKGROUND,
-                retryable=not waited_for,
-            )
-            # Read before a worker may have it: who waits goes by how often it had failed.
-            job = job_of(session, job_id)
-            assert job is not None  # noqa: S101, it was added
+            job = self._add(session, kind, arguments, waited_for=waited_for)
+        self._tell_of(job)
+        return job
+
+    def add_if(
+        self, is_wanted: Callable[[Session], bool], kind: str, arguments: Mapping[str, Any]
+    ) -> Job | None:
+        """Promise work in the background if it is wanted at the moment at which it is promised.
+
+        Raises OverloadedError as `add` does.
+        """
+        with self._database.write() as session:
+            if not is_wanted(session):
+                return None
+            job = self._add(session, kind, arguments, waited_for=False)
+        self._tell_of(job)
+        return job
+
+    def _add(
+        self, session: Session, kind: str, arguments: Mapping[str, Any], *, waited_for: bool
+    ) -> Job:
+        is_full = queries.count_due(session, now()) >= self._most_queued
+        if is_full and queries.queued_twin(session, kind, arguments) is None:
+            raise self._too_much()
+        priority = WAITED_FOR if waited_for else BACKGROUND
+        job_id = queries.add_job(session, kind, arguments, priority, retryable=not waited_for)
+        # Read before a worker may have it: who waits goes by how often it had failed.
+        job = job_of(session, job_id)
+        assert job is not None  # noqa: S101, it was added
+        return job
+
+    def _tell_of(self, job: Job) -> None:
         reached(FaultPoint.JOB_QUEUED)
         self._on_queued()
-        self._bell.ring(job_id)
-        return job
+        self._bell.ring(job.id)
 
     def _too_much(self) -> OverloadedError:
         return OverloadedError(

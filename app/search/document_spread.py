@@ -18,7 +18,8 @@ def spread(ranked: RankedCandidates, request: SearchRequest, ranking: Ranking) -
 
     Only where the order is our own to choose: by the fusion `coverage`. Other fusions and modes
     are asked for by those who want just that order, and diversity has repetition lose anyway. A
-    document's chunks keep their order, and so do the best ones of all documents.
+    document's chunks keep their order, and so do the best ones of all documents. Not for queries
+    that exclude words: what they leave out would count, and is known only once texts are read.
     """
     documents = ranked.fused.candidates.documents
     ours = request.mode == "hybrid" and request.fusion == "coverage" and not ranking.diversity

@@ -3,10 +3,12 @@
 import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
 
 from app.adapters.lexical_index.languages import Languages
+from app.content_versions import ContentVersions
 from app.database import Database
 from app.errors import UnavailableError
 from app.models import now
@@ -23,29 +25,26 @@ from app.search.grouping import (
 from app.search.neighbours import NO_NEIGHBOURS, neighbours_of_chunks
 from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
 from app.search.queries import (
-    READ_AT_ONCE,
     RowHit,
     Shown,
     hit_of,
     result_of,
-    rows_by_chunk,
     tags_of,
 )
 from app.search.ranking import RankedCandidates, explain, rank
 from app.search.requests import GroupBy, ResultGroup, SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
+from app.search.row_hits import strong_hits
 from app.search.scope import ScopeResolver
 from app.search.weighing import weigh
 from app.search.widening import Widener
 from app.search.words_by_collection import WordsByCollection
 from app.web.metrics import Metrics
 
-SPARE_ROWS = 2
-"""Rows that are read beyond the wanted results: the indexes may hold chunks that SQL lost."""
-
-MOST_ATTEMPTS = 50
-"""A version becomes visible a few times a second at most, and a search takes some 10 ms: what this
-bounds is a service whose writer has gone mad."""
+HASTY_ATTEMPTS = 2
+"""So often an answer may be overtaken by a new version before the search keeps that waiting."""
+MOST_ATTEMPTS = 8
+"""A version that is kept waiting may still come after a while (ContentVersions)."""
 
 DEEPER = 8
 """Factor by which more are asked for when too few candidates proved to be in SQL."""
@@ -69,7 +68,7 @@ class Searcher:
         database: Database,
         retriever: Retriever,
         languages: Languages,
-        content_version: Callable[[], int],
+        versions: ContentVersions,
         degraded: Callable[[], Sequence[str]],
         metrics: Metrics,
         vector_index: VectorIndex,
@@ -77,7 +76,7 @@ class Searcher:
         collection_languages: Callable[[], Mapping[str, str]] = dict,
         clock: Callable[[], datetime] = now,
     ) -> None:
-        """`content_version` changes whenever an answer under way may have missed new chunks.
+        """`versions` tell whether an answer under way may have missed new chunks.
 
         `collection_languages` are those of collections that have one of their own.
         """
@@ -85,7 +84,7 @@ class Searcher:
         self._scopes = ScopeResolver(database)
         self._retriever = retriever
         self._languages = languages
-        self._content_version = content_version
+        self._versions = versions
         self._degraded = degraded
         self._metrics = metrics
         self._collection_ranking = collection_ranking
@@ -119,13 +118,15 @@ class Searcher:
 
         The indexes are asked before SQL. If a new version became visible in between, its chunks
         may not be among the candidates while those of the old are gone: then everything is asked
-        again. Raises UnavailableError rather than give an answer that may mix versions.
+        again, at last with further versions kept waiting. Raises UnavailableError rather than give
+        an answer that may mix versions.
         """
-        for _ in range(MOST_ATTEMPTS):
-            version = self._content_version()
-            answer = self._answer(request)
-            if self._content_version() == version:
-                return answer
+        for attempt in range(MOST_ATTEMPTS):
+            with self._versions.kept() if attempt >= HASTY_ATTEMPTS else nullcontext():
+                version = self._versions.number
+                answer = self._answer(request)
+                if self._versions.number == version:
+                    return answer
         raise UnavailableError("Too much is being indexed to search right now; try again.")
 
     def _answer(self, request: SearchRequest) -> SearchAnswer:
@@ -205,25 +206,15 @@ class Searcher:
     ) -> tuple[list[SearchResult], bool]:
         """The candidates that SQL holds and the filter allows; whether they are enough."""
         wanted = _wanted_hits(request, deeper)
-        hits: list[tuple[Any, int]] = []  # rows, with their places in the ranking
-        size = wanted + SPARE_ROWS
         with self._database.snapshot() as connection:
             if ranking.weighs:
                 model = self._retriever.fingerprint
                 ranked = weigh(connection, ranked, ranking, demands, model, self._clock())
-            ranked = spread(ranked, request, ranking)
-            start = 0
-            while start < len(ranked.chunk_ids) and len(hits) < wanted:
-                page = ranked.chunk_ids[start : start + min(size, READ_AT_ONCE)]
-                rows = rows_by_chunk(connection, page, demands.allowed)
-                hits += [
-                    (rows[chunk_id], place)
-                    for place, chunk_id in enumerate(page, start)
-                    if chunk_id in rows and demands.suits(rows[chunk_id])
-                ]
-                start += len(page)
-                size *= DEEPER
-            hits, was_cut = _strong_enough(hits[:wanted], ranked, ranking.least_share)
+            if (
+                not demands.words.exclude_any
+            ):  # what is left out must not count, and is known too late
+                ranked = spread(ranked, request, ranking)
+            hits, was_cut = strong_hits(connection, ranked, demands, ranking.least_share, wanted)
             shown = _grouped(hits, ranked, request.group_by, request.n_results)
             near = neighbours_of_chunks(
                 connection, [row.id for row, _, _ in shown], request.context_chunks
@@ -263,18 +254,6 @@ def _grouped(
         (*by_chunk[group.best.chunk_id], ResultGroup(group.count, group.others))
         for group in groups[:most]
     ]
-
-
-def _strong_enough(
-    hits: list[tuple[Any, int]], ranked: RankedCandidates, least_share: float
-) -> tuple[list[tuple[Any, int]], bool]:
-    """The hits without the weak ones, and whether there were any."""
-    if not least_share or not hits:
-        return hits, False
-    strengths = ranked.strengths()
-    least = least_share * max(strengths[place] for _, place in hits)
-    kept = [(row, place) for row, place in hits if strengths[place] >= least or least <= 0]
-    return kept, len(kept) < len(hits)
 
 
 def _is_nearest(

@@ -29,7 +29,7 @@ class Weighed:
     """The weighted sum after boosts."""
     repetition: Floats
     final: Floats
-    """What decides the order: it never rises."""
+    """What decides the order, but for the document penalty: see `RankedCandidates`."""
 
     def in_order(self, positions: npt.NDArray[np.int64]) -> Self:
         """These of the candidates, in this order."""

@@ -32,7 +32,7 @@ def weigh(
     fingerprint: str,
     now: datetime,
 ) -> RankedCandidates:
-    """The candidates in the order of their final scores; of equals, as they stood before.
+    """The candidates in the order of what they weigh; of equals, as they stood before.
 
     What SQL does not hold (any more) is left out where rows have to be read. `fingerprint` is that
     of the model whose vectors tell what repeats what; only what can become a result is repeated.

@@ -47,6 +47,11 @@ class QueryWords:
         return bool(self._parsed.phrases)
 
     @property
+    def exclude_any(self) -> bool:
+        """Whether texts may be ruled out by what they say."""
+        return bool(self._parsed.excluded)
+
+    @property
     def demand_texts(self) -> bool:
         """Whether a text may be ruled out by what it says."""
         return bool(self._parsed.phrases or self._parsed.excluded)

@@ -28,6 +28,11 @@ class WordsByCollection:
         return self._default.require_words
 
     @property
+    def exclude_any(self) -> bool:
+        """Whether texts may be ruled out by what they say."""
+        return self._default.exclude_any
+
+    @property
     def demand_texts(self) -> bool:
         """Whether a text may be ruled out by what it says."""
         return self._default.demand_texts

@@ -48,6 +48,34 @@ def test_what_is_loaded_is_not_searched_again_and_cyclic_garbage_is_still_found(
     assert told["cyclic garbage is gone"]
 
 
+AGEING = """
+import gc, json, weakref
+from app.command.memory import put_off_collections, spare_collections
+
+class Node:
+    pass
+
+put_off_collections()
+spare_collections()
+nodes = [Node() for _ in range(10_000)]
+for node in nodes:
+    node.itself = node
+lost = [weakref.ref(node) for node in nodes]
+younger = [[] for _ in range(100_000)]
+del nodes, node
+for _ in range(40):
+    passing = [[] for _ in range(100_000)]
+print(json.dumps(sum(reference() is not None for reference in lost)))
+"""
+
+
+def test_garbage_that_was_old_when_it_died_is_found_in_time() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", AGEING], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert json.loads(done.stdout) == 0
+
+
 CHURNING = """
 import gc, json
 from app.command.memory import put_off_collections, spare_collections

@@ -129,6 +129,37 @@ def seconds_until_due(container: Container) -> float:
     return (due - now()).total_seconds()
 
 
+def test_what_was_taken_out_of_the_index_is_not_promised_to_be_indexed(
+    container: Container, docs: Path
+) -> None:
+    """Its files may have changed a moment before."""
+    item = follow(container, docs)
+
+    def promise() -> object:
+        wanted = {"knowledge_id": item.id, "force": False}
+        return container.jobs.add_if(
+            lambda session: queries.is_followed(session, item.id), "index", wanted
+        )
+
+    assert promise() is not None
+    assert container.indexer.remove(item.id)
+    assert promise() is None
+    open_jobs = {"queued", "running"}
+    assert not any(job.state in open_jobs for job in container.jobs.list(None, None, 100))
+
+
+def test_a_file_that_changes_right_before_its_item_is_taken_out_does_not_bring_it_back(
+    container: Container, docs: Path
+) -> None:
+    for number in range(5):
+        item = follow(container, docs)
+        (docs / "a.md").write_text(f"A windmill, number {number}.")
+        container.indexer.remove(item.id)
+        threading.Event().wait(0.6)  # what the system tells of it comes after a moment
+        assert container.knowledge.get(item.id).status == "pending"
+        assert not container.searcher.search(SearchRequest("windmill", mode="lexical")).results
+
+
 def test_what_may_lie_on_the_disk_is_watched_and_web_addresses_are_not(
     container: Container, docs: Path
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
+from app.content_versions import ContentVersions
 from app.errors import EmbeddingError, LexicalIndexError
 from app.indexing.index_sources import lexical_source, vector_source
 from app.knowledge.items import ItemDraft
@@ -83,7 +84,7 @@ class Stage:
             database=container.database,
             retriever=self.retriever,
             languages=container.parts.languages,
-            content_version=lambda: 0,
+            versions=ContentVersions(),
             degraded=tuple,
             metrics=container.metrics,
             vector_index=self.dense,

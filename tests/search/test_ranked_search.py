@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.container import Container
+from app.content_versions import ContentVersions
 from app.knowledge.items import ItemDraft
 from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
 from app.search.requests import SearchAnswer, SearchRequest, SearchResult
@@ -69,7 +70,7 @@ def answer(shared: Container) -> Callable[..., SearchAnswer]:
         database=shared.database,
         retriever=shared.parts.retriever,
         languages=shared.parts.languages,
-        content_version=lambda: 0,
+        versions=ContentVersions(),
         degraded=tuple,
         metrics=shared.metrics,
         vector_index=shared.vector_index,
@@ -104,6 +105,7 @@ rankings = st.builds(
     completeness_weight=st.none() | weights,
     tag_boosts=st.none() | boosts,
     category_boosts=st.none() | boosts,
+    document_penalty=st.none() | shares,
     diversity=st.none() | shares,
     feedback_weight=st.none() | weights,
     feedback_results=st.none() | st.integers(1, 20),
@@ -249,6 +251,26 @@ def test_what_falls_off_is_left_out_and_the_best_never_is(answer: Answer) -> Non
         assert [result.chunk_id for result in kept] == expected
         assert 1 <= len(kept) <= len(everything)
     assert len(answer(QUERY, RankingWishes(least_share=0.01), n_results=2).results) == 2
+
+
+@pytest.mark.parametrize("penalty", [0.0, 0.05, 1.0])
+def test_with_weak_ones_left_out_few_results_are_the_first_of_many(
+    answer: Answer, penalty: float
+) -> None:
+    for share in (0.3, 0.6, 0.8, 0.95):
+        ranking = RankingWishes(least_share=share, document_penalty=penalty)
+        many = [result.chunk_id for result in answer(QUERY, ranking, n_results=50).results]
+        for n in range(1, len(many) + 1):
+            few = answer(QUERY, ranking, n_results=n).results
+            assert [result.chunk_id for result in few] == many[:n]
+
+
+def test_what_is_excluded_costs_its_neighbours_nothing(answer: Answer) -> None:
+    ranking = RankingWishes(document_penalty=1.0)
+    assert any(r.explain.document_penalty for r in answer(QUERY, ranking).results if r.explain)
+    results = answer(f"{QUERY} -zebra", ranking).results
+    assert results
+    assert not any(result.explain.document_penalty for result in results if result.explain)
 
 
 def test_what_is_excluded_neither_repeats_nor_steers(answer: Answer) -> None:

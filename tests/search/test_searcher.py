@@ -3,17 +3,19 @@
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
+from app.content_versions import ContentVersions
 from app.indexing.index_sources import lexical_source, vector_source
 from app.knowledge.items import ItemDraft
 from app.search.queries import citation
 from app.search.requests import SearchRequest, SearchResult
-from app.search.retrieval import Retriever
-from app.search.searcher import Searcher
+from app.search.retrieval import Candidates, Retriever
+from app.search.searcher import HASTY_ATTEMPTS, Searcher
 from tests.contracts.fake_lexical_index import FakeLexicalIndex
 
 Ask = Callable[..., tuple[SearchResult, ...]]
@@ -124,7 +126,7 @@ def test_what_sql_does_not_hold_never_shortens_an_answer(
         database=container.database,
         retriever=retriever,
         languages=container.parts.languages,
-        content_version=lambda: 0,
+        versions=ContentVersions(),
         degraded=tuple,
         metrics=container.metrics,
         vector_index=vectors,
@@ -133,6 +135,43 @@ def test_what_sql_does_not_hold_never_shortens_an_answer(
     retriever.close()
     assert len(results) == 6
     assert gone not in {result.knowledge_id for result in results}
+
+
+def test_a_search_that_new_versions_overtake_keeps_them_waiting_and_is_answered(
+    container: Container, add
+):
+    """Each version comes while the indexes are asked; without an end, there would be no answer."""
+    add("a.md", "a lighthouse")
+    versions, asked = ContentVersions(), []
+
+    class Overtaken:
+        """As the retriever, but a new version comes meanwhile, unless it is kept waiting."""
+
+        fingerprint = container.parts.retriever.fingerprint
+        searches = container.parts.retriever.searches
+
+        def retrieve(self, *args: Any) -> Candidates:
+            asked.append(versions.number)
+            publishing = threading.Thread(target=self.publish)
+            publishing.start()
+            publishing.join(0.2)
+            return container.parts.retriever.retrieve(*args)
+
+        def publish(self) -> None:
+            with versions.changing():
+                pass
+
+    searcher = Searcher(
+        database=container.database,
+        retriever=cast("Retriever", Overtaken()),
+        languages=container.parts.languages,
+        versions=versions,
+        degraded=tuple,
+        metrics=container.metrics,
+        vector_index=container.vector_index,
+    )
+    assert searcher.search(SearchRequest("lighthouse")).results
+    assert len(asked) == HASTY_ATTEMPTS + 1
 
 
 def test_a_deleted_item_is_gone_when_the_answer_arrives(container: Container, add, ask):

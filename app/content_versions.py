@@ -1,0 +1,56 @@
+"""Says when new versions of documents become visible, and lets a search keep the next waiting."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+LONGEST_WAIT_SECONDS = 10.0
+"""So long each side waits for the other; then it goes on, and the number tells the search so."""
+
+
+class ContentVersions:
+    """Shared by one publisher and many searches.
+
+    A search that finds the number changed since it began may have seen neither the old nor the new
+    version of a document, and has to ask again. One to which that happens again and again keeps the
+    next version waiting until it is done. A version that waits lets nobody else keep it waiting, so
+    both sides get on.
+    """
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._number = 0
+        self._keepers = 0
+        self._changing = False
+
+    @property
+    def number(self) -> int:
+        """Changes after new chunks are in the indexes and before SQL shows them."""
+        return self._number
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """SQL comes to show a new version within the block. For one thread at a time."""
+        with self._condition:
+            self._changing = True
+            self._condition.wait_for(lambda: not self._keepers, LONGEST_WAIT_SECONDS)
+            self._number += 1
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._changing = False
+                self._condition.notify_all()
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """No new version becomes visible within the block, unless that takes too long."""
+        with self._condition:
+            self._condition.wait_for(lambda: not self._changing, LONGEST_WAIT_SECONDS)
+            self._keepers += 1
+        try:
+            yield
+        finally:
+            with self._condition:
+                self._keepers -= 1
+                self._condition.notify_all()
