@@ -19,7 +19,7 @@ Little is left for them to find: what is not cyclic is freed at once, without th
 The first is Python's own. It counts what was made *less what was freed*: where a cache lets go of
 as much as it takes in, a high one is not reached for minutes, and then all that was taken in is
 looked at in one pause. With 20,000, that was 0.06 to 0.15 s, in the midst of a search or a delete;
-with these, 8 ms at most, at 0.1 ms for each search (100,000 passages, in one process).
+with these, 8 ms at most but for full ones (30 ms), at 0.1 ms a search (100,000 passages).
 
 The third is ten times Python's own. Some garbage dies old: with 1,500, a service that indexed the
 same 25 documents 400 times grew by 33 MB without an end in sight, with 50 by 13 MB in all."""

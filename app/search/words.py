@@ -48,7 +48,7 @@ class QueryWords:
 
     @property
     def exclude_any(self) -> bool:
-        """Whether texts may be ruled out by what they say."""
+        """Whether the query names words that no result may say."""
         return bool(self._parsed.excluded)
 
     @property

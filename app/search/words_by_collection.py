@@ -29,7 +29,7 @@ class WordsByCollection:
 
     @property
     def exclude_any(self) -> bool:
-        """Whether texts may be ruled out by what they say."""
+        """Whether the query names words that no result may say."""
         return self._default.exclude_any
 
     @property
