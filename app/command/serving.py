@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from types import FrameType
 
 import anyio.to_thread
@@ -106,11 +106,12 @@ def _opened(settings: Settings) -> Container:
 
     That needs no Python, and takes longer.
     """
-    with ThreadPoolExecutor(1, thread_name_prefix="preparing") as beside:
+    with ThreadPoolExecutor(1, thread_name_prefix="preparing") as beside, ExitStack() as opening:
         steps = [beside.submit(step) for step in (operations, spare_collections)]
-        container = Container.open(settings)
+        container = opening.enter_context(closing(Container.open(settings)))
         for step in steps:
             step.result()
+        opening.pop_all()
     keep_for_good()
     return container
 

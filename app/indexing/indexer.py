@@ -1,64 +1,36 @@
-"""Indexes items: load, split, embed, publish; and takes them out again."""
+"""Says who may work on an item and when: indexes it, takes it out again, stops what works on it."""
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from app.database import Database
-from app.errors import (
-    AppError,
-    ConflictError,
-    EmbeddingError,
-    NotFoundError,
-    SourceError,
-    SourceUnavailableError,
-    SourceUnreadableError,
-    StorageError,
-    WorkStoppedError,
-)
+from app.errors import NotFoundError, StorageError
 from app.fault_points import FaultPoint, reached
 from app.indexing import queries
 from app.indexing.claims import ItemClaims
-from app.indexing.documents import KnownDocument, PreparedDocument
-from app.indexing.embedding import GROUP_CHUNKS, embed_unknown
 from app.indexing.generation import Generation
-from app.indexing.prefetch import prefetched
-from app.indexing.preparing import DocumentPreparer
+from app.indexing.pipeline import IndexingPipeline
 from app.indexing.publisher import Publisher
-from app.indexing.refresh_queries import leave_host_alone
 from app.indexing.results import IndexingResult
 from app.indexing.run_state import IndexingRunState
 from app.jobs.queries import cancel_jobs_of_item
 from app.knowledge import history_queries
 from app.knowledge.history_records import IndexingRun
-from app.knowledge.items import KnowledgeItem, with_relative_path_explained
+from app.knowledge.items import KnowledgeItem
 from app.knowledge.queries import get_item
 from app.models import now
-from app.protocols import (
-    Embedder,
-    Progress,
-    ProgressListener,
-    SourceListing,
-    SourceOpener,
-    TextSplitter,
-)
+from app.protocols import Embedder, Progress, ProgressListener, SourceOpener, TextSplitter
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
-
-PREFETCHED_DOCUMENTS = 32
-PREFETCHED_CHARACTERS = 4_000_000
-"""What is loaded and split ahead of the embedding, at most (but always one document)."""
-
-PUBLISHING_AHEAD = 2
-"""Groups that may wait for the writer while the next is embedded."""
 
 TAKEN_OUT = "The item was deleted or removed from the index before the turn of this job came."
 
 
 class Indexer:
-    """The pipeline. Safe from many threads; one item is worked on by one thread at a time.
+    """Safe from many threads; one item is worked on by one thread at a time.
 
     `on_item_freed` is called each time that nobody works on an item any more, and when runs may
     begin again after they were held.
@@ -77,12 +49,17 @@ class Indexer:
         on_item_freed: Callable[[], None] = lambda: None,
     ) -> None:
         self._database = database
-        self._sources = sources
-        self._splitter = splitter
-        self._embedder = embedder
-        self._generation = generation
         self._publisher = publisher
         self._metrics = metrics
+        self._pipeline = IndexingPipeline(
+            database=database,
+            sources=sources,
+            splitter=splitter,
+            embedder=embedder,
+            generation=generation,
+            publisher=publisher,
+            metrics=metrics,
+        )
         self._claims = ItemClaims(on_item_freed)
 
     def index(
@@ -106,15 +83,7 @@ class Indexer:
         with self._claims.claim(item_id, while_waiting=still_wanted) as signal:
             # Read only now: while it waited for its turn, the item may have changed.
             run = IndexingRunState(self._item(item_id), signal, progress)
-            try:
-                result = self._index(run, force=force)
-            except WorkStoppedError:
-                raise
-            except (SourceError, EmbeddingError, ConflictError) as error:
-                result = self._fail(run, error)
-            finally:
-                if not run.ended:
-                    self._note_stop(run)
+            result = self._pipeline.run(run, force=force)
         self._metrics.observe_indexing("success" if result.success else "failure")
         milliseconds = (time.perf_counter() - started) * 1000
         return IndexingResult(**{**vars(result), "duration_ms": round(milliseconds, 1)})
@@ -183,160 +152,11 @@ class Indexer:
 
     def switch_to(self, splitter: TextSplitter, embedder: Embedder, generation: Generation) -> None:
         """Cut and embed for another generation from here on; only while `paused`."""
-        self._splitter, self._embedder, self._generation = splitter, embedder, generation
+        self._pipeline.switch_to(splitter, embedder, generation)
 
     def index_changes_noted(self) -> None:
         """Somebody else wrote into the outbox."""
         self._publisher.settle_soon()
-
-    # One run -------------------------------------------------------------------------------
-
-    def _index(self, run: IndexingRunState, *, force: bool) -> IndexingResult:
-        self._require_same_model(run.item.collection)
-        with self._database.read() as session:
-            known = queries.known_documents(session, run.item.id, self._generation.id)
-            mounts = queries.mounts_of(session, run.item.id)
-        run.tally.known = known  # so that a run that fails at once tells what stays as it was
-        source = self._sources.open(run.item.uri, run.item.document_type)
-        listing = source.scan().without_lost_mounts(mounts)
-        run.mounts = listing.mounts
-        if "" in listing.incomplete:
-            raise SourceUnavailableError(_unmounted(run.item.uri))
-        if not listing.entries and not known:
-            raise SourceUnreadableError(_nothing_to_index(listing))
-        run.found = len(listing.entries)
-        preparer = DocumentPreparer(
-            item_id=run.item.id,
-            source=source,
-            listing=listing,
-            known=known,
-            splitter=self._splitter,
-            token_meter=self._embedder.token_meter,
-            generation=self._generation,
-            force=force,
-            signal=run.signal,
-        )
-        run.survey = preparer.survey
-        with prefetched(
-            preparer,
-            PREFETCHED_DOCUMENTS,
-            weigh=lambda document: len(document.loaded.content),
-            most_weight=PREFETCHED_CHARACTERS,
-        ) as documents:
-            self._embed_and_publish(run, documents)
-        if run.survey.errors and run.item.document_type != "folder":
-            self._withdraw(run, run.survey.gone_by_own_account)
-            raise run.survey.errors[0]
-        return self._finish(run)
-
-    def _embed_and_publish(
-        self, run: IndexingRunState, documents: Iterable[PreparedDocument]
-    ) -> None:
-        try:
-            for group in _groups(documents):
-                run.report()
-                self._embed(run, group)
-                run.publishing.append((self._publisher.publish(run.item.id, group), group))
-                if len(run.publishing) > PUBLISHING_AHEAD:
-                    run.take_stored()
-        finally:
-            # Also on the way out of a failure: the claim must outlast every write it covers.
-            for future, _ in run.publishing:
-                future.exception()
-        while run.publishing:
-            run.take_stored()
-        run.report()
-
-    def _embed(self, run: IndexingRunState, group: Sequence[PreparedDocument]) -> None:
-        """Store a vector for every chunk text that has none yet."""
-        texts = {
-            chunk.text_hash: chunk.embedded_text for document in group for chunk in document.chunks
-        }
-
-        def count(embedded: int, seconds: float) -> None:
-            self._metrics.observe_embedding(embedded, seconds)
-            run.embedded += embedded
-            run.report()
-
-        embed_unknown(
-            self._database, self._embedder, texts, check=run.signal.check, on_embedded=count
-        )
-
-    def _finish(self, run: IndexingRunState) -> IndexingResult:
-        self._withdraw(run, run.survey.gone)
-        with self._database.write() as session:
-            if not queries.item_exists(session, run.item.id):
-                raise NotFoundError(f"There is no knowledge item {run.item.id}.")
-            queries.restamp_documents(session, run.survey.restamped)
-            if not queries.has_documents(session, run.item.id):
-                raise SourceUnreadableError("No content to index")
-            content_hash, documents, chunks = queries.finish_item(
-                session, run.item.id, (run.item.uri, run.item.document_type), run.mounts
-            )
-            entry = run.tally.run(run.changes, skipped=len(run.survey.skipped))
-            history_queries.add_run(session, run.item.id, entry)
-        run.ended = True
-        reached(FaultPoint.ITEM_FINISHED)
-        return IndexingResult(
-            success=True,
-            knowledge_id=run.item.id,
-            chunks_indexed=chunks,
-            content_hash=content_hash,
-            documents=documents,
-            chunks_added=run.changes.added,
-            chunks_removed=run.changes.removed + run.tally.removed_chunks,
-            chunks_unchanged=chunks - run.changes.added,
-            chunks_embedded=run.embedded,
-            skipped=tuple(run.survey.skipped),
-            warnings=tuple(run.survey.warnings),
-        )
-
-    def _withdraw(self, run: IndexingRunState, documents: Sequence[KnownDocument]) -> None:
-        if documents:
-            run.tally.note_removed(documents, self._publisher.withdraw(documents).result())
-
-    def _note_stop(self, run: IndexingRunState) -> None:
-        """Something ends a run half-way: what it has stored belongs into the history."""
-        run.count_what_was_stored()
-        run.report_the_end()
-        if not run.tally.has_changes:
-            return
-        entry = run.tally.run(run.changes, skipped=len(run.survey.skipped), outcome="stopped")
-        try:
-            with self._database.write() as session:
-                if queries.item_exists(session, run.item.id):
-                    history_queries.add_run(session, run.item.id, entry)
-        except StorageError as error:
-            logger.warning("History of item %d has a gap: %s", run.item.id, error.detail)
-
-    def _fail(self, run: IndexingRunState, error: AppError) -> IndexingResult:
-        run.count_what_was_stored()
-        run.report_the_end()
-        reason = error.detail
-        if isinstance(error, SourceError):
-            reason = with_relative_path_explained(reason, run.item.uri)
-        logger.info("Item %d was not indexed: %s", run.item.id, reason)
-        pause = error.retry_after_seconds if isinstance(error, SourceUnavailableError) else None
-        with self._database.write() as session:
-            source = (run.item.uri, run.item.document_type)
-            queries.fail_item(session, run.item.id, reason, source, pause)
-            if isinstance(error, SourceUnavailableError) and pause:
-                leave_host_alone(session, error.address or run.item.uri, pause)
-            skipped = len(run.survey.skipped)
-            entry = run.tally.run(run.changes, skipped=skipped, outcome="failed", error=reason)
-            if queries.item_exists(session, run.item.id):
-                history_queries.add_run(session, run.item.id, entry)
-        run.ended = True
-        reached(FaultPoint.ITEM_FAILED)
-        return IndexingResult(
-            success=False,
-            knowledge_id=run.item.id,
-            error=reason,
-            error_is_transient=error.is_transient,
-            retry_after_seconds=pause,
-            skipped=tuple(run.survey.skipped),
-            warnings=tuple(run.survey.warnings),
-        )
 
     def _item(self, item_id: int) -> KnowledgeItem:
         with self._database.read() as session:
@@ -344,46 +164,3 @@ class Indexer:
         if item is None:
             raise NotFoundError(f"There is no knowledge item {item_id}.")
         return item
-
-    def _require_same_model(self, collection: str) -> None:
-        """Record the model of a new collection; refuse to mix models in an old one."""
-        embedder = self._embedder
-        with self._database.write() as session:
-            queries.add_collection(
-                session, collection, embedder.model_name, embedder.fingerprint, embedder.dimension
-            )
-            recorded = {row.name: row for row in queries.collections(session)}[collection]
-            if recorded.embedding_fingerprint != embedder.fingerprint:
-                raise ConflictError(
-                    f"The collection {collection!r} holds vectors of the model "
-                    f"{recorded.embedding_model!r}, which cannot be mixed with those of "
-                    f"{embedder.model_name!r}. Run `groundwork rebuild --embed` to embed it again."
-                )
-
-
-def _groups(documents: Iterable[PreparedDocument]) -> Iterator[list[PreparedDocument]]:
-    """Documents in order, about GROUP_CHUNKS chunks at a time."""
-    group: list[PreparedDocument] = []
-    chunks = 0
-    for document in documents:
-        group.append(document)
-        chunks += len(document.chunks)
-        if chunks >= GROUP_CHUNKS:
-            yield group
-            group, chunks = [], 0
-    if group:
-        yield group
-
-
-def _unmounted(uri: str) -> str:
-    return (
-        f"The file system that {uri} lay on was mounted and is not now; nothing was removed. Mount "
-        "it again; if it is gone for good, take the item out of the index and index it again."
-    )
-
-
-def _nothing_to_index(listing: SourceListing) -> str:
-    if not listing.skipped:
-        return "No content to index"
-    first = listing.skipped[0]
-    return f"No content to index; for example, {first.uri} was skipped: {first.reason}"

@@ -190,7 +190,8 @@ class SearchBody(BaseModel):
     group_by: GroupBy | None = Field(
         None,
         description="`document`: one result for each document, its best, with the others' places. "
-        "`text`: one result for each text, however many documents say the very same.",
+        "`text`: one result for each text, however many documents say the very same; it stands "
+        "where the best of them does, and shows that of a document which is shown already.",
     )
     highlight: StrictBool = Field(
         True, description="Say which words matched, and which sentence says most."

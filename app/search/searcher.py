@@ -210,9 +210,7 @@ class Searcher:
             if ranking.weighs:
                 model = self._retriever.fingerprint
                 ranked = weigh(connection, ranked, ranking, demands, model, self._clock())
-            if (
-                not demands.words.exclude_any
-            ):  # what is left out must not count, and is known too late
+            if not demands.words.exclude_any:  # what they leave out is known too late not to count
                 ranked = spread(ranked, request, ranking)
             hits, was_cut = strong_hits(connection, ranked, demands, ranking.least_share, wanted)
             shown = _grouped(hits, ranked, request.group_by, request.n_results)

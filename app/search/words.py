@@ -4,10 +4,11 @@ import bisect
 import re
 from collections.abc import Iterator, Sequence
 
-from app.adapters.lexical_index.analysis import Analyser, Token, Word
+from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.query import ParsedQuery
 from app.adapters.lexical_index.said_words import SaidWords
 from app.adapters.lexical_index.term_finder import TermFinder
+from app.adapters.lexical_index.terms import Token, Word
 from app.search.requests import Highlight
 
 MAX_WORD_HIGHLIGHTS = 50

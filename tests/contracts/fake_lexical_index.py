@@ -3,10 +3,10 @@
 import threading
 from collections.abc import Mapping, Sequence
 
-from app.adapters.lexical_index.analysis import Word
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.query import Phrase
 from app.adapters.lexical_index.said_words import SaidWords
+from app.adapters.lexical_index.terms import Word
 from app.errors import LexicalIndexError
 from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
 

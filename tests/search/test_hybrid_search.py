@@ -39,14 +39,17 @@ class Dense(ExactVectorIndex):
 
 
 class Words(FakeLexicalIndex):
-    """Counts how often it is searched."""
+    """Counts how often it is searched, and knows on which thread for what last."""
 
     searches = 0
-    last_thread = ""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.threads: dict[str, str] = {}
 
     def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
         self.searches += 1
-        self.last_thread = threading.current_thread().name
+        self.threads[query] = threading.current_thread().name
         return super().search(query, limit, scope)
 
 
@@ -164,13 +167,13 @@ def test_every_hit_has_its_exact_cosine_whichever_side_found_it(filled, mode):
 
 def test_a_search_beside_another_needs_no_second_thread_and_answers_the_same(filled):
     alone = filled.ask("brown harbour", explain=True)
-    assert filled.words.last_thread.startswith("lexical-search")
+    assert filled.words.threads["brown harbour"].startswith("lexical-search")
     filled.model.slow = "rotate the keys"
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(filled.found, "rotate the keys")
         assert filled.model.begun.wait(30)
         assert filled.ask("brown harbour", explain=True) == alone
-        assert filled.words.last_thread == threading.current_thread().name
+        assert filled.words.threads["brown harbour"] == threading.current_thread().name
         filled.words.broken = True
         assert filled.answer("brown harbour").degraded
         with pytest.raises(LexicalIndexError):
@@ -179,7 +182,7 @@ def test_a_search_beside_another_needs_no_second_thread_and_answers_the_same(fil
         filled.model.may_end.set()
         assert other.result()[0] == KEYS
     filled.ask("brown harbour")
-    assert filled.words.last_thread.startswith("lexical-search")
+    assert filled.words.threads["brown harbour"].startswith("lexical-search")
 
 
 # When a side is missing -------------------------------------------------------------------------

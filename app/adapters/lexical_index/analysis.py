@@ -6,21 +6,14 @@ the match, and much longer while other threads want it.
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import NamedTuple
 
 import regex
 import Stemmer
 
-from app.adapters.lexical_index.names import (
-    SPLIT_MARK,
-    Name,
-    name_mark,
-    names_in_mixed_case,
-    whole_mark,
-)
+from app.adapters.lexical_index.names import SPLIT_MARK, Name, names_in_mixed_case
+from app.adapters.lexical_index.terms import IndexTerms, StretchTerms, Token, TokenValues, Word
 
 ANALYSER_VERSION = 1
 """Raise it whenever the same text gives other terms: an index made before is then made anew."""
@@ -77,73 +70,6 @@ def language_complaint(language: str) -> str | None:
     if language in KNOWN_LANGUAGES:
         return None
     return f"There is no stemmer for {language!r}. Known are: {', '.join(KNOWN_LANGUAGES)}."
-
-
-class Token(NamedTuple):
-    """A term and the characters that it stands for: `text[start:end]`."""
-
-    term: str
-    start: int
-    end: int
-    position: int
-    """Counts the parts; a whole has the position of its first part."""
-    is_whole: bool = False
-    """An identifier in one piece (or a single character of a script without spaces), beside its
-    parts (or pairs)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Word:
-    """One word: its parts stand side by side in the text, and all of it is one name."""
-
-    parts: tuple[str, ...]
-    """Stemmed terms in order; for a script without spaces, the pairs of characters."""
-    spans: tuple[tuple[int, int], ...]
-    """Where each part stands, counted from the start of what was analysed."""
-    whole: str
-    """The word in one piece, folded but not stemmed; empty where there is no such thing."""
-    stem: str
-    """The whole, stemmed: the term that it would be if it were written in lower case."""
-    is_compound: bool = False
-    """Whether the whole says more than the parts, as in `getUserName` or `.NET`."""
-    singles: tuple[tuple[str, int, int], ...] = ()
-    """The single characters of a stretch without spaces, with their spans."""
-    names: tuple[Name, ...] = ()
-    """`JavaScript` alone and in `JavaScript-based`; none in `java_script` or `Java8`."""
-
-
-class IndexTerms(NamedTuple):
-    """The terms of a text, as an index takes them."""
-
-    parts: list[str]
-    """In the order of the text."""
-    wholes: list[str]
-    """Identifiers in one piece, and single characters of scripts without spaces."""
-    splits: list[str]
-    """`whole=part=part` for each compound: lets a query learn how a name is taken apart."""
-    names: list[str]
-    """What names say as a whole: `email=` for `e-mail`; stemmed, `=javascript` for `JavaScript`."""
-    within: list[str]
-    """The parts of names in mixed case, as often as they stand there."""
-
-
-TokenValues = tuple[str, int, int, int, bool]
-"""What a Token is made of, in its order."""
-
-
-class _Raw(NamedTuple):
-    """What is kept of a stretch of text that was analysed.
-
-    Plain tuples of text and numbers: the collector of cyclic garbage looks at them once. At objects
-    such as Tokens it looks again and again, and held up every thread for 0.15 s at 140,000 of them.
-    """
-
-    tokens: tuple[TokenValues, ...]
-    parts: tuple[str, ...]
-    wholes: tuple[str, ...]
-    splits: tuple[str, ...]
-    names: tuple[str, ...]
-    within: tuple[str, ...]
 
 
 class Analyser:
@@ -211,7 +137,7 @@ class Analyser:
 
     # Inside ------------------------------------------------------------------------------------
 
-    def _raw(self, raw: str) -> _Raw:
+    def _raw(self, raw: str) -> StretchTerms:
         return self._cached(raw) if len(raw) <= MAX_TERM_CHARACTERS else self._analyse_raw(raw)
 
     def _token_values(self, text: str) -> tuple[TokenValues, ...]:
@@ -236,23 +162,8 @@ class Analyser:
             ]
         return tuple(word for word in words if word.parts)
 
-    def _analyse_raw(self, raw: str) -> _Raw:
-        words = self._words_of(raw)
-        compounds = [word for word in words if word.is_compound]
-        return _Raw(
-            tuple(_tokens(words)),
-            tuple(part for word in words for part in word.parts),
-            tuple(word.whole for word in compounds)
-            + tuple(single for word in words for single, _, _ in word.singles),
-            tuple(SPLIT_MARK.join((word.whole, *word.parts)) for word in compounds),
-            tuple(name for word in words for name in _said_as_a_whole(word)),
-            tuple(
-                part
-                for word in words
-                for name in word.names
-                for part in word.parts[name.first : name.end]
-            ),
-        )
+    def _analyse_raw(self, raw: str) -> StretchTerms:
+        return StretchTerms.of(self._words_of(raw))
 
     def _stem(self, term: str) -> str:
         return str(self._stemmer.stemWord(term))[:MAX_TERM_CHARACTERS]
@@ -318,27 +229,6 @@ class Analyser:
             "",
             singles=tuple(singles),
         )
-
-
-def _said_as_a_whole(word: Word) -> Iterator[str]:
-    stems = [name.stem for name in word.names if name.stem]
-    if word.is_compound and word.stem not in stems:
-        yield whole_mark(word.whole)
-    yield from map(name_mark, stems)
-
-
-def _tokens(words: Sequence[Word]) -> Iterator[TokenValues]:
-    """The tokens of neighbouring words, counted from the first."""
-    position = 0
-    for word in words:
-        if word.is_compound:
-            yield word.whole, word.spans[0][0], word.spans[-1][1], position, True
-        for number, (character, start, end) in enumerate(word.singles):
-            place = position + min(number, len(word.parts) - 1)
-            yield character, start, end, place, True
-        for part, (start, end) in zip(word.parts, word.spans, strict=True):
-            yield part, start, end, position, False
-            position += 1
 
 
 def fold(text: str) -> str:

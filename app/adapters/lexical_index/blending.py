@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import tantivy
 
-from app.adapters.lexical_index.analysis import Word
 from app.adapters.lexical_index.languages import SpokenQuery
+from app.adapters.lexical_index.terms import Word
 
 
 class Blending:

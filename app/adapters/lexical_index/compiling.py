@@ -6,7 +6,6 @@ from itertools import islice, product
 import tantivy
 from tantivy import Occur, Query
 
-from app.adapters.lexical_index.analysis import Word
 from app.adapters.lexical_index.blending import Blending
 from app.adapters.lexical_index.fields import (
     ALSO_ALONE,
@@ -25,6 +24,7 @@ from app.adapters.lexical_index.fields import (
 from app.adapters.lexical_index.languages import SpokenQuery
 from app.adapters.lexical_index.names import SPLIT_MARK, name_mark, whole_mark
 from app.adapters.lexical_index.query import Phrase
+from app.adapters.lexical_index.terms import Word
 from app.protocols import SearchScope
 
 MAX_SEARCHED_WORDS = 48

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import tantivy
 
-from app.adapters.lexical_index.analysis import ANALYSER_VERSION, IndexTerms
+from app.adapters.lexical_index.analysis import ANALYSER_VERSION
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.names import SPLIT_MARK
 from app.adapters.lexical_index.symbols import defined_symbols
+from app.adapters.lexical_index.terms import IndexTerms
 from app.protocols import LexicalRecord
 
 SCHEMA_VERSION = 2

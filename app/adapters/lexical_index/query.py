@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import regex
 
-from app.adapters.lexical_index.analysis import Analyser, Word
+from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.terms import Word
 
 MAX_CHARACTERS = 8_000
 """What stands behind is not read; the API refuses longer queries anyway."""

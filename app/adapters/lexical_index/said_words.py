@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.adapters.lexical_index.analysis import Word
+from app.adapters.lexical_index.terms import Word
 
 
 class SaidWords:
