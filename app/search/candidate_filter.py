@@ -23,7 +23,10 @@ def of_types(
     """The candidates that pass, and whether they are as good as if the indexes had chosen them.
 
     They are when as many of each side pass as would have been asked for, or a side has no more.
+    The rows of what passes are to be read in the same snapshot: in a later one they may be gone.
     """
+    if not request.chunk_types:
+        return candidates, True
     ids = candidates.chunk_ids
     passing: set[str] = set()
     for start in range(0, len(ids), READ_AT_ONCE):

@@ -1,7 +1,7 @@
 """The order of a search's candidates, and how it came about."""
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -56,6 +56,13 @@ class RankedCandidates:
     def penalty(self, position: int) -> float:
         """What the candidate at this position loses for the better ones of its document."""
         return 0.0 if self.penalties is None else float(self.penalties[position])
+
+    def without(self, chunk_ids: Collection[str]) -> Self:
+        """All but these, in their order."""
+        if not chunk_ids:
+            return self
+        gone = set(chunk_ids)
+        return self.in_order([n for n, key in enumerate(self.chunk_ids) if key not in gone])
 
     def in_order(self, positions: Sequence[int] | fusion.Ranks) -> Self:
         """These of the candidates, in this order."""

@@ -1,6 +1,7 @@
 """Reads the rows of candidates, best first, until enough of them suit."""
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection
@@ -16,18 +17,31 @@ FURTHER = 8
 """Factor by which more are read when too few suited."""
 
 
+@dataclass(frozen=True)
+class RowHits:
+    """What came of the first candidates of a ranking."""
+
+    hits: list[tuple[Any, int]]
+    """Rows that suit, with their places in the ranking."""
+    weak_left_out: bool
+    """Whether there are fewer than were wanted since all others are weak."""
+    unfit: frozenset[str]
+    """Candidates that were read and can be no results."""
+
+
 def strong_hits(
     connection: Connection,
     ranked: RankedCandidates,
     demands: Demands,
     least_share: float,
     wanted: int,
-) -> tuple[list[tuple[Any, int]], bool]:
-    """Rows that suit, with their places in the ranking; whether there were weak ones among them.
+) -> RowHits:
+    """The first rows that suit, but weak ones.
 
     Weak are those below this share of the first's strength, if that is above 0.
     """
     hits: list[tuple[Any, int]] = []
+    unfit: set[str] = set()
     strengths, least = ranked.strengths(), -math.inf
     start, size = 0, wanted + SPARE_ROWS
     while len(hits) < wanted and (strengths[start:] >= least).any():
@@ -35,6 +49,7 @@ def strong_hits(
         rows = rows_by_chunk(connection, page, demands.allowed)
         for place, chunk_id in enumerate(page, start):
             if chunk_id not in rows or not demands.suits(rows[chunk_id]):
+                unfit.add(chunk_id)
                 continue
             if not hits and least_share and strengths[place] > 0:
                 least = least_share * strengths[place]
@@ -42,4 +57,5 @@ def strong_hits(
                 hits.append((rows[chunk_id], place))
         start += len(page)
         size *= FURTHER
-    return hits[:wanted], bool((strengths < least).any())
+    weak_left_out = len(hits) < wanted and bool((strengths < least).any())
+    return RowHits(hits[:wanted], weak_left_out, frozenset(unfit))

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import datetime
-from typing import Any
 
 from app.adapters.lexical_index.languages import Languages
 from app.content_versions import ContentVersions
@@ -15,28 +14,12 @@ from app.models import now
 from app.protocols import VectorIndex
 from app.search.candidate_filter import of_types
 from app.search.demands import Demands
-from app.search.document_spread import spread
-from app.search.grouping import (
-    GroupedHits,
-    group_by_document,
-    group_by_text,
-    hits_to_group,
-)
-from app.search.neighbours import NO_NEIGHBOURS, neighbours_of_chunks
+from app.search.joining import join, wanted_hits
 from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
-from app.search.queries import (
-    RowHit,
-    Shown,
-    hit_of,
-    result_of,
-    tags_of,
-)
-from app.search.ranking import RankedCandidates, explain, rank
-from app.search.requests import GroupBy, ResultGroup, SearchAnswer, SearchRequest, SearchResult
+from app.search.ranking import rank
+from app.search.requests import SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
-from app.search.row_hits import strong_hits
 from app.search.scope import ScopeResolver
-from app.search.weighing import weigh
 from app.search.widening import Widener
 from app.search.words_by_collection import WordsByCollection
 from app.web.metrics import Metrics
@@ -52,11 +35,6 @@ DEEPER = 8
 DEEPEST_READING = 64
 """Times the depths: where no lexical index says which texts hold a phrase, they have to be read,
 and 8,000 take a second."""
-
-GROUPINGS: Mapping[GroupBy, Callable[[Sequence[RowHit]], list[GroupedHits[RowHit]]]] = {
-    "document": group_by_document,
-    "text": group_by_text,
-}
 
 
 class Searcher:
@@ -138,47 +116,50 @@ class Searcher:
         ranking = resolved(request.ranking, self._collection_ranking(request.collection))
         deeper = 1
         while True:
-            candidates, whole = self._candidates(request, ranking, demands, deeper)
-            if not whole:
-                deeper *= DEEPER
-                continue
+            found = self._found(request, ranking, demands, deeper)
             retrieved = time.perf_counter()
-            ranked = rank(request, candidates, words_required=words.require_words)
-            fused = time.perf_counter()
-            if words.require_words:
-                demands = dataclasses.replace(demands, by_words=candidates.found_by_words)
-            results, enough = self._join(candidates, ranked, request, ranking, demands, deeper)
-            joined = time.perf_counter()
+            with self._database.snapshot() as connection:
+                candidates, whole = of_types(connection, request, found, deeper)
+                if not whole:
+                    deeper *= DEEPER
+                    continue
+                ranked = rank(request, candidates, words_required=words.require_words)
+                fused = time.perf_counter()
+                if words.require_words:
+                    demands = dataclasses.replace(demands, by_words=candidates.found_by_words)
+                joined = join(
+                    connection,
+                    ranked,
+                    request,
+                    ranking,
+                    demands,
+                    deeper=deeper,
+                    fingerprint=self._retriever.fingerprint,
+                    now=self._clock(),
+                )
+            results = joined.results(request, demands, candidates)
+            enough = joined.weak_left_out or len(results) >= request.n_results
             enough = enough and _is_nearest(results, candidates, request, words)
-            whole = _wanted_hits(request, deeper) >= len(ranked.chunk_ids)
-            if enough or _complete(candidates, request, words, deeper, read_whole=whole):
+            read_whole = wanted_hits(request, deeper) >= len(ranked.chunk_ids)
+            if enough or _complete(candidates, request, words, deeper, read_whole):
                 seconds = (
                     *candidates.seconds,
                     ("fuse", fused - retrieved),
-                    ("join", joined - fused),
+                    ("join", time.perf_counter() - fused),
                 )
                 return self._finished(request, results, candidates.degraded, seconds)
             deeper *= DEEPER
 
-    def _candidates(
-        self,
-        request: SearchRequest,
-        ranking: Ranking,
-        demands: Demands,
-        deeper: int,
-    ) -> tuple[Candidates, bool]:
-        """What the indexes give, and whether that is as good as if they knew the whole filter."""
-        words, scope = demands.words, demands.allowed.scope
+    def _found(
+        self, request: SearchRequest, ranking: Ranking, demands: Demands, deeper: int
+    ) -> Candidates:
+        """What the indexes give; they know of whole documents only."""
+        words = demands.words
         if request.mode == "dense" and words.require_words:  # who says that a text holds them?
             request = dataclasses.replace(request, mode="hybrid")
         if ranking.widens:
-            found = self._widener.retrieve(request, ranking, demands, deeper)
-        else:
-            found = self._retriever.retrieve(request, words.meaning, scope, deeper)
-        if not request.chunk_types:
-            return found, True
-        with self._database.snapshot() as connection:
-            return of_types(connection, request, found, deeper)
+            return self._widener.retrieve(request, ranking, demands, deeper)
+        return self._retriever.retrieve(request, words.meaning, demands.allowed.scope, deeper)
 
     def _finished(
         self,
@@ -194,64 +175,6 @@ class Searcher:
             duration_ms=0.0,
             timings_ms=tuple((stage, round(value * 1000, 3)) for stage, value in seconds),
         )
-
-    def _join(
-        self,
-        candidates: Candidates,
-        ranked: RankedCandidates,
-        request: SearchRequest,
-        ranking: Ranking,
-        demands: Demands,
-        deeper: int,
-    ) -> tuple[list[SearchResult], bool]:
-        """The candidates that SQL holds and the filter allows; whether they are enough."""
-        wanted = _wanted_hits(request, deeper)
-        with self._database.snapshot() as connection:
-            if ranking.weighs:
-                model = self._retriever.fingerprint
-                ranked = weigh(connection, ranked, ranking, demands, model, self._clock())
-            if not demands.words.exclude_any:  # what they leave out is known too late not to count
-                ranked = spread(ranked, request, ranking)
-            hits, was_cut = strong_hits(connection, ranked, demands, ranking.least_share, wanted)
-            shown = _grouped(hits, ranked, request.group_by, request.n_results)
-            near = neighbours_of_chunks(
-                connection, [row.id for row, _, _ in shown], request.context_chunks
-            )
-            tags = tags_of(connection, {row.item_id for row, _, _ in shown})
-        results = [
-            result_of(
-                row,
-                ranked.cosines[place],
-                tags.get(row.item_id, ()),
-                Shown(
-                    highlights=demands.words.of(row.collection).highlights(row.content)
-                    if request.highlight
-                    else (),
-                    near=near.get(row.id, NO_NEIGHBOURS),
-                    group=group,
-                    explanation=explain(ranked, candidates, place) if request.explain else None,
-                ),
-            )
-            for row, place, group in shown
-        ]
-        return results, was_cut or len(results) >= request.n_results
-
-
-def _grouped(
-    hits: Sequence[tuple[Any, int]],
-    ranked: RankedCandidates,
-    group_by: GroupBy | None,
-    most: int,
-) -> list[tuple[Any, int, ResultGroup | None]]:
-    """The rows that are shown, with their places and with the hits that they stand for."""
-    if group_by is None:
-        return [(row, place, None) for row, place in hits]
-    by_chunk = {row.id: (row, place) for row, place in hits}
-    groups = GROUPINGS[group_by]([hit_of(row, ranked.cosines[place]) for row, place in hits])
-    return [
-        (*by_chunk[group.best.chunk_id], ResultGroup(group.count, group.others))
-        for group in groups[:most]
-    ]
 
 
 def _is_nearest(
@@ -271,19 +194,11 @@ def _is_nearest(
     return candidates.lexical_exhausted or farthest >= candidates.complete_above
 
 
-def _wanted_hits(request: SearchRequest, deeper: int) -> int:
-    """How far down the ranking results are looked for."""
-    if request.group_by is None:
-        return request.n_results
-    return hits_to_group(request.n_results) * deeper
-
-
 def _complete(
     candidates: Candidates,
     request: SearchRequest,
     words: WordsByCollection,
     deeper: int,
-    *,
     read_whole: bool,
 ) -> bool:
     """Whether going deeper could not bring any further result, or took too long.

@@ -1,7 +1,7 @@
 """Puts fused candidates in the order that a ranking's weights, boosts and diversity give."""
 
 import dataclasses
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 import numpy as np
@@ -39,7 +39,7 @@ def weigh(
     """
     facts = _facts(connection, ranked, ranking)
     if facts is not None:
-        ranked = _without(ranked, [key for key in ranked.chunk_ids if key not in facts])
+        ranked = ranked.without([key for key in ranked.chunk_ids if key not in facts])
     weighed = _weighed(ranked, ranking, facts, now)
     order = np.argsort(-weighed.strengths, kind="stable")
     ranked = dataclasses.replace(ranked, weighed=weighed).in_order(order)
@@ -49,7 +49,7 @@ def weigh(
     suiting = demands.suiting(connection, keys) if demands.words.demand_texts else keys
     vectors = vectors_of_chunks(connection, suiting, fingerprint)
     held = [key for key in suiting if key in vectors]
-    ranked = _without(ranked, set(keys).difference(held))
+    ranked = ranked.without(set(keys).difference(held))
     if not held:
         return ranked
     matrix = np.array([vectors[key] for key in held], np.float32)
@@ -107,11 +107,3 @@ def _weighed(
         sums = sums + weight * signal
     strengths = boosted(sums, boosts)
     return Weighed(ranking, fused, cosines, *signals_, boosts, strengths, nothing, strengths)
-
-
-def _without(ranked: RankedCandidates, chunk_ids: Collection[str]) -> RankedCandidates:
-    if not chunk_ids:
-        return ranked
-    gone = set(chunk_ids)
-    kept = [position for position, key in enumerate(ranked.chunk_ids) if key not in gone]
-    return ranked.in_order(np.array(kept, np.int64))

@@ -17,6 +17,7 @@ from app.indexing.index_sources import lexical_source, vector_source
 from app.knowledge.items import ItemDraft
 from app.protocols import EVERYWHERE, LexicalHit, SearchScope, Vector, VectorHit
 from app.search.fusion import COVERAGE_DOCUMENT_SHARE, COVERAGE_WEIGHT
+from app.search.profiles import RankingWishes
 from app.search.requests import SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Retriever
 from app.search.searcher import Searcher
@@ -183,6 +184,30 @@ def test_a_search_beside_another_needs_no_second_thread_and_answers_the_same(fil
         assert other.result()[0] == KEYS
     filled.ask("brown harbour")
     assert filled.words.threads["brown harbour"].startswith("lexical-search")
+
+
+def test_with_weak_ones_left_out_groups_are_as_many_as_there_are_strong_ones(stage):
+    """One document has more strong chunks than are read for so few groups."""
+    long = "\n\n".join(
+        f"# Part {n}\n\n" + "the harbour gate and its keys. " * 4 for n in range(150)
+    )
+    others = [f"the harbour gate and its keys, number {n}" for n in range(12)]
+    stage.add([long, *others, *(f"sheep graze by the gate of meadow {n}" for n in range(5))])
+    ranking = RankingWishes(least_share=0.2)
+
+    def documents(n_results: int) -> list[str]:
+        found = stage.ask(
+            "the harbour gate and its keys",
+            n_results=n_results,
+            group_by="document",
+            ranking=ranking,
+        )
+        return [result.document for result in found]
+
+    many = documents(20)
+    assert len(many) > 10
+    for n in (1, 5, 10):
+        assert documents(n) == many[:n]
 
 
 # When a side is missing -------------------------------------------------------------------------

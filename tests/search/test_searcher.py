@@ -1,7 +1,8 @@
 """A search shows what SQL holds and the filter allows: all of it, and nothing else."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,8 @@ from app.container import Container
 from app.content_versions import ContentVersions
 from app.indexing.index_sources import lexical_source, vector_source
 from app.knowledge.items import ItemDraft
+from app.models import now
+from app.search.profiles import RankingWishes
 from app.search.queries import citation
 from app.search.requests import SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
@@ -42,6 +45,52 @@ def add(container: Container, source_root: Path):
         return item.id
 
     return write_and_index
+
+
+LIGHTHOUSE = "the lighthouse blinks three times in a row"
+
+
+class IndexesBehind:
+    """Indexes that know only what they are told, and never forget, beside the service's own."""
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+        self._vectors = ExactVectorIndex(container.embedder.dimension)
+        self._words = FakeLexicalIndex()
+        self.retriever = Retriever(
+            embedder=container.embedder, vector_index=self._vectors, lexical_index=self._words
+        )
+
+    def catch_up(self) -> None:
+        """Take in what SQL holds now."""
+        database, generation = self._container.database, self._container.generation
+        for batch in vector_source(database, generation)():
+            self._vectors.upsert(batch)
+        for records in lexical_source(database, generation)():
+            self._words.upsert(records)
+
+    def index(self, item_id: int) -> None:
+        """Bring SQL up to date with the item's source."""
+        assert self._container.indexer.index(item_id).success
+
+    def searcher(self, clock: Callable[[], datetime] = now) -> Searcher:
+        return Searcher(
+            database=self._container.database,
+            retriever=self.retriever,
+            languages=self._container.parts.languages,
+            versions=ContentVersions(),
+            degraded=tuple,
+            metrics=self._container.metrics,
+            vector_index=self._vectors,
+            clock=clock,
+        )
+
+
+@pytest.fixture
+def behind(container: Container) -> Iterator[IndexesBehind]:
+    indexes = IndexesBehind(container)
+    yield indexes
+    indexes.retriever.close()
 
 
 def test_results_come_nearest_first_with_their_cosine(add, ask):
@@ -108,33 +157,60 @@ def test_min_score_cuts_by_cosine(add, ask):
 
 
 def test_what_sql_does_not_hold_never_shortens_an_answer(
-    container: Container, add, ask, source_root
+    container: Container, behind: IndexesBehind, add
 ):
     """The index still holds the chunks of a deleted item, all nearer than the others."""
     stale = "\n\n".join(f"the lighthouse blinks {n} times in a row, slowly" * 3 for n in range(120))
     gone = add("gone.md", stale)
     for number in range(6):
         add(f"{number}.md", f"a lighthouse, number {number}, and some other words about rope")
-    vectors, words = ExactVectorIndex(container.embedder.dimension), FakeLexicalIndex()
-    for batch in vector_source(container.database, container.generation)():
-        vectors.upsert(batch)
-    for records in lexical_source(container.database, container.generation)():
-        words.upsert(records)
+    behind.catch_up()
     container.knowledge.delete(gone)
-    retriever = Retriever(embedder=container.embedder, vector_index=vectors, lexical_index=words)
-    searcher = Searcher(
-        database=container.database,
-        retriever=retriever,
-        languages=container.parts.languages,
-        versions=ContentVersions(),
-        degraded=tuple,
-        metrics=container.metrics,
-        vector_index=vectors,
-    )
-    results = searcher.search(SearchRequest("the lighthouse blinks", n_results=6)).results
-    retriever.close()
+    results = behind.searcher().search(SearchRequest("the lighthouse blinks", n_results=6)).results
     assert len(results) == 6
     assert gone not in {result.knowledge_id for result in results}
+
+
+def test_what_sql_does_not_hold_costs_nobody_a_place(behind: IndexesBehind, add, source_root):
+    """The indexes hold the version that was, and that is like the one that is."""
+    changed = add("changed.md", LIGHTHOUSE)
+    add("other.md", f"{LIGHTHOUSE}, while a ship comes")
+    behind.catch_up()
+    before = behind.searcher().search(SearchRequest(LIGHTHOUSE, explain=True)).results
+    assert before[0].knowledge_id == changed
+    for end in ("and once more!", "and once more?"):
+        (source_root / "changed.md").write_text(
+            f"the lighthouse blinks three times in a row, {end}"
+        )
+        behind.index(changed)
+        behind.catch_up()
+    after = behind.searcher().search(SearchRequest(LIGHTHOUSE, explain=True)).results
+    assert [result.knowledge_id for result in after] == [r.knowledge_id for r in before]
+    assert not any(result.explain.document_penalty for result in after if result.explain)
+
+
+def test_a_search_of_chunk_types_reads_the_version_whose_types_it_read(
+    behind: IndexesBehind, add, source_root
+):
+    """A new version becomes visible just after the types of the candidates were looked at."""
+    item = add("a.md", "the lighthouse blinks, old version")
+    for version in ("new", "old"):  # the indexes come to hold both
+        behind.catch_up()
+        (source_root / "a.md").write_text(f"the lighthouse blinks, {version} version")
+        behind.index(item)
+
+    def meanwhile() -> datetime:
+        (source_root / "a.md").write_text("the lighthouse blinks, new version")
+        behind.index(item)
+        return now()
+
+    weighed = RankingWishes(recency_weight=0.1)
+    request = SearchRequest(LIGHTHOUSE, chunk_types=("text",), ranking=weighed)
+    found = behind.searcher(clock=meanwhile).search(request).results
+    assert [result.content for result in found] == ["the lighthouse blinks, old version"]
+    assert [r.content for r in behind.searcher().search(request).results] == [
+        "the lighthouse blinks, new version"
+    ]
 
 
 def test_a_search_that_new_versions_overtake_keeps_them_waiting_and_is_answered(

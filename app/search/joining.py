@@ -1,0 +1,137 @@
+"""Joins ranked candidates to SQL: which of them are results, and what is shown with them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection
+
+from app.search.demands import Demands
+from app.search.document_spread import spread
+from app.search.grouping import GroupedHits, group_by_document, group_by_text, hits_to_group
+from app.search.neighbours import NO_NEIGHBOURS, Neighbours, neighbours_of_chunks
+from app.search.profiles import Ranking
+from app.search.queries import RowHit, Shown, hit_of, result_of, tags_of
+from app.search.ranking import RankedCandidates, explain
+from app.search.requests import GroupBy, ResultGroup, SearchRequest, SearchResult
+from app.search.retrieval import Candidates
+from app.search.row_hits import RowHits, strong_hits
+from app.search.weighing import weigh
+
+GROUPINGS: Mapping[GroupBy, Callable[[Sequence[RowHit]], list[GroupedHits[RowHit]]]] = {
+    "document": group_by_document,
+    "text": group_by_text,
+}
+
+
+@dataclass(frozen=True)
+class JoinedRows:
+    """All that results are made of."""
+
+    ranked: RankedCandidates
+    """In the order by which the rows were chosen."""
+    rows: Sequence[tuple[Any, int, ResultGroup | None]]
+    """What is shown, with places in the ranking and with the hits that each stands for."""
+    weak_left_out: bool
+    near: Mapping[str, Neighbours]
+    tags: Mapping[int, tuple[str, ...]]
+
+    def results(
+        self, request: SearchRequest, demands: Demands, candidates: Candidates
+    ) -> list[SearchResult]:
+        """Needs no connection any more."""
+        return [
+            result_of(
+                row,
+                self.ranked.cosines[place],
+                self.tags.get(row.item_id, ()),
+                Shown(
+                    highlights=demands.words.of(row.collection).highlights(row.content)
+                    if request.highlight
+                    else (),
+                    near=self.near.get(row.id, NO_NEIGHBOURS),
+                    group=group,
+                    explanation=explain(self.ranked, candidates, place)
+                    if request.explain
+                    else None,
+                ),
+            )
+            for row, place, group in self.rows
+        ]
+
+
+def join(
+    connection: Connection,
+    ranked: RankedCandidates,
+    request: SearchRequest,
+    ranking: Ranking,
+    demands: Demands,
+    *,
+    deeper: int,
+    fingerprint: str,
+    now: datetime,
+) -> JoinedRows:
+    """The first candidates that SQL holds and the filter allows, in the ranking's own order.
+
+    `fingerprint` is that of the model whose vectors tell what repeats what.
+    """
+    if ranking.weighs:
+        ranked = weigh(connection, ranked, ranking, demands, fingerprint, now)
+    ranked, found = _spread_hits(
+        connection, ranked, request, ranking, demands, wanted_hits(request, deeper)
+    )
+    rows = _grouped(found.hits, ranked, request.group_by, request.n_results)
+    return JoinedRows(
+        ranked,
+        rows,
+        found.weak_left_out,
+        neighbours_of_chunks(connection, [row.id for row, _, _ in rows], request.context_chunks),
+        tags_of(connection, {row.item_id for row, _, _ in rows}),
+    )
+
+
+def wanted_hits(request: SearchRequest, deeper: int) -> int:
+    """How far down the ranking results are looked for."""
+    if request.group_by is None:
+        return request.n_results
+    return hits_to_group(request.n_results) * deeper
+
+
+def _spread_hits(
+    connection: Connection,
+    ranked: RankedCandidates,
+    request: SearchRequest,
+    ranking: Ranking,
+    demands: Demands,
+    wanted: int,
+) -> tuple[RankedCandidates, RowHits]:
+    """The candidates spread over documents, and the first hits among them.
+
+    What can be no result costs the others of its document nothing. Whatever cost a hit anything
+    stands before it, so it was read: it is taken out, and the rest are spread anew.
+    """
+    while True:
+        ordered = ranked
+        if not demands.words.exclude_any:  # they may leave out most, a few more each time
+            ordered = spread(ranked, request, ranking)
+        found = strong_hits(connection, ordered, demands, ranking.least_share, wanted)
+        if ordered.penalties is None or not found.unfit:
+            return ordered, found
+        ranked = ranked.without(found.unfit)
+
+
+def _grouped(
+    hits: Sequence[tuple[Any, int]],
+    ranked: RankedCandidates,
+    group_by: GroupBy | None,
+    most: int,
+) -> list[tuple[Any, int, ResultGroup | None]]:
+    if group_by is None:
+        return [(row, place, None) for row, place in hits]
+    by_chunk = {row.id: (row, place) for row, place in hits}
+    groups = GROUPINGS[group_by]([hit_of(row, ranked.cosines[place]) for row, place in hits])
+    return [
+        (*by_chunk[group.best.chunk_id], ResultGroup(group.count, group.others))
+        for group in groups[:most]
+    ]
