@@ -55,12 +55,17 @@ class Explanation(BaseModel):
     bm25: float = Field(description="0: no candidate of the lexical side.")
     lexical_rank: int | None
     bm25_ceiling: float | None = Field(
-        description="What BM25 would give a text that says all of the query; the fusion method "
-        "`coverage` divides by it."
+        description="What BM25 would give a text that says all of the query. BM25 divided by it, "
+        "at most 1, is the share of the query that a text covers. Null: not known; `coverage` is "
+        "`convex` then."
     )
     bm25_highest: float = Field(
-        description="Among the candidates: `convex`, the mode `lexical`, and `coverage` without a "
-        "ceiling divide BM25 by it."
+        description="Among the candidates. All methods but `rrf` divide BM25 by it."
+    )
+    bm25_contrast: float = Field(
+        description="How far the best by words is ahead of the other documents, 0 to 1: what the "
+        "tenth best but the result's own lacks of `bm25_highest`, as a share of that. The fusion "
+        "method `coverage` gives words the more weight the higher it is."
     )
     signals: SignalExplanation | None = Field(
         description="Null: nothing but the fused score counts."

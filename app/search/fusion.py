@@ -16,8 +16,20 @@ RRF_DENSE_SHARE = 0.5
 """Weight of the dense side in `rrf`, of 1: both sides alike."""
 CONVEX_DENSE_SHARE = 0.7
 """Weight of the cosine in `convex`, of 1."""
-COVERAGE_WEIGHT = 1.0
-"""What full coverage of the query's words is worth, in cosine. Flat between 0.8 and 1.5."""
+WORDS_WEIGHT = 0.6
+"""What the best by words is worth in `coverage`, in cosine, where it says all of the query and no
+other document comes near."""
+LEAST_COVERED = 0.7
+"""Share of that weight which it has where it says next to nothing of the query."""
+LEAST_CONTRAST = 0.3
+"""Share of that weight which it has where ten others come as near as can be: a word that many say
+still counts for those that say it."""
+CONTRAST_DOCUMENTS = 10
+"""The document at this place among the others says how many come near."""
+EXACT_WEIGHT = 0.3
+"""What saying all of the query is worth beyond that."""
+EXACT_POWER = 4
+"""So that a half is worth next to nothing: meant is a heading typed as it stands."""
 COVERAGE_DOCUMENT_SHARE = 0.5
 """How much of a chunk's cosine is that of its document's best chunk. Less serves passages,
 more serves whole files, by little: docs/adr/0010."""
@@ -67,13 +79,44 @@ class BothSides:
     @functools.cached_property
     def document_cosines(self) -> Floats:
         """For each candidate the highest cosine among those of its document; shape (n,)."""
-        cosines = self.cosines.astype(np.float64)
-        if self.documents is None or cosines.size == 0:
-            return cosines
-        numbers, places = np.unique(self.documents, return_inverse=True)
-        highest = np.full(numbers.shape, -np.inf)
-        np.maximum.at(highest, places, cosines)
-        return highest[places]
+        return self._highest_of_documents(self.cosines)[self._document_places]
+
+    @functools.cached_property
+    def highest_bm25(self) -> float:
+        """That of the best by words; 0 if there is none."""
+        return float(self.bm25.max(initial=0.0))
+
+    @functools.cached_property
+    def contrasts(self) -> Floats:
+        """How far the best by words is ahead of the other documents, 0 to 1; shape (n,).
+
+        1 less the share of the highest BM25 that the tenth best document has, the candidate's own
+        left out, so that it never counts against itself. Of fewer than twenty documents it is the
+        one half-way down. 1 where that one says none of the words.
+        """
+        highest = self._highest_of_documents(self.bm25)
+        if not self.highest_bm25:
+            return np.zeros(len(self.bm25))
+        nth = min(CONTRAST_DOCUMENTS, max(len(highest) // 2, 1))
+        falling = np.append(np.sort(highest)[::-1], (0.0, 0.0))
+        others = np.where(highest >= falling[nth - 1], falling[nth], falling[nth - 1])
+        contrasts: Floats = 1 - others / self.highest_bm25
+        return contrasts[self._document_places]
+
+    @functools.cached_property
+    def _document_places(self) -> Ranks:
+        """For each candidate its document, counted from 0; shape (n,)."""
+        if self.documents is None:
+            return np.arange(len(self.cosines))
+        places: Ranks = np.unique(self.documents, return_inverse=True)[1]
+        return places
+
+    def _highest_of_documents(self, scores: npt.NDArray[np.floating]) -> Floats:
+        """Shape (documents,)."""
+        places = self._document_places
+        highest = np.full(int(places.max(initial=-1)) + 1, -np.inf)
+        np.maximum.at(highest, places, scores)
+        return highest
 
 
 @dataclass(frozen=True)
@@ -88,6 +131,8 @@ class FusedParts:
     lexical_rank: int | None
     document_cosine: float
     """The highest cosine among the candidates of its document; its own if that is not known."""
+    contrast: float
+    """See BothSides.contrasts; counts in `coverage`."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +160,7 @@ class Fusion:
             dense_rank=int(self.candidates.dense_ranks[place]) or None,
             lexical_rank=int(self.candidates.lexical_ranks[place]) or None,
             document_cosine=float(self.candidates.document_cosines[place]),
+            contrast=float(self.candidates.contrasts[place]),
         )
 
 
@@ -139,38 +185,49 @@ def convex(candidates: BothSides, *, dense_share: float = CONVEX_DENSE_SHARE) ->
 
     Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", 2023.
     """
-    highest = float(candidates.bm25.max(initial=0.0))
     return _fusion(
         candidates,
         dense_share * candidates.cosines.astype(np.float64),
-        (1 - dense_share) * _share(candidates.bm25, highest),
+        (1 - dense_share) * _share(candidates.bm25, candidates.highest_bm25),
     )
 
 
 def coverage(candidates: BothSides) -> Fusion:
-    """The default: `(1 - share) * cosine + share * document's cosine + weight * BM25 / ceiling`.
+    """The default: `(1 - share) * cosine + share * document's cosine + words`, where `words` is
 
-    Convex combination and RRF give the best lexical hit of every query the same, be it a text
-    that holds each word or one that holds the two least telling words of ten. Divided by the
-    ceiling, BM25 says which share of the query, each word weighed by its rarity, a text covers: a
-    heading typed as it stands counts as much as the cosine or more, and a question in other words
-    than the text's is left to the cosine. Words that no text holds raise the ceiling, as they
-    should. Several fields may lift BM25 above the ceiling of one; that is not cut off.
+    `0.6 * (0.7 + 0.3 * best coverage) * (0.3 + 0.7 * contrast) * BM25 / highest BM25
+    + 0.3 * coverage ** 4`, and coverage is `BM25 / ceiling`, at most 1.
+
+    How much words are worth beside the cosine is read off the query's own hits. Where one document
+    is far ahead of the others by words, as for a name, an error message or a rare term, it is most
+    likely meant. Where ten others say about as much, as for a question in everyday words, the words
+    tell little, and the cosine decides. (`contrasts` is 1 and 0 then.)
+
+    Divided by the ceiling, BM25 says which share of the query, each word weighed by its rarity, a
+    text covers. Where even the best covers little, its words count for less; a heading typed as it
+    stands counts for more, whoever else comes near.
 
     A document's cosine is the highest among its candidates. It tells documents apart by meaning
     and leaves more of the choice within one to the words; a document gains nothing by being long.
 
     Without a ceiling it falls back to `convex`. Scaling by a theoretical bound instead of what was
-    seen: Bruch, Gai and Ingber 2023, who do so for the lower end. What it gives: docs/adr/0010.
+    seen: Bruch, Gai and Ingber 2023, who do so for the lower end. What it gives: docs/adr/0022.
     """
     ceiling = candidates.bm25_ceiling
     if ceiling is None or ceiling < LEAST_CEILING:
         return convex(candidates)
     own, share = candidates.cosines.astype(np.float64), COVERAGE_DOCUMENT_SHARE
+    covered = np.minimum(_share(candidates.bm25, ceiling), 1.0)
+    weights = (
+        WORDS_WEIGHT
+        * (LEAST_COVERED + (1 - LEAST_COVERED) * covered.max(initial=0.0))
+        * (LEAST_CONTRAST + (1 - LEAST_CONTRAST) * candidates.contrasts)
+    )
     return _fusion(
         candidates,
         (1 - share) * own + share * candidates.document_cosines,
-        COVERAGE_WEIGHT * _share(candidates.bm25, ceiling),
+        weights * _share(candidates.bm25, candidates.highest_bm25)
+        + EXACT_WEIGHT * covered**EXACT_POWER,
     )
 
 

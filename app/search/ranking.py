@@ -146,4 +146,5 @@ def explain(ranked: RankedCandidates, candidates: Candidates, position: int) -> 
         bm25=float(candidates.lexical_scores[place]),
         bm25_ceiling=candidates.lexical_ceiling,
         bm25_highest=float(candidates.lexical_scores.max(initial=0.0)),
+        bm25_contrast=how.contrast,
     )

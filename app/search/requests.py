@@ -158,9 +158,11 @@ class Explanation:
     """0: not among the candidates of the lexical side."""
     lexical_rank: int | None
     bm25_ceiling: float | None
-    """What `coverage` divides BM25 by."""
+    """What BM25 would give a text that says all of the query; used by `coverage`."""
     bm25_highest: float
-    """Among the candidates: what BM25 is divided by otherwise."""
+    """Among the candidates."""
+    bm25_contrast: float
+    """How far the best by words is ahead of the other documents, 0 to 1; used by `coverage`."""
     signals: SignalExplanation | None = None
     """None: nothing but the fused score counts."""
 

@@ -169,9 +169,26 @@ def test_convex_scales_bm25_by_the_highest_of_the_query() -> None:
     assert fusion.scores == pytest.approx([0.7 * 0.5 + 0.3, 0.7 * 0.6 + 0.3 / 2])
 
 
-def test_coverage_adds_the_share_of_the_query_that_a_text_covers() -> None:
+def test_coverage_weighs_words_by_what_they_cover_and_how_far_the_best_is_ahead() -> None:
     fusion = coverage(make([(0.5, 4.0, True), (0.6, 2.0, True)], ceiling=8.0))
-    assert fusion.scores == pytest.approx([1.0, 0.85])
+    best, other = 0.6 * 0.85 * (0.3 + 0.7 * 0.5), 0.6 * 0.85 * 0.3 * 0.5
+    assert fusion.lexical_parts == pytest.approx([best + 0.3 / 2**4, other + 0.3 / 4**4])
+    assert fusion.scores == pytest.approx(fusion.lexical_parts + np.array([0.5, 0.6]))
+
+
+def test_the_tenth_best_of_the_other_documents_says_how_far_the_best_is_ahead() -> None:
+    rows = [(0.5, float(bm25), True) for bm25 in (20, 19, *range(18, 0, -1))]
+    contrasts = make(rows).contrasts
+    assert contrasts[:10] == pytest.approx(1 - 10 / 20)
+    assert contrasts[10:] == pytest.approx(1 - 11 / 20)
+    of_one = make(rows, documents=[1] * 9 + list(range(2, 13))).contrasts
+    assert of_one == pytest.approx(1 - np.array([6] * 9 + [6] * 5 + [7] * 6) / 20)
+
+
+def test_nobody_comes_near_what_alone_says_the_words() -> None:
+    found = make([(0.6, 0.0, True), (0.5, 5.0, True), (0.4, 0.0, True)])
+    assert found.contrasts.tolist() == [0.0, 1.0, 0.0]
+    assert make([(0.6, 0.0, True)]).contrasts.tolist() == [0.0]
 
 
 def test_coverage_lends_a_chunk_half_of_its_documents_cosine() -> None:
@@ -202,9 +219,16 @@ def test_without_lexical_hits_documents_stand_in_the_order_of_their_best_chunks(
 
 
 def test_coverage_trusts_words_less_when_no_text_has_many_of_them() -> None:
-    rows = [(0.6, 0.0, True), (0.3, 5.0, False)]
+    rows = [(0.8, 0.0, True), (0.3, 5.0, False)]
     assert coverage(make(rows, ceiling=6.0)).order.tolist() == [1, 0]
     assert coverage(make(rows, ceiling=30.0)).order.tolist() == [0, 1]
+
+
+def test_coverage_trusts_words_less_when_many_documents_say_them() -> None:
+    rows = [(0.6, 2.0, True), (0.4, 5.0, False)]
+    assert coverage(make(rows, ceiling=20.0)).order.tolist() == [1, 0]
+    others = [(0.0, 4.9, False)] * 20
+    assert coverage(make([*rows, *others], ceiling=20.0)).order.tolist()[:2] == [0, 1]
 
 
 @pytest.mark.parametrize("ceiling", [None, 0.0])

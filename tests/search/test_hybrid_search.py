@@ -16,7 +16,7 @@ from app.errors import EmbeddingError, LexicalIndexError
 from app.indexing.index_sources import lexical_source, vector_source
 from app.knowledge.items import ItemDraft
 from app.protocols import EVERYWHERE, LexicalHit, SearchScope, Vector, VectorHit
-from app.search.fusion import COVERAGE_DOCUMENT_SHARE, COVERAGE_WEIGHT
+from app.search.fusion import COVERAGE_DOCUMENT_SHARE
 from app.search.profiles import RankingWishes
 from app.search.requests import SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Retriever
@@ -372,7 +372,10 @@ def test_the_order_can_be_recomputed_from_what_explain_shows(filled, mode, fusio
         if (mode, fusion) == ("hybrid", "coverage"):
             share = COVERAGE_DOCUMENT_SHARE
             dense = (1 - share) * how.cosine + share * how.document_cosine
-            lexical = COVERAGE_WEIGHT * how.bm25 / how.bm25_ceiling
+            weight = 0.6 * (0.7 + 0.3 * min(how.bm25_highest / how.bm25_ceiling, 1))
+            weight *= 0.3 + 0.7 * how.bm25_contrast
+            lexical = weight * how.bm25 / how.bm25_highest
+            lexical += 0.3 * min(how.bm25 / how.bm25_ceiling, 1) ** 4
         elif (mode, fusion) == ("hybrid", "convex"):
             dense, lexical = 0.7 * how.cosine, 0.3 * how.bm25 / how.bm25_highest
         elif mode == "hybrid":
