@@ -29,7 +29,11 @@ from typing import ClassVar, Literal
 
 
 class AppError(Exception):
-    """An error with a message for the person who caused it: what is wrong, and what to do."""
+    """An error with a message for the person who caused it: what is wrong, and what to do.
+
+    `detail` is for that person alone where it quotes what may quote a query. The log has `logged`
+    instead, and so has a traceback: that is what `str` gives.
+    """
 
     status: ClassVar[int] = 500
     slug: ClassVar[str] = "internal-error"
@@ -37,8 +41,9 @@ class AppError(Exception):
     is_transient: ClassVar[bool] = False
     """Whether it may pass by itself, so that the same is worth trying again later."""
 
-    def __init__(self, detail: str) -> None:
-        super().__init__(detail)
+    def __init__(self, detail: str, *, logged: str | None = None) -> None:
+        self.logged = detail if logged is None else logged
+        super().__init__(self.logged)
         self.detail = detail
 
 

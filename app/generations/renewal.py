@@ -136,10 +136,10 @@ class GenerationRenewal(Generic[Parts]):
             try:
                 self.run()
             except AppError as error:
-                self._pause(error.detail)
+                self._pause(error)
             except Exception:
                 logger.exception("Generation %d met an unexpected error", self.generation.id)
-                self._pause("An unexpected error, see the server's log.")
+                self._pause(AppError("An unexpected error, see the server's log."))
             else:
                 return
 
@@ -169,15 +169,15 @@ class GenerationRenewal(Generic[Parts]):
         except AppError as error:  # it is out of use all the same
             logger.warning("The former generation did not close: %s", error.detail)
 
-    def _pause(self, trouble: str) -> None:
+    def _pause(self, trouble: AppError) -> None:
         """Wait before the next attempt, the longer the more failed without getting on."""
         if self._closing.is_set() or self.is_done:
             return
-        self.trouble = trouble
+        self.trouble = trouble.detail
         pause = self._pauses_seconds[min(self._failures, len(self._pauses_seconds) - 1)]
         self._failures += 1
         logger.warning(
-            "Generation %d is tried again in %s s: %s", self.generation.id, pause, trouble
+            "Generation %d is tried again in %s s: %s", self.generation.id, pause, trouble.logged
         )
         self._closing.wait(pause)
 

@@ -141,13 +141,13 @@ class IndexCaretaker:
         return found
 
     def _embed_some(self, chunk_ids: Sequence[str]) -> str | None:
-        """Embed, and have the indexes follow; why that failed, or None."""
+        """Embed, and have the indexes follow; why that failed, for the log, or None."""
         if not self._vector_repair.has_the_model:
             return "another model is open than the one that embedded the rest."
         try:
             self._vector_repair.embed(chunk_ids)
         except EmbeddingError as error:
-            return error.detail
+            return error.logged
         finally:
             self._publisher.settled().result()
         return None

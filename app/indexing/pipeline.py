@@ -204,10 +204,10 @@ class IndexingPipeline:
     def _fail(self, run: IndexingRunState, error: AppError) -> IndexingResult:
         run.count_what_was_stored()
         run.report_the_end()
-        reason = error.detail
+        reason, logged = error.detail, error.logged
         if isinstance(error, SourceError):
-            reason = with_relative_path_explained(reason, run.item.uri)
-        logger.info("Item %d was not indexed: %s", run.item.id, reason)
+            reason = logged = with_relative_path_explained(reason, run.item.uri)
+        logger.info("Item %d was not indexed: %s", run.item.id, logged)
         pause = error.retry_after_seconds if isinstance(error, SourceUnavailableError) else None
         with self._database.write() as session:
             source = (run.item.uri, run.item.document_type)

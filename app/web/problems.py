@@ -141,7 +141,7 @@ def _answer_app_error(request: Request, error: Exception) -> JSONResponse:
         errors = [InvalidValue(detail=error.detail, location=error.location, pointer=error.pointer)]
     if isinstance(error, UnavailableError | StorageError):
         if not isinstance(error, OverloadedError):  # or the log would be overloaded, too
-            logger.error("%s: %s", error.slug, error.detail)
+            logger.error("%s: %s", error.slug, error.logged)
         headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
     return _respond(
         request,

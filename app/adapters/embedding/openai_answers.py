@@ -7,8 +7,11 @@ from email.utils import parsedate_to_datetime
 import httpx
 import numpy as np
 
-from app.errors import EmbeddingError
+from app.errors import EmbeddingError, EmbeddingRefusedError
 from app.protocols import Vectors
+
+MOST_REASON_CHARACTERS = 300
+"""Shown of the reason that an endpoint gives."""
 
 
 def vectors_of(answer: bytes, count: int, host: str) -> Vectors:
@@ -45,17 +48,30 @@ def retry_after_seconds(response: httpx.Response) -> float | None:
     return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
 
 
-def refusal_of(host: str, status: int, answer: bytes) -> str:
-    """What an endpoint says that will not do it, and what to look at."""
-    try:
-        reason = str(json.loads(answer)["error"]["message"])[:300]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        reason = "no reason given"
+def refusal_of(host: str, status: int, answer: bytes, secret: str) -> EmbeddingRefusedError:
+    """What an endpoint says that will not do it, and what to look at.
+
+    The log has no words of the endpoint's own: many quote the text that they refuse, and that may
+    be a query. Nobody is shown the secret, which some quote.
+    """
     advice = {
         401: "Check OPENAI_API_KEY.",
         403: "Check OPENAI_API_KEY and what it may do.",
         404: "Check OPENAI_BASE_URL and EMBEDDING_MODEL.",
     }.get(status, "Check OPENAI_BASE_URL and EMBEDDING_MODEL.")
+    refused = f"The embedding endpoint {host} refused: HTTP {status}"
     if 300 <= status < 400:
-        reason = "a redirect, which is not followed"
-    return f"The embedding endpoint {host} refused: HTTP {status}, {reason}. {advice}"
+        return EmbeddingRefusedError(f"{refused}, a redirect, which is not followed. {advice}")
+    reason = _reason_given(answer)
+    if secret:
+        reason = reason.replace(secret, "[key]")
+    return EmbeddingRefusedError(
+        f"{refused}, {reason[:MOST_REASON_CHARACTERS]}. {advice}", logged=f"{refused}. {advice}"
+    )
+
+
+def _reason_given(answer: bytes) -> str:
+    try:
+        return str(json.loads(answer)["error"]["message"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return "no reason given"

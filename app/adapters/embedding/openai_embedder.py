@@ -17,7 +17,7 @@ import numpy as np
 
 from app.adapters.embedding.openai_answers import refusal_of, retry_after_seconds, vectors_of
 from app.adapters.embedding.token_meter import well_formed
-from app.errors import EmbeddingError, EmbeddingRefusedError, StartupError
+from app.errors import EmbeddingError, StartupError
 from app.protocols import Vector, Vectors
 
 logger = logging.getLogger(__name__)
@@ -41,10 +41,13 @@ Wait = Callable[[float], bool]
 
 
 class _RetriableError(Exception):
-    """This attempt failed in a way that another one may not."""
+    """This attempt failed in a way that another one may not; `str` gives what may be logged."""
 
-    def __init__(self, reason: str, delay_seconds: float | None = None) -> None:
-        super().__init__(reason)
+    def __init__(
+        self, reason: str, delay_seconds: float | None = None, *, logged: str | None = None
+    ) -> None:
+        super().__init__(reason if logged is None else logged)
+        self.reason = reason
         self.delay_seconds = delay_seconds
 
 
@@ -158,10 +161,7 @@ class OpenAIEmbedder:
                 return vectors_of(answer, len(texts), self._host)
             except _RetriableError as failure:
                 if attempt == ATTEMPTS:
-                    raise EmbeddingError(
-                        f"The embedding endpoint {self._host} failed {ATTEMPTS} times: {failure}. "
-                        "Check that it runs, and OPENAI_BASE_URL."
-                    ) from failure
+                    raise self._gave_up(failure) from failure
                 delay_seconds = failure.delay_seconds
                 if delay_seconds is None:
                     backoff = FIRST_DELAY_SECONDS * 2 ** (attempt - 1)
@@ -175,6 +175,13 @@ class OpenAIEmbedder:
                 if self._wait(min(delay_seconds, LONGEST_DELAY_SECONDS)):
                     raise EmbeddingError(CLOSED) from None
         raise AssertionError("unreachable")
+
+    def _gave_up(self, failure: _RetriableError) -> EmbeddingError:
+        failed = f"The embedding endpoint {self._host} failed {ATTEMPTS} times"
+        advice = "Check that it runs, and OPENAI_BASE_URL."
+        return EmbeddingError(
+            f"{failed}: {failure.reason}. {advice}", logged=f"{failed}: {failure}. {advice}"
+        )
 
     @contextmanager
     def _request_under_way(self) -> Iterator[None]:
@@ -204,15 +211,14 @@ class OpenAIEmbedder:
                         )
         except httpx.TimeoutException as error:
             raise _RetriableError(f"no answer within {self._timeout_seconds:g} s") from error
+        except httpx.RemoteProtocolError as error:  # it quotes what came
+            raise _RetriableError(str(error), logged=type(error).__name__) from error
         except (httpx.HTTPError, httpx.StreamError) as error:
             raise _RetriableError(str(error) or type(error).__name__) from error
         if response.status_code in RETRIED_STATUSES:
             raise _RetriableError(f"HTTP {response.status_code}", retry_after_seconds(response))
         if response.status_code != 200:
-            refusal = refusal_of(self._host, response.status_code, bytes(answer))
-            if self._api_key:  # some endpoints quote it
-                refusal = refusal.replace(self._api_key, "[key]")
-            raise EmbeddingRefusedError(refusal)
+            raise refusal_of(self._host, response.status_code, bytes(answer), self._api_key)
         return bytes(answer)
 
     def _require_open(self) -> None:

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import socketserver
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -12,6 +14,7 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from app.adapters.embedding.openai_answers import MOST_REASON_CHARACTERS
 from app.adapters.embedding.openai_embedder import ATTEMPTS, BATCH_TEXTS, OpenAIEmbedder
 from app.errors import EmbeddingError, StartupError
 from app.protocols import Embedder
@@ -254,6 +257,61 @@ def test_the_key_is_never_logged(
     embedder.embed_query("a text")
     assert caplog.text
     assert KEY not in caplog.text + repr(embedder)
+
+
+QUOTED = "will John Smith be fired in May"
+
+
+def test_what_a_refusal_quotes_is_shown_and_not_logged(endpoint: Endpoint, opened: Opener) -> None:
+    body = json.dumps({"error": {"message": f"input rejected: {QUOTED!r}"}})
+    endpoint.first_answers = [Response(body, status=400)]
+    with pytest.raises(EmbeddingError) as caught:
+        opened(dimension=64).embed_query(QUOTED)
+    host = endpoint.base_url.split("/")[2]
+    assert QUOTED in caught.value.detail
+    for logged in (caught.value.logged, str(caught.value)):
+        assert QUOTED not in logged
+        assert f"{host} refused: HTTP 400." in logged
+
+
+@pytest.mark.parametrize("kept", [5, len(KEY) - 1])
+def test_no_part_of_the_key_is_shown_where_a_long_reason_is_cut(
+    endpoint: Endpoint, opened: Opener, kept: int
+) -> None:
+    message = "x" * (MOST_REASON_CHARACTERS - kept) + KEY
+    endpoint.first_answers = [Response(json.dumps({"error": {"message": message}}), status=400)]
+    with pytest.raises(EmbeddingError) as caught:
+        opened(dimension=64).embed_query("a text")
+    assert "xsk-" not in caught.value.detail
+
+
+@pytest.fixture
+def quoting_port() -> Iterator[int]:
+    """Where somebody answers a line that is no HTTP and quotes what was sent."""
+
+    class Quoting(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self.rfile.readline()
+            self.wfile.write(f"no HTTP: {QUOTED}\r\n\r\n".encode())
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Quoting) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
+def test_what_an_answer_quotes_that_is_no_http_is_shown_and_not_logged(
+    opened: Opener, quoting_port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    embedder = opened(base_url=f"http://127.0.0.1:{quoting_port}/v1", dimension=64)
+    with caplog.at_level(logging.WARNING), pytest.raises(EmbeddingError) as caught:
+        embedder.embed_query(QUOTED)
+    assert QUOTED in caught.value.detail
+    assert "RemoteProtocolError" in caught.value.logged
+    assert QUOTED not in caplog.text + caught.value.logged
+    assert len(caplog.records) == ATTEMPTS - 1
 
 
 def test_only_openai_itself_needs_a_key(opened: Opener, endpoint: Endpoint) -> None:

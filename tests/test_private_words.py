@@ -1,0 +1,82 @@
+"""What an embedding endpoint quotes of a text is told to who asked, and to no log."""
+
+import json
+import logging
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from app.adapters.embedding.openai_answers import refusal_of
+from app.container import Container
+from app.errors import EmbeddingError
+from app.indexing.results import IndexingResult
+from app.knowledge.items import ItemDraft
+from app.protocols import Vector, Vectors
+from tests.fakes import FakeEmbedder
+
+PRIVATE = "whether John Smith goes in May"
+REFUSED = "models.example refused: HTTP 400"
+
+
+def refusal(text: str) -> EmbeddingError:
+    answer = json.dumps({"error": {"message": f"input rejected: {text!r}"}})
+    return refusal_of("models.example", 400, answer.encode(), "")
+
+
+class RefusingEmbedder(FakeEmbedder):
+    """Refuses private texts as an endpoint does that quotes what it refuses."""
+
+    def embed_documents(self, texts: list[str]) -> Vectors:
+        for text in texts:
+            if PRIVATE in text:
+                raise refusal(text)
+        return super().embed_documents(texts)
+
+    def embed_query(self, text: str) -> Vector:
+        if PRIVATE in text:
+            raise refusal(text)
+        return super().embed_query(text)
+
+
+@pytest.fixture
+def embedder() -> FakeEmbedder:
+    return RefusingEmbedder()
+
+
+def index(container: Container, source_root: Path, text: str) -> IndexingResult:
+    path = source_root / "page.md"
+    path.write_text(text)
+    item = container.knowledge.create(ItemDraft("Page", str(path), "markdown"))
+    return container.indexer.index(item.id)
+
+
+@pytest.fixture(autouse=True)
+def everything_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+
+
+def test_a_query_that_is_refused_is_quoted_to_who_asked_alone(
+    container: Container,
+    client: TestClient,
+    source_root: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert index(container, source_root, "John Smith keeps the keys.").success
+    asked = {"query": PRIVATE, "mode": "dense"}
+    problem = client.post("/api/v1/rag/search", json=asked)
+    assert problem.status_code == 503
+    assert PRIVATE in problem.json()["detail"]
+    answer = client.post("/api/v1/rag/search", json={"query": PRIVATE}).json()
+    assert PRIVATE in str(answer["degraded"])
+    assert PRIVATE not in caplog.text
+    assert REFUSED in caplog.text
+
+
+def test_a_document_that_is_refused_is_quoted_in_the_error_of_its_item_alone(
+    container: Container, source_root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    result = index(container, source_root, f"Nobody knows {PRIVATE}.")
+    assert PRIVATE in str(result.error)
+    assert PRIVATE not in caplog.text
+    assert REFUSED in caplog.text
