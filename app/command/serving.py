@@ -14,9 +14,10 @@ import anyio.to_thread
 import uvicorn
 
 from app.command.display import say
-from app.command.memory import keep_for_good, spare_collections
+from app.command.memory import spare_collections
 from app.container import Container
 from app.errors import StartupError
+from app.frozen_objects import keep_for_good
 from app.main import create_app, operations
 from app.rag.service import set_rag_service
 from app.settings import Settings

@@ -1,6 +1,5 @@
 """Makes the next generation in the background, and switches to it once it holds everything."""
 
-import gc
 import logging
 import threading
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from typing import Generic, TypeVar
 from app.database import Database
 from app.errors import AppError, UnavailableError
 from app.fault_points import FaultPoint, reached
+from app.frozen_objects import collect_dropped
 from app.generations import queries
 from app.generations.checking import give_up_damaged_documents
 from app.generations.filling import GenerationFiller
@@ -111,7 +111,7 @@ class GenerationRenewal(Generic[Parts]):
             if not self.is_done:
                 self._make_and_switch()
                 # The former parts know one another in circles, and hold files open.
-                gc.collect()
+                collect_dropped()
 
     def told_progress(self) -> str:
         """How far it is, in words; raises StorageError."""
