@@ -13,14 +13,21 @@ class ContentVersions:
 
     A search that finds the number changed since it began may have seen neither the old nor the new
     version of a document, and has to ask again. One to which that happens again and again keeps the
-    next version waiting until it is done. A version that waits lets nobody else keep it waiting, so
-    both sides get on.
+    next version waiting until it is done. A version that waits lets nobody else keep it waiting,
+    and all who waited for its end begin before the next one does. So both sides get on, also where
+    the publisher makes no pause.
+
+    They never wait for each other: while the publisher waits for searches to begin, no change keeps
+    these from it; and the searches whose end it waits for have begun.
     """
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._number = 0
         self._keepers = 0
+        """Searches that keep the next version waiting now."""
+        self._waiting = 0
+        """Searches that wait for a change to end, or have not noticed yet that it has."""
         self._changing = False
 
     @property
@@ -32,6 +39,7 @@ class ContentVersions:
     def changing(self) -> Iterator[None]:
         """SQL comes to show a new version within the block. For one thread at a time."""
         with self._condition:
+            self._condition.wait_for(lambda: not self._waiting, LONGEST_WAIT_SECONDS)
             self._changing = True
             self._condition.wait_for(lambda: not self._keepers, LONGEST_WAIT_SECONDS)
             self._number += 1
@@ -46,7 +54,7 @@ class ContentVersions:
     def kept(self) -> Iterator[None]:
         """No new version becomes visible within the block, unless that takes too long."""
         with self._condition:
-            self._condition.wait_for(lambda: not self._changing, LONGEST_WAIT_SECONDS)
+            self._wait_for_an_end()
             self._keepers += 1
         try:
             yield
@@ -54,3 +62,13 @@ class ContentVersions:
             with self._condition:
                 self._keepers -= 1
                 self._condition.notify_all()
+
+    def _wait_for_an_end(self) -> None:
+        if not self._changing:
+            return
+        self._waiting += 1
+        try:
+            self._condition.wait_for(lambda: not self._changing, LONGEST_WAIT_SECONDS)
+        finally:
+            self._waiting -= 1
+            self._condition.notify_all()
