@@ -33,7 +33,7 @@ from app.errors import StorageError
 from app.fault_points import FaultPoint, reached
 from app.models import Base, ItemRow
 from app.sqlite_hold import SqliteHold
-from app.sqlite_log import LogFolding
+from app.sqlite_log import Folded, LogFolding
 from app.storage_errors import LOCKED, sqlite_advice, storage_errors
 
 LOCK_TIMEOUT_SECONDS = 30.0
@@ -221,11 +221,11 @@ class Database:
             self._ask_sqlite("VACUUM")
             self._ask_sqlite("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def _fold_log(self) -> int:
-        """Fold in what no reader needs in the log; gives its pages. Raises StorageError."""
+    def _fold_log(self) -> Folded:
+        """Fold in what no reader needs in the log; raises StorageError."""
         with self._folding_lock:
-            _, pages, _ = self._ask_sqlite("PRAGMA wal_checkpoint(PASSIVE)")
-        return int(pages)
+            answer = self._ask_sqlite("PRAGMA wal_checkpoint(PASSIVE)")
+        return Folded.told_by(answer)
 
     def _ask_sqlite(self, statement: str) -> tuple[Any, ...]:
         """The row that a statement gives outside of any transaction, if any."""

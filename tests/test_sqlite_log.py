@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from app.errors import StorageError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.sqlite import PAGES_LEFT_IN_LOG
-from app.sqlite_log import PAGES_FOLDED_BESIDE, LogFolding
+from app.sqlite_log import PAGES_FOLDED_BESIDE, Folded, LogFolding
 from tests.databases import Databases, sqlite_only
 
 pytestmark = sqlite_only
@@ -26,6 +27,7 @@ FRAME_BYTES = PAGE_BYTES + 24
 """A page in the log."""
 MEGABYTE = 1_000_000
 PATIENCE_SECONDS = 20
+WHOLE = Folded(1, is_whole=True)
 
 
 @pytest.fixture
@@ -97,7 +99,7 @@ def test_a_log_that_nobody_folds_in_stays_bounded_all_the_same(
 
 
 @contextmanager
-def log_of(path: Path) -> Iterator[tuple[sqlite3.Connection, Callable[[], int]]]:
+def log_of(path: Path) -> Iterator[tuple[sqlite3.Connection, Callable[[], Folded]]]:
     """A writer's connection, which folds in nothing itself, and what folds the log in."""
     with (
         closing(sqlite3.connect(path, isolation_level=None)) as writer,
@@ -107,9 +109,8 @@ def log_of(path: Path) -> Iterator[tuple[sqlite3.Connection, Callable[[], int]]]
             writer.execute(f"PRAGMA {pragma}")
         writer.execute("CREATE TABLE texts (text)")
 
-        def fold() -> int:
-            _, pages, _ = folder.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-            return int(pages)
+        def fold() -> Folded:
+            return Folded.told_by(folder.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone())
 
         yield writer, fold
 
@@ -135,33 +136,94 @@ def test_a_log_that_is_always_written_to_begins_anew_now_and_then(path: Path) ->
         assert log_bytes(path) < 0.7 * written * FRAME_BYTES
 
 
-def test_a_log_that_cannot_be_folded_in_now_is_later(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_that_cannot_be_folded_in_now_is_later_though_nothing_more_is_written(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     folded = threading.Event()
     tries = []
 
-    def fold() -> int:
+    def fold() -> Folded:
         tries.append(time.monotonic())
-        if len(tries) == 1:
+        if len(tries) <= 3:
             raise StorageError("The disk is full.")
         folded.set()
-        return 1
+        return WHOLE
 
-    folding = LogFolding(fold, threading.Lock, rest_seconds=0.01)
+    folding = LogFolding(fold, _no_turn, rest_seconds=0.01, failure_seconds=0.1)
     with caplog.at_level(logging.WARNING):
         folding.note_write()
-        assert becomes_true(lambda: bool(caplog.records))
-    assert "The disk is full." in caplog.text
-    folding.note_write()
-    assert folded.wait(PATIENCE_SECONDS)
+        assert folded.wait(PATIENCE_SECONDS)
+        threading.Event().wait(0.3)
     folding.close()
+    assert len(tries) == 4, "once all is in the file, there is nothing more to do"
+    assert all(later - earlier >= 0.1 for earlier, later in pairwise(tries))
+    assert ["The disk is full." in record.message for record in caplog.records] == [True]
+
+
+def test_after_a_failure_it_is_left_alone_for_a_while_whatever_is_written() -> None:
+    tries = []
+
+    def fold() -> Folded:
+        tries.append(time.monotonic())
+        raise StorageError("The disk is full.")
+
+    folding = LogFolding(fold, _no_turn, rest_seconds=0.01, latest_seconds=0.02)
+    for _ in range(20):
+        folding.note_write()
+        threading.Event().wait(0.02)
+    folding.close()
+    assert len(tries) == 1
+
+
+def test_what_a_reader_kept_out_of_the_file_is_there_soon_after_it_ends(path: Path) -> None:
+    tries: list[Folded] = []
+
+    def texts_in_file() -> int:
+        copy = path.with_name("copy.db")
+        shutil.copyfile(path, copy)
+        with closing(sqlite3.connect(copy)) as alone:
+            found: int = alone.execute("SELECT count(*) FROM texts").fetchone()[0]
+            return found
+
+    with log_of(path) as (writer, fold), closing(sqlite3.connect(path)) as reader:
+        fold()
+
+        def fold_and_tell() -> Folded:
+            tries.append(fold())
+            return tries[-1]
+
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM texts").fetchall()
+        folding = LogFolding(fold_and_tell, _no_turn, rest_seconds=0.01, latest_seconds=0.1)
+        writer.execute("INSERT INTO texts VALUES ('a')")
+        folding.note_write()
+        assert becomes_true(lambda: len(tries) > 1)
+        assert not any(folded.is_whole for folded in tries)
+        assert texts_in_file() == 0
+        reader.rollback()
+        assert becomes_true(lambda: texts_in_file() == 1)
+        assert becomes_true(lambda: tries[-1].is_whole)
+        done = len(tries)
+        threading.Event().wait(0.3)
+        folding.close()
+        assert len(tries) == done
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_whole"), [((0, 7, 7), True), ((0, 7, 6), False), ((1, -1, -1), False)]
+)
+def test_all_of_the_log_is_in_the_file_where_sqlite_says_so(
+    answer: tuple[int, int, int], is_whole: bool
+) -> None:
+    assert Folded.told_by(answer).is_whole == is_whole
 
 
 def test_nothing_is_folded_in_between_two_writes_that_follow_each_other() -> None:
     tries: list[float] = []
 
-    def fold() -> int:
+    def fold() -> Folded:
         tries.append(time.monotonic())
-        return 1
+        return WHOLE
 
     folding = LogFolding(fold, threading.Lock, rest_seconds=0.5, latest_seconds=60)
     for _ in range(20):
@@ -177,9 +239,9 @@ def test_nothing_is_folded_in_between_two_writes_that_follow_each_other() -> Non
 def test_once_closed_nothing_is_folded_in_any_more() -> None:
     tries: list[float] = []
 
-    def fold() -> int:
+    def fold() -> Folded:
         tries.append(time.monotonic())
-        return 1
+        return WHOLE
 
     folding = LogFolding(fold, _no_turn, rest_seconds=0.05)
     folding.note_write()
