@@ -58,6 +58,8 @@ class FootprintTaker(Protocol):
 class SourceWatch:
     """One thread that waits for changes. It adds jobs through `add_job` and indexes nothing.
 
+    `add_job` gives None for an item that is not followed at that moment.
+
     What changed before it began it cannot tell: those items it passes to `look_soon`, once.
     Where folders cannot be watched it says so once; the schedule still looks at them.
     """
@@ -316,9 +318,10 @@ class SourceWatch:
         moment = self._clock()
         for item_id in sorted(self._changed):
             if self._pauses.seconds_left(item_id, moment) == 0.0:
-                self._add_job(item_id)
+                job = self._add_job(item_id)
                 self._pauses.note(item_id, moment)
-                self._changed.discard(item_id)
+                if job is not None:  # else `_take_items` forgets it, unless it is followed again
+                    self._changed.discard(item_id)
 
 
 def _owners(watched: Mapping[int, frozenset[str]]) -> dict[str, set[int]]:

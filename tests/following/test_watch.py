@@ -13,7 +13,7 @@ from app.adapters.loading.footprints import Footprint, Footprints
 from app.adapters.loading.path_guard import GuardedPath, PathGuard
 from app.adapters.watching.folder_notifier import MissedChangesError, WatchLimitError
 from app.errors import SourceUnavailableError, UnavailableError
-from app.following.pauses import BURST
+from app.following.pauses import BURST, FIRST_SECONDS
 from app.following.records import FollowedItem
 from app.following.watch import RECHECK_SECONDS, SourceWatch
 from tests.following.conftest import Clock
@@ -89,6 +89,8 @@ class Desk:
     def __init__(self, root: Path, clock: Clock) -> None:
         self.items: list[FollowedItem] = []
         self.jobs: list[int] = []
+        self.declined: set[int] = set()
+        """Items that are not followed at the moment at which a job would be added."""
         self.soon: list[int] = []
         self.notifiers: list[FakeNotifier] = []
         self.told: dict[str, bool] = {}
@@ -97,11 +99,17 @@ class Desk:
         self.watch = SourceWatch(
             items=lambda: list(self.items),
             footprints=self.footprints,
-            add_job=self.jobs.append,
+            add_job=self.add_job,
             look_soon=lambda item_ids: self.soon.extend(sorted(item_ids)),
             open_notifier=self._open,
             clock=clock.seconds,
         )
+
+    def add_job(self, item_id: int) -> object:
+        if item_id in self.declined:
+            return None
+        self.jobs.append(item_id)
+        return f"job {len(self.jobs)}"
 
     def _open(self, folders: Collection[str]) -> FakeNotifier:
         beside = sum(len(one.folders) for one in self.notifiers if not one.closed)
@@ -192,7 +200,7 @@ def test_a_look_that_cannot_be_noted_is_noted_later(desk: Desk, root: Path) -> N
     desk.watch = SourceWatch(
         items=lambda: desk.items,
         footprints=desk.footprints,
-        add_job=desk.jobs.append,
+        add_job=desk.add_job,
         look_soon=look_soon,
         open_notifier=desk._open,
     )
@@ -537,7 +545,7 @@ def test_a_job_that_cannot_be_added_is_added_later(root: Path, clock: Clock) -> 
     def add_job(item_id: int) -> object:
         if full:
             raise UnavailableError("The queue is full.")
-        return desk.jobs.append(item_id)
+        return desk.add_job(item_id)
 
     desk.watch = SourceWatch(
         items=lambda: desk.items,
@@ -553,3 +561,33 @@ def test_a_job_that_cannot_be_added_is_added_later(root: Path, clock: Clock) -> 
         desk.change(root / "docs/a.md")
     full = False
     assert desk.step() == [item]
+
+
+def test_a_change_is_not_lost_where_its_item_is_not_followed_for_a_moment(
+    desk: Desk, root: Path, clock: Clock
+) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    desk.declined = {item}
+    assert desk.change(root / "docs/a.md") == []
+    desk.declined = set()
+    desk.watch.wake()
+    clock.forward(FIRST_SECONDS)
+    assert desk.step() == [item]
+    clock.forward(FIRST_SECONDS)
+    assert desk.step() == []
+
+
+def test_who_is_not_followed_any_more_is_not_asked_for_again(
+    desk: Desk, root: Path, clock: Clock
+) -> None:
+    item = desk.follow(root / "docs")
+    desk.begin()
+    desk.declined = {item}
+    assert desk.change(root / "docs/a.md") == []
+    desk.items.clear()
+    desk.watch.wake()
+    desk.step()
+    desk.declined = set()
+    clock.forward(RECHECK_SECONDS)
+    assert desk.step() == []
