@@ -76,12 +76,16 @@ def group_by_text(hits: Sequence[AnyHit]) -> list[GroupedHits[AnyHit]]:
     """The different texts of these hits, wherever they stand, in the order of their best ones.
 
     Copies of a document have the same texts: one that was chosen before is chosen again, so that
-    what stands together in it is not shown from here and there.
+    what stands together in it is not shown from here and there. It is chosen among the first
+    LEAST_HITS: how far the ranking is read beyond depends on how many groups are wanted, and those
+    of a search for more begin with those of a search for fewer.
     """
     grouped: list[GroupedHits[AnyHit]] = []
     chosen: set[Hashable] = set()
+    always_read = {hit.chunk_id for hit in hits[:LEAST_HITS]}
     for group in _groups(hits, lambda hit: hit.content):
-        best = next((hit for hit in group if _document_of(hit) in chosen), group[0])
+        candidates = (hit for hit in group if hit.chunk_id in always_read)
+        best = next((hit for hit in candidates if _document_of(hit) in chosen), group[0])
         chosen.add(_document_of(best))
         grouped.append(_grouped(group, best))
     return grouped

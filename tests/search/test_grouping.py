@@ -1,5 +1,6 @@
 """Grouping shows each document once, by its best hit, and counts the others."""
 
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -81,6 +82,21 @@ def test_a_document_that_was_chosen_before_stands_for_its_copies():
     one, two = group_by_text(hits)
     assert (one.best, two.best) == (hits[0], hits[2])
     assert [other.document for other in two.others] == ["copy.md", "other.md"]
+
+
+@given(
+    st.randoms(use_true_random=True), st.integers(1, 30), st.integers(1, 30), st.integers(2, 200)
+)
+def test_the_groups_of_a_search_for_more_begin_with_those_of_a_search_for_fewer(
+    draw: random.Random, fewer: int, further: int, texts: int
+) -> None:
+    places = found([(draw.randint(1, 2), draw.choice("abcdefgh")) for _ in range(600)])
+    hits = [replace(hit, content=f"text {draw.randrange(texts)}") for hit in places]
+    few, many = (
+        [group.best for group in group_by_text(hits[: hits_to_group(wanted)])][:wanted]
+        for wanted in (fewer, fewer + further)
+    )
+    assert many[: len(few)] == few
 
 
 def test_equal_keys_of_two_items_are_two_documents():
