@@ -2,6 +2,8 @@
 
 import json
 import logging
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,11 @@ from app.errors import EmbeddingError
 from app.indexing.results import IndexingResult
 from app.knowledge.items import ItemDraft
 from app.protocols import Vector, Vectors
+from app.settings import Settings
 from tests.fakes import FakeEmbedder
 
 PRIVATE = "whether John Smith goes in May"
+PATIENCE_SECONDS = 30.0
 REFUSED = "models.example refused: HTTP 400"
 
 
@@ -80,3 +84,24 @@ def test_a_document_that_is_refused_is_quoted_in_the_error_of_its_item_alone(
     assert PRIVATE in str(result.error)
     assert PRIVATE not in caplog.text
     assert REFUSED in caplog.text
+
+
+def test_a_document_that_the_next_model_refuses_is_not_quoted_in_the_log(
+    settings: Settings, source_root: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    former = Container.open(settings, embedder=FakeEmbedder())
+    assert index(former, source_root, f"Nobody knows {PRIVATE}.").success
+    former.close()
+    container = Container.open(
+        settings,
+        embedder=RefusingEmbedder(dimension=32, model_name="newer"),
+        open_model=lambda _: FakeEmbedder(),
+    )
+    try:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while "is tried again" not in caplog.text and time.monotonic() < deadline:
+            threading.Event().wait(0.02)
+    finally:
+        container.close()
+    assert f"is tried again in 1.0 s: The embedding endpoint {REFUSED}." in caplog.text
+    assert PRIVATE not in caplog.text
