@@ -3,127 +3,67 @@
 import html
 import re
 from collections import Counter
-from dataclasses import dataclass
 from html.parser import HTMLParser
 
+from app.adapters.loading.html_elements import (
+    BLOCKS,
+    CLOSES,
+    CLOSES_PARAGRAPH,
+    CONTROLS,
+    INDENTING,
+    INLINE,
+    KEPT_ATTRIBUTES,
+    KNOWN,
+    NOT_WRITTEN,
+    SMALL_NUMBERS,
+    VOID,
+    Role,
+    is_never_read,
+    role_of,
+)
+from app.adapters.loading.page_parts import TALLIED, Part, Tally, TidyPage
 from app.errors import SourceUnreadableError
 
 MAX_DEPTH = 100
 """Elements deeper than this lose their tags, not their text: markdownify fails at about 330."""
 
-INDENTING = {"blockquote", "li", "dd"}
 MAX_INDENTS = 10
-"""Of these in one another, deeper ones become a div: each writes something before every line of its
-text, a hundred of them two hundred times the page."""
+"""Of what writes something before every line of its text, deeper ones become a div: a hundred in
+one another would write two hundred times the page."""
 
 MAX_TAGS = 400_000
 """Parsing takes about 5 seconds for a million."""
 
-VOID = {
-    "br",
-    "hr",
-    "img",
-    "wbr",
-    "input",
-    "link",
-    "meta",
-    "source",
-    "track",
-    "col",
-    "embed",
-    "area",
-}
-KNOWN = {
-    *("article", "main", "section", "div", "p", "pre", "blockquote", "figcaption"),
-    *("h1", "h2", "h3", "h4", "h5", "h6"),
-    *("ul", "ol", "li", "dl", "dt", "dd", "table", "caption", "tr", "td", "th"),
-    *("a", "abbr", "b", "strong", "i", "em", "code", "kbd", "samp", "q", "s", "del", "sub", "sup"),
-}
-"""What is written out as it is. The rest becomes a span: markdownify takes the names of tags for
-those of its methods, and counts the rows of a thead anew for each of them."""
-
-NOT_WRITTEN = {"thead", "tbody", "tfoot"}
-"""Groups of rows: the rows of a table are then what stands in it, one beside the other."""
-
-KEPT_ATTRIBUTES = {"class", "role", "alt"}
-SMALL_NUMBERS = {"colspan", "start"}
-DROPPED = {
-    # Not text, or not for reading.
-    *("script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas"),
-    *("audio", "video", "select", "textarea", "button", "option", "datalist", "dialog"),
-    "title",  # kept apart; it stands outside the head where a page has no tag for that
-}
-AROUND_CONTENT = {"nav", "footer", "aside", "form", "menu"}
-ROLES_AROUND_CONTENT = {
-    *("navigation", "search", "banner", "contentinfo", "complementary", "menu", "menubar"),
-}
-PERMALINK_CLASSES = {"headerlink", "header-anchor", "heading-anchor", "hash-link", "anchor-link"}
-LINE_NUMBER_CLASSES = {"linenos", "lineno", "linenodiv", "rouge-gutter"}
-"""Of the numbers beside the lines of code, as Pygments and Rouge write them."""
-
-CLOSES = {
-    # Elements whose end tags HTML lets authors leave out: what ends them, and where that stops.
-    "li": ({"li"}, {"ul", "ol", "menu"}),
-    "dt": ({"dt", "dd"}, {"dl"}),
-    "dd": ({"dt", "dd"}, {"dl"}),
-    "tr": ({"tr", "td", "th"}, {"table"}),
-    "td": ({"td", "th"}, {"tr", "table"}),
-    "th": ({"td", "th"}, {"tr", "table"}),
-}
-CLOSES_PARAGRAPH = {
-    *("address", "article", "aside", "blockquote", "details", "div", "dl", "fieldset", "figure"),
-    *("footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "main", "nav", "ol"),
-    *("p", "pre", "section", "table", "ul"),
-}
-INLINE = {"a", "abbr", "b", "cite", "code", "em", "i", "q", "s", "small", "span", "strong", "u"}
-BLOCKS = {
-    *("body", "nav", "aside", "header", "footer", "form", "fieldset", "legend", "hgroup"),
-    *("center", "address", "figure", "details", "summary"),
-}
-"""What becomes a div, so that its text stays apart from what is around it."""
+CONTENT_ROLES = {Role.MAIN, Role.ARTICLE}
+SECTIONS = {"main", "article", "section"}
+"""What has a header of its own."""
 
 COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.DOTALL)
 """By the HTML standard (13.2.5.43 on); the parser of Python 3.11 follows an older one."""
 
 BLANKS = re.compile(r"[ \t]+")
-NOT_DISPLAYED = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class TidyPage:
-    """A page's visible content as balanced HTML, and what its head says."""
-
-    html: str
-    has_left_out: bool
-    """Whether there was text in what was taken for menus and the like."""
-    elements: int
-    """How many elements `html` holds."""
-    title: str | None
-    heading: str | None
-    """The text of the first h1, wherever it stands."""
-    canonical: str | None
-    language: str | None
-
-
-def tidy(page: str, *, content_only: bool = True) -> TidyPage:
-    """Tidy a page; without `content_only`, menus, asides and footers stay in too.
-
-    Raises SourceUnreadableError for a page of more than MAX_TAGS tags.
-    """
+def tidy(page: str) -> TidyPage:
+    """Tidy a page; raises SourceUnreadableError for one of more than MAX_TAGS tags."""
     if page.count("<") > MAX_TAGS:
         raise SourceUnreadableError(
             f"The page holds more than {MAX_TAGS:,} HTML tags; index its parts one by one."
         )
-    parser = _Tidy(content_only)
+    parser = _Tidy()
     parser.feed(page)
     # Not close(): it takes quadratic time on what is left when a page ends inside a tag.
     parser.finish()
     return TidyPage(
-        html="".join(parser.pieces),
-        has_left_out=parser.has_left_out,
-        elements=parser.elements,
+        pieces=parser.pieces,
+        parts=parser.parts,
+        tally=parser.tally(),
+        headings=[
+            (first, heading)
+            for first, texts in parser.headings
+            if (heading := " ".join("".join(texts).split()))
+        ],
         title=parser.title_of_head(),
-        heading=" ".join("".join(parser.heading).split()) or None,
         canonical=parser.canonical,
         language=parser.language,
     )
@@ -132,21 +72,24 @@ def tidy(page: str, *, content_only: bool = True) -> TidyPage:
 class _Tidy(HTMLParser):
     """Writes `pieces` while it reads; `stack` holds the elements that are open."""
 
-    def __init__(self, content_only: bool) -> None:
+    def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.pieces: list[str] = []
-        self.heading: list[str] = []
-        self.elements = 0
-        self.has_left_out = False
+        self.parts: list[Part] = []
+        self.headings: list[tuple[int, list[str]]] = []
         self.canonical: str | None = None
         self.language: str | None = None
-        self._content_only = content_only
+        self._counts = dict.fromkeys(TALLIED, 0)
         self._social_title: str | None = None
         self._title: list[str] = []
-        self._heading_done = False
         self._stack: list[str] = []
+        self._open_parts: list[tuple[int, Part]] = []
         self._muted_at: int | None = None
         self._too_deep: Counter[str] = Counter()
+
+    def tally(self) -> Tally:
+        """Of what has been read so far."""
+        return Tally(**self._counts)
 
     def title_of_head(self) -> str | None:
         """The <title>, else og:title."""
@@ -175,19 +118,45 @@ class _Tidy(HTMLParser):
         self._note_head(tag, given)
         if tag in VOID:
             if self._muted_at is None:
-                self.elements += 1
+                self._count(tag, given)
                 self.pieces.append(_start_tag(tag, given))
             return
         self._close_implied(tag)
         if len(self._stack) >= MAX_DEPTH:
             self._too_deep[tag] += 1
             return
-        if self._muted_at is None and self._is_dropped(tag, given):
-            self._muted_at = len(self._stack)
-        if self._muted_at is None and tag not in NOT_WRITTEN:
-            self.elements += 1
-            self.pieces.append(_start_tag(self._written(tag), given))
+        if self._muted_at is None:
+            self._open(tag, given)
         self._stack.append(tag)
+
+    def _open(self, tag: str, given: dict[str, str]) -> None:
+        """Write the tag of an element that is about to be put on the stack."""
+        if is_never_read(tag, given):
+            self._muted_at = len(self._stack)
+            self._counts["controls"] += tag in CONTROLS
+            return
+        in_section = tag == "header" and not SECTIONS.isdisjoint(self._stack)
+        role = role_of(tag, given, in_section=in_section)
+        if role:
+            in_content = any(part.role in CONTENT_ROLES for _, part in self._open_parts)
+            in_code = "pre" in self._stack
+            part = Part(role, len(self.pieces), in_content, in_code, tally=self.tally())
+            self.parts.append(part)
+            self._open_parts.append((len(self._stack), part))
+            self._counts["mains"] += role is Role.MAIN
+            self._counts["menus"] += role in {Role.AROUND, Role.MENU}
+        if tag == "h1" and "h1" not in self._stack:
+            self.headings.append((len(self.pieces), []))
+        if tag not in NOT_WRITTEN:
+            self._count(tag, given)
+            self.pieces.append(_start_tag(self._written(tag), given))
+
+    def _count(self, tag: str, given: dict[str, str]) -> None:
+        self._counts["elements"] += 1
+        self._counts["titles"] += tag == "h1"
+        self._counts["paragraphs"] += tag == "p"
+        self._counts["items"] += tag == "li"
+        self._counts["controls"] += tag == "input" and given.get("type", "").lower() != "hidden"
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)
@@ -204,10 +173,12 @@ class _Tidy(HTMLParser):
         if "title" in self._stack[-2:] and "svg" not in self._stack:
             self._title.append(data)
         if self._muted_at is not None:
-            self.has_left_out = self.has_left_out or bool(data.strip())
             return
-        if not self._heading_done and "h1" in self._stack:
-            self.heading.append(data)
+        if "h1" in self._stack:
+            self.headings[-1][1].append(data)
+        letters = len(data.strip())
+        self._counts["letters"] += letters
+        self._counts["linked"] += letters if "a" in self._stack else 0
         if shown := self._with_single_blanks(data):
             self.pieces.append(html.escape(shown, quote=False))
 
@@ -235,25 +206,6 @@ class _Tidy(HTMLParser):
         elif tag == "meta" and given.get("property") == "og:title":
             self._social_title = " ".join(given.get("content", "").split()) or None
 
-    def _is_dropped(self, tag: str, given: dict[str, str]) -> bool:
-        if tag in DROPPED or tag == "head":
-            return True
-        if not self._content_only:
-            return False
-        if tag in AROUND_CONTENT or given.get("role") in ROLES_AROUND_CONTENT:
-            return True
-        if tag == "header":
-            # A page's header is a menu; that of an article holds its heading.
-            return not {"main", "article"} & set(self._stack)
-        if (PERMALINK_CLASSES | LINE_NUMBER_CLASSES) & set(given.get("class", "").split()):
-            return True
-        is_hidden = given.get("hidden", "until-found") != "until-found"
-        return (
-            is_hidden
-            or given.get("aria-hidden") == "true"
-            or bool(NOT_DISPLAYED.search(given.get("style", "")))
-        )
-
     def _close_implied(self, tag: str) -> None:
         if tag == "body" and "head" in self._stack:
             self._close_down_to(self._stack.index("head"))
@@ -276,8 +228,10 @@ class _Tidy(HTMLParser):
                     self.pieces.append(f"</{self._written(tag)}>")
             elif len(self._stack) == self._muted_at:
                 self._muted_at = None
-            if tag == "h1" and self.heading:
-                self._heading_done = True
+            if self._open_parts and self._open_parts[-1][0] == len(self._stack):
+                _, part = self._open_parts.pop()
+                part.end = len(self.pieces)
+                part.tally = self.tally() - part.tally
 
 
 def _start_tag(tag: str, given: dict[str, str]) -> str:

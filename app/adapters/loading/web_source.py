@@ -34,7 +34,7 @@ HTML_START = re.compile(
 )
 HTML_START_BYTES = 2048
 
-READING_RULES = "4"
+READING_RULES = "5"
 """To be counted up when the same page is turned into another text: then 304 is no answer."""
 
 MOST_STAMP_CHARACTERS = 200

@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.loading.html_tidy import MAX_DEPTH, MAX_TAGS, tidy
-from app.adapters.loading.web_page import MAX_ELEMENTS, declared_charset, read_page
+from app.adapters.loading.page_markdown import MAX_ELEMENTS
+from app.adapters.loading.web_page import declared_charset, read_page
 from app.errors import SourceUnreadableError
 
 ADDRESS = "https://docs.example.com/guide/"
@@ -18,8 +19,9 @@ def markdown(page):
 def test_the_main_content_is_kept_and_what_stands_around_it_is_not():
     page = """<html><head><title>T</title><style>css</style></head><body>
     <header><h1>Site</h1></header><nav>menu</nav><div role=search>find</div>
-    <main><header><h1>Head</h1></header><p>Text.</p><aside>aside</aside><script>js()</script>
-    <p hidden>hidden</p><p style="display: none">invisible</p><p aria-hidden=true>icon</p>
+    <aside>aside</aside><p hidden>hidden</p><p style="display: none">invisible</p>
+    <main><header><h1>Head</h1></header><p>Text.</p><script>js()</script>
+    <p aria-hidden=true>icon</p><nav>inner menu</nav>
     <p hidden=until-found>found</p><template>tpl</template><noscript>ns</noscript>
     <svg><title>drawing</title></svg><button>Copy</button></main><footer>foot</footer>"""
     assert markdown(page) == "# Head\n\nText.\n\nfound"
@@ -82,7 +84,7 @@ def test_lists_of_links_beside_the_content_are_left_out(menu):
         f"<body class=sidebar>{LINKS}",
         f"<div class=sidebar>{LINKS}</div><div class=menu>{LINKS}</div>",
         f"<div role=menu>{LINKS}</div>",
-        f"<main><div class=sidebar>{LINKS}</div><p>x</main>",
+        f"<main><div class=sidebar>{LINKS}</div></main>",
     ],
 )
 def test_what_may_be_content_is_kept_whatever_its_class(page):
@@ -247,6 +249,9 @@ def repeated(text, size=5_000_000):
         repeated("word "),
         "<p>x" + " " * 200_000 + "y",
         "<p>x" + "\t <!-- -->" * 100_000 + "y",
+        "<p>x" + " <b hidden></b>" * 20_000 + "y",
+        repeated("<h1>a</h1><nav>b</nav>", 4_000_000),
+        repeated("<div hidden><p>x", 900_000),
         "<pre>x" + " " * 200_000 + "y</pre>",
         "<pre>" + " \t" * 100_000 + "x</pre>",
     ],

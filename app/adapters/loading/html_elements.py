@@ -1,0 +1,150 @@
+"""What each HTML element is to a reader: text, a menu, a part that may be hidden, or nothing."""
+
+import re
+from enum import Enum, auto
+
+VOID = {
+    "br",
+    "hr",
+    "img",
+    "wbr",
+    "input",
+    "link",
+    "meta",
+    "source",
+    "track",
+    "col",
+    "embed",
+    "area",
+}
+KNOWN = {
+    *("article", "main", "section", "div", "p", "pre", "blockquote", "figcaption"),
+    *("h1", "h2", "h3", "h4", "h5", "h6"),
+    *("ul", "ol", "li", "dl", "dt", "dd", "table", "caption", "tr", "td", "th"),
+    *("a", "abbr", "b", "strong", "i", "em", "code", "kbd", "samp", "q", "s", "del", "sub", "sup"),
+}
+"""What is written out as it is. The rest becomes a span: markdownify takes the names of tags for
+those of its methods, and counts the rows of a thead anew for each of them."""
+
+INDENTING = {"blockquote", "li", "dd"}
+"""What writes something before every line of its text."""
+
+NOT_WRITTEN = {"thead", "tbody", "tfoot"}
+"""Groups of rows: the rows of a table are then what stands in it, one beside the other."""
+
+KEPT_ATTRIBUTES = {"class", "role", "alt"}
+SMALL_NUMBERS = {"colspan", "start"}
+DROPPED = {
+    # Not text, or not for reading.
+    *("script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas"),
+    *("audio", "video", "select", "textarea", "button", "option", "datalist", "dialog"),
+    "title",  # kept apart; it stands outside the head where a page has no tag for that
+}
+CONTROLS = {"input", "select", "textarea", "button"}
+AROUND_CONTENT = {"nav", "footer", "menu", "search"}
+ROLES_AROUND_CONTENT = {"navigation", "search", "banner", "contentinfo", "menu", "menubar"}
+MENU_CLASSES = {
+    *("sidebar", "side-bar", "sidenav", "side-nav", "leftnav", "left-nav", "topnav", "top-nav"),
+    *("nav", "navbar", "nav-menu", "navigation", "menu", "main-menu", "breadcrumb", "breadcrumbs"),
+    *("toc", "table-of-contents", "theme-doc-toc-desktop", "theme-doc-toc-mobile", "page-toc"),
+}
+"""Classes of elements that are menus where most of their text is in links."""
+
+AD_CLASSES = {"ad", "ads", "advert", "advertisement", "sponsor", "sponsors", "sponsored", "promo"}
+"""Classes of asides that sell something."""
+
+PERMALINK_CLASSES = {
+    *("headerlink", "header-anchor", "heading-anchor", "hash-link", "anchor-link"),
+    "mw-editsection",
+}
+"""Of links beside a heading: to itself, or to where it is edited."""
+
+LINE_NUMBER_CLASSES = {"linenos", "lineno", "linenodiv", "rouge-gutter"}
+"""Of the numbers beside the lines of code, as Pygments and Rouge write them."""
+
+CLOSES = {
+    # Elements whose end tags HTML lets authors leave out: what ends them, and where that stops.
+    "li": ({"li"}, {"ul", "ol", "menu"}),
+    "dt": ({"dt", "dd"}, {"dl"}),
+    "dd": ({"dt", "dd"}, {"dl"}),
+    "tr": ({"tr", "td", "th"}, {"table"}),
+    "td": ({"td", "th"}, {"tr", "table"}),
+    "th": ({"td", "th"}, {"tr", "table"}),
+}
+CLOSES_PARAGRAPH = {
+    *("address", "article", "aside", "blockquote", "details", "div", "dl", "fieldset", "figure"),
+    *("footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "main", "nav", "ol"),
+    *("p", "pre", "section", "table", "ul"),
+}
+INLINE = {"a", "abbr", "b", "cite", "code", "em", "i", "q", "s", "small", "span", "strong", "u"}
+BLOCKS = {
+    *("body", "nav", "aside", "header", "footer", "form", "fieldset", "legend", "hgroup"),
+    *("center", "address", "figure", "details", "summary"),
+}
+"""What becomes a div, so that its text stays apart from what is around it."""
+
+NOT_DISPLAYED = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+
+
+class Role(Enum):
+    """What makes an element a part of its page that may be all that is read, or left out."""
+
+    MAIN = auto()
+    ARTICLE = auto()
+    AROUND = auto()
+    """Navigation, footers and advertisements."""
+    ASIDE = auto()
+    HEADER = auto()
+    """Of the page, or of what is not marked as content."""
+    FORM = auto()
+    MENU = auto()
+    """By its class only."""
+    HIDDEN = auto()
+    """Until a script shows it: panels of tabs, answers to unfold, and dialogs."""
+    UNSPOKEN = auto()
+    """Hidden from those who listen: icons and what stands there twice."""
+
+
+def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None:
+    """The role of an element with these attributes, if it has one.
+
+    `in_section`: whether it stands in a part that has a header of its own.
+    """
+    role, classes = given.get("role", "").lower(), classes_of(given)
+    if tag == "main" or role == "main":
+        return Role.MAIN
+    if tag in AROUND_CONTENT or role in ROLES_AROUND_CONTENT:
+        return Role.AROUND
+    return (
+        _role_of_hidden(given, role)
+        or _role_by_place(tag, role, classes, in_section)
+        or (Role.MENU if MENU_CLASSES & classes else None)
+        or {"article": Role.ARTICLE, "form": Role.FORM}.get(tag)
+    )
+
+
+def _role_of_hidden(given: dict[str, str], role: str) -> Role | None:
+    if given.get("aria-hidden") == "true":
+        return Role.UNSPOKEN
+    is_hidden = given.get("hidden", "until-found") != "until-found" or bool(
+        NOT_DISPLAYED.search(given.get("style", ""))
+    )
+    return Role.HIDDEN if is_hidden and role != "tabpanel" else None
+
+
+def _role_by_place(tag: str, role: str, classes: set[str], in_section: bool) -> Role | None:
+    if tag == "aside" or role == "complementary":
+        return Role.ASIDE if AD_CLASSES.isdisjoint(classes) else Role.AROUND
+    return Role.HEADER if tag == "header" and not in_section else None
+
+
+def is_never_read(tag: str, given: dict[str, str]) -> bool:
+    """Whether an element is no text on any page."""
+    if tag in DROPPED or tag == "head":
+        return True
+    return not (PERMALINK_CLASSES | LINE_NUMBER_CLASSES).isdisjoint(classes_of(given))
+
+
+def classes_of(given: dict[str, str]) -> set[str]:
+    """The classes that an element's attributes give it, in lower case."""
+    return set(given.get("class", "").lower().split())

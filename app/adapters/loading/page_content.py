@@ -1,0 +1,166 @@
+"""Chooses what of a page is its content, by how much text is where."""
+
+from bisect import bisect
+from collections.abc import Iterable, Set
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from app.adapters.loading.html_elements import Role
+from app.adapters.loading.page_parts import Part, Tally, TidyPage
+
+MAIN_SHARE = 10
+"""A main element is the content if it holds a tenth of what there is to read, menus and links
+around it aside: short pages have notices on cookies that are longer than they are, but where less
+is in it, it is an empty frame, and the text stands elsewhere."""
+
+ARTICLE_SHARE = 3
+"""As above, a third, for a page's only article: that may be a box of news beside the content."""
+
+DOUBTFUL_SHARE = 10
+"""What may be around the content is taken back where less than a tenth would be left without."""
+
+LETTERS_PER_CONTROL = 100
+"""A form of fewer letters for each of its fields and buttons is there to be filled in; one of more,
+or one that holds the page's heading, is a text: some servers put a form around every page."""
+
+
+class LeftOut(Enum):
+    """How a part that is not read has been recognised."""
+
+    AROUND = auto()
+    """By what it says of itself."""
+    MENU = auto()
+    """By its class and its links."""
+    DOUBTFUL = auto()
+    """By where it stands, or by not being shown."""
+
+
+READINGS: tuple[Set[LeftOut], ...] = (
+    {LeftOut.AROUND, LeftOut.MENU},
+    {LeftOut.AROUND},
+    set(),
+)
+"""What is left out, from one reading to the next, where the one before leaves nothing."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What of a page is to be read, as tidied HTML."""
+
+    html: str
+    elements: int
+    heading: str | None
+    """The text of the page's first h1 that is not left out."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """`pieces[first:end]` of a page without some of its parts."""
+
+    first: int
+    end: int
+    without: list[Part]
+    """In their order, none within another."""
+    letters: int
+    prose: int
+    elements: int
+
+    def is_enough(self, prose_beside: int, share: int) -> bool:
+        """Whether it is this share (a tenth for 10) of all there is to read."""
+        return self.letters > 0 and share * self.letters >= self.letters + prose_beside
+
+
+def content_of(page: TidyPage) -> Content:
+    """The main element if it holds enough of the text, or else the page without what is around."""
+    strict = _reading(page, 0, len(page.pieces), page.tally, set(LeftOut))
+    main = _main(page, strict)
+    if main:
+        return _content(page, main, strict)
+    readings = [_reading(page, 0, len(page.pieces), page.tally, left_out) for left_out in READINGS]
+    if strict.is_enough(readings[0].prose - strict.prose, DOUBTFUL_SHARE):
+        return _content(page, strict, strict)
+    chosen = next((reading for reading in readings if reading.letters), readings[-1])
+    return _content(page, chosen, chosen)
+
+
+def _main(page: TidyPage, whole: _Reading) -> _Reading | None:
+    """What is in the only main element, or else in the only article; None without enough in it."""
+    for role, share in ((Role.MAIN, MAIN_SHARE), (Role.ARTICLE, ARTICLE_SHARE)):
+        found = [part for part in page.parts if part.role is role]
+        if len(found) == 1:
+            (part,) = found
+            reading = _reading(page, part.first, part.end, part.tally, set(LeftOut))
+            if reading.is_enough(whole.prose - reading.prose, share):
+                return reading
+    return None
+
+
+def _reading(
+    page: TidyPage, first: int, end: int, tally: Tally, left_out: Set[LeftOut]
+) -> _Reading:
+    without: list[Part] = []
+    at = first
+    for part in page.parts:
+        if part.first >= at and part.end <= end and _why_left_out(part) in left_out:
+            without.append(part)
+            at = part.end
+    return _Reading(
+        first,
+        end,
+        without,
+        letters=tally.letters - sum(part.tally.letters for part in without),
+        prose=tally.prose - sum(part.tally.prose for part in without),
+        elements=tally.elements - sum(part.tally.elements for part in without),
+    )
+
+
+def _why_left_out(part: Part) -> LeftOut | None:
+    """Why a part is no content; None if it is."""
+    if part.role is Role.AROUND:
+        return LeftOut.AROUND
+    tally = part.tally
+    if part.role is Role.MENU or (part.in_content and part.role in {Role.ASIDE, Role.HIDDEN}):
+        is_menu = tally.is_mostly_links and (part.role is Role.MENU or tally.items > 0)
+        return LeftOut.MENU if is_menu else None
+    return LeftOut.DOUBTFUL if _is_doubtful(part.role, tally) else None
+
+
+def _is_doubtful(role: Role, tally: Tally) -> bool:
+    if role in {Role.HIDDEN, Role.UNSPOKEN}:
+        # A script may show the frame of a whole page once that has been built.
+        return not tally.mains
+    if role is Role.HEADER:
+        return not tally.paragraphs or tally.menus > 0 or tally.is_mostly_links
+    if role is Role.FORM:
+        is_short = tally.prose < LETTERS_PER_CONTROL * tally.controls
+        return is_short and not (tally.titles or tally.mains)
+    return role is Role.ASIDE
+
+
+def _content(page: TidyPage, reading: _Reading, around: _Reading) -> Content:
+    """What is read, under the first heading that `around` does not leave out."""
+    return Content(
+        html="".join(_written(page, reading)),
+        elements=reading.elements,
+        heading=next((text for first, text in page.headings if _is_read(first, around)), None),
+    )
+
+
+def _is_read(piece: int, reading: _Reading) -> bool:
+    before = bisect(reading.without, piece, key=lambda part: part.first)
+    return not before or reading.without[before - 1].end <= piece
+
+
+def _written(page: TidyPage, reading: _Reading) -> Iterable[str]:
+    """The pieces that are read; where a part was, no two blanks meet."""
+    at, is_blank_before = reading.first, False
+    for end, follows, in_code in (
+        *((part.first, part.end, part.in_code) for part in reading.without),
+        (reading.end, reading.end, False),
+    ):
+        if at < end:
+            beginning = page.pieces[at]
+            yield beginning.removeprefix(" ") if is_blank_before else beginning
+            yield from page.pieces[at + 1 : end]
+            is_blank_before = page.pieces[end - 1].endswith(" ")
+        at, is_blank_before = follows, is_blank_before and not in_code

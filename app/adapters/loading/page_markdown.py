@@ -1,0 +1,139 @@
+"""Turns tidied HTML into Markdown for search."""
+
+import html
+import re
+from collections import Counter
+
+from bs4 import BeautifulSoup, Tag
+from markdownify import ATX, MarkdownConverter
+
+from app.adapters.loading.encoding import clean
+from app.adapters.loading.html_elements import INLINE
+
+MAX_ELEMENTS = 50_000
+"""A page of more elements becomes plain text: markdownify would take over ten seconds for it."""
+
+NOT_IN_CELLS = ("pre", "table", "h1", "h2", "h3", "h4", "h5", "h6")
+"""What a cell of one line would spoil; a table without headers that has these in it is there for
+its looks."""
+
+CODE_LANGUAGE = re.compile(r"(?:language|highlight|lang)-(?P<name>[A-Za-z0-9+#_-]{1,30})")
+INLINE_TAG = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?: [^<>]*)?>")
+BLANK_LINES = re.compile(r"\n{3,}")
+FENCE = re.compile("`{3,}")
+LEADING_LINES = re.compile(r"\A[ \n]*\n")
+CELL_END = re.compile(r"(?<!\\)\|")
+
+
+def markdown_of(page: str, elements: int) -> str:
+    """The Markdown of tidied HTML that holds so many elements."""
+    if elements > MAX_ELEMENTS:
+        text = _plain_text(page)
+    else:
+        soup = BeautifulSoup(page, "html.parser")
+        _unfold_layout_tables(soup)
+        text = _Converter().convert_soup(soup)
+    # No regular expression: on blanks in the middle of a line it takes quadratic time.
+    text = "\n".join(line.rstrip(" \t") for line in clean(text).split("\n"))
+    return BLANK_LINES.sub("\n\n", text).strip()
+
+
+def _unfold_layout_tables(soup: BeautifulSoup) -> None:
+    """Make blocks of the cells of tables that hold code, headings or further tables."""
+    for table in soup.find_all("table"):
+        rows = table.find_all("tr", recursive=False)
+        cells = [cell for row in rows for cell in row.find_all(("td", "th"), recursive=False)]
+        has_headers = any(cell.name == "th" for cell in cells)
+        if not has_headers and table.find(NOT_IN_CELLS) is not None:
+            for element in (table, *rows, *cells):
+                element.name = "div"
+
+
+def _plain_text(page: str) -> str:
+    """The text of tidied HTML, a line for each block."""
+    text = re.sub(r"<[^<>]*>", "\n", INLINE_TAG.sub("", page))
+    return html.unescape(text)
+
+
+class _Converter(MarkdownConverter):
+    """Markdown for search: links and images as their text, which addresses would drown."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            heading_style=ATX,
+            # `snake_case` must be found as it is written.
+            escape_asterisks=False,
+            escape_underscores=False,
+        )
+        self._list_positions: Counter[int] = Counter()
+
+    def convert_li(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """One list item; counts as it goes, where the library counts all items before each."""
+        parent = element.parent
+        mark = "- "
+        if parent is not None and parent.name == "ol":
+            position = int(str(parent.get("start") or 1)) + self._list_positions[id(parent)]
+            self._list_positions[id(parent)] += 1
+            mark = f"{position}. "
+        lines = text.strip().split("\n")
+        indented = [" " * len(mark) + line if line else "" for line in lines[1:]]
+        return "\n" + mark + "\n".join([lines[0], *indented]) + "\n"
+
+    def convert_list(self, _element: Tag, text: str, parent_tags: set[str]) -> str:
+        """A list; the library glues the text after a list to its last item."""
+        around = "\n" if "li" in parent_tags else "\n\n"
+        return around + text.strip("\n") + around
+
+    convert_ul = convert_ol = convert_list
+
+    def convert_pre(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """A code block, in a fence that is longer than any in its text."""
+        if not text:
+            return ""
+        fence = "`" * (max(map(len, FENCE.findall(text)), default=2) + 1)
+        code = LEADING_LINES.sub("", text).rstrip(" \n")
+        return f"\n\n{fence}{_code_language(element)}\n{code}\n{fence}\n\n"
+
+    def convert_tr(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """One row; a table's first makes its header, or stands under an empty one.
+
+        The library takes the first row after a caption for one in the middle.
+        """
+        row = f"|{text}\n"
+        if element.find_previous_sibling("tr") is not None:
+            return row
+        cells = element.find_all(["td", "th"])
+        columns = sum(_columns(cell) for cell in cells)
+        rule = "|" + " --- |" * columns + "\n"
+        if all(cell.name == "th" for cell in cells):
+            return row + rule
+        return "|" + "  |" * columns + "\n" + rule + row
+
+    def convert_cell(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """One cell; a bar in it would begin another."""
+        line = CELL_END.sub(r"\\|", text.strip().replace("\n", " "))
+        return f" {line}" + " |" * _columns(element)
+
+    convert_td = convert_th = convert_cell
+
+    def convert_a(self, _element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        return text
+
+    def convert_img(self, element: Tag, _text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        return str(element.get("alt") or "")
+
+
+def _columns(cell: Tag) -> int:
+    """How many columns a cell takes; tidied pages give less than 100."""
+    return max(1, int(str(cell.get("colspan") or 1)))
+
+
+def _code_language(block: Tag) -> str:
+    """The language that a code block's classes name, on it, inside it or around it."""
+    inside = block.find("code")
+    for element in (block, inside, block.parent, block.parent and block.parent.parent):
+        classes = element.get("class") if isinstance(element, Tag) else None
+        found = CODE_LANGUAGE.search(" ".join(classes or []))
+        if found:
+            return found["name"]
+    return ""

@@ -1,0 +1,133 @@
+"""What of a page is read: its content, wherever its markup puts that, and not what is around it."""
+
+import pytest
+
+from app.adapters.loading.web_page import read_page
+
+PROSE = "Stop the database and copy it. "
+LINKS = "<ul><li><a href=/a>Start here</a><li><a href=/b>All about it</a></ul>"
+
+
+def markdown(body):
+    page = f"<!doctype html><html><head><title>T</title></head><body>{body}</body></html>"
+    return read_page(page, "http://h/x").markdown
+
+
+def test_a_form_around_the_page_is_read_and_its_controls_are_not():
+    controls = "<input type=hidden value=a><input type=search><select><option>All</select>"
+    page = f"""<a href="#m">Skip to content</a><form id="aspnetForm">{controls}<h1>Backup</h1>
+        <p>{PROSE * 20}</p><button>Go</button></form>"""
+    read = markdown(page)
+    assert read.startswith("Skip to content\n\n# Backup\n\nStop the database")
+    assert "All" not in read
+    assert "Go" not in read
+
+
+def test_a_form_with_the_page_s_heading_is_read_however_short_it_is():
+    form = "<form><input type=search><h1>Backup</h1><p>Copy the file.</p></form>"
+    assert markdown(f"<p>Skip to content</p>{form}").endswith("# Backup\n\nCopy the file.")
+
+
+def test_a_form_without_controls_is_a_text():
+    assert markdown("<p>Before.<form><p>Copy the zanzibar file.</form>") == (
+        "Before.\n\nCopy the zanzibar file."
+    )
+
+
+def test_a_form_to_fill_in_is_left_out():
+    form = "<form><h2>News by mail</h2><label>Address <input></label><button>Go</button></form>"
+    assert markdown(f"<p>Content.</p>{form}") == "Content."
+
+
+@pytest.mark.parametrize("frame", ["main", "article", "div role=main"])
+def test_a_frame_with_next_to_nothing_in_it_is_not_the_content(frame):
+    end = frame.split(maxsplit=1)[0]
+    beside = f"<div><h1>Guide</h1><p>{PROSE * 30}</p></div>"
+    read = markdown(f"{beside}<{frame}><h3>News</h3><p>2.0 is out</p></{end}><p>Then restart.</p>")
+    assert read.startswith("# Guide\n\nStop the database")
+    assert read.endswith("### News\n\n2.0 is out\n\nThen restart.")
+
+
+def test_an_article_is_the_content_where_the_main_element_is_an_empty_frame():
+    page = f"<main><p>skip</p></main><div><article><h1>Real</h1><p>{PROSE * 10}</article></div>"
+    assert markdown(page).startswith("# Real\n\nStop the database")
+
+
+def test_a_short_main_element_stands_against_a_long_notice_and_long_menus():
+    notice = f"<div>{'We use cookies. ' * 10}</div>"
+    menu = f"<div class=other>{LINKS * 50}</div>"
+    assert markdown(f"{menu}<main><p>Copy the file by hand.</p></main>{notice}") == (
+        "Copy the file by hand."
+    )
+
+
+def test_what_a_script_shows_later_is_read_where_it_holds_the_main_element():
+    page = '<div style="display:none"><main><p>content</p></main></div><p>Loading…</p>'
+    assert markdown(page) == "content"
+
+
+def test_what_is_hidden_or_beside_is_read_where_next_to_nothing_is_left_without():
+    page = f"<nav>menu</nav><div hidden><p>{PROSE * 10}</p></div><p>Loading…</p><footer>f</footer>"
+    assert markdown(page) == f"{(PROSE * 10).strip()}\n\nLoading…"
+
+
+def test_a_header_with_a_text_is_read_and_one_with_a_menu_is_not():
+    text = "<header><h1>Spec</h1><p>Abstract: port 4711.</p></header>"
+    menu = f"<header><h1>Site</h1><p>All for you.</p><nav>{LINKS}</nav></header>"
+    sections = f"<section><header><h2>1</h2></header><p>{PROSE * 30}</p></section>"
+    read = markdown(menu + text + sections)
+    assert read.startswith("# Spec\n\nAbstract: port 4711.\n\n## 1\n\nStop the database")
+
+
+@pytest.mark.parametrize("content", ["main", "article"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        '<aside class="starlight-aside starlight-aside--danger">{}</aside>',
+        '<aside class="footnote-list brackets"><aside role="doc-footnote">{}</aside></aside>',
+        '<aside class="quote"><blockquote>{}</blockquote></aside>',
+        '<aside class="sidebar">{}</aside>',
+        "<div role=complementary>{}</div>",
+        '<div role="tabpanel" hidden="">{}</div>',
+        '<div style="display: none">{}</div>',
+    ],
+)
+def test_an_aside_or_a_hidden_part_of_the_content_is_read(content, part):
+    inside = part.format('<p>Never without a <a href="/b">backup of all files</a>.</p>')
+    read = markdown(f"<{content}><h1>Upgrade</h1><p>Run it.</p>{inside}</{content}>")
+    assert "Never without a backup of all files." in read
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        f"<aside><h2>More</h2>{LINKS}</aside>",
+        '<aside class="Ad">Buy this, and buy it now.</aside>',
+        f"<div hidden>{LINKS}</div>",
+        f"<div class=sidebar>{LINKS}</div>",
+        f'<div class="x_y theme-doc-toc-desktop">{LINKS}</div>',
+        '<ul class="x toc"><li><a href="#a">One</a></ul>',
+    ],
+)
+def test_a_menu_or_an_advertisement_in_the_content_is_left_out(part):
+    assert markdown(f"<main>{part}<p>Run it.</p></main>") == "Run it."
+
+
+def test_a_panel_of_tabs_is_read_wherever_it_stands():
+    page = "<div role=tabpanel>Linux: <b>a</b></div><div role=tabpanel hidden>Windows: b</div>"
+    assert markdown(page).split("\n\n") == ["Linux: **a**", "Windows: b"]
+
+
+def test_the_link_to_edit_a_heading_is_no_part_of_it():
+    link = '<span class="mw-editsection">[<a href="/e">edit</a>]</span>'
+    assert markdown(f"<main><h2>History{link}</h2><p>x</p></main>") == "## History\n\nx"
+
+
+def test_the_title_is_no_heading_that_is_left_out():
+    page = "<header><h1>Site</h1></header><h1>Page</h1><p>text"
+    assert read_page(page, "http://h/x").title == "Page"
+
+
+def test_no_words_are_glued_or_blanks_lost_where_a_part_is_left_out():
+    assert markdown("<p>a <span hidden>x </span> b<span hidden> x</span> c</p>") == "a b c"
+    assert markdown("<pre>a <i hidden>x</i> b</pre>") == "```\na  b\n```"
