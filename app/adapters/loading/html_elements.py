@@ -33,7 +33,9 @@ NOT_WRITTEN = {"thead", "tbody", "tfoot"}
 """Groups of rows: the rows of a table are then what stands in it, one beside the other."""
 
 KEPT_ATTRIBUTES = {"class", "role", "alt"}
-SMALL_NUMBERS = {"colspan", "start"}
+DIGITS = {"colspan": 2, "start": 2, "rowspan": 4}
+"""Attributes that are kept as numbers, with the most digits they may have."""
+
 DROPPED = {
     # Not text, or not for reading.
     *("script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas"),

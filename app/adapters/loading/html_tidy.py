@@ -10,12 +10,12 @@ from app.adapters.loading.html_elements import (
     CLOSES,
     CLOSES_PARAGRAPH,
     CONTROLS,
+    DIGITS,
     INDENTING,
     INLINE,
     KEPT_ATTRIBUTES,
     KNOWN,
     NOT_WRITTEN,
-    SMALL_NUMBERS,
     VOID,
     Role,
     is_never_read,
@@ -239,6 +239,6 @@ def _start_tag(tag: str, given: dict[str, str]) -> str:
         f' {name}="{html.escape(value)}"'
         for name, value in given.items()
         if name in KEPT_ATTRIBUTES
-        or (name in SMALL_NUMBERS and value.isascii() and value.isdigit() and len(value) < 3)
+        or (value.isascii() and value.isdigit() and len(value) <= DIGITS.get(name, 0))
     )
     return f"<{tag}{kept}>"

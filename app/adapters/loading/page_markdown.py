@@ -9,6 +9,7 @@ from markdownify import ATX, MarkdownConverter
 
 from app.adapters.loading.encoding import clean
 from app.adapters.loading.html_elements import INLINE
+from app.adapters.loading.page_tables import Cell, TableCells
 
 MAX_ELEMENTS = 50_000
 """A page of more elements becomes plain text: markdownify would take over ten seconds for it."""
@@ -66,6 +67,7 @@ class _Converter(MarkdownConverter):
             escape_underscores=False,
         )
         self._list_positions: Counter[int] = Counter()
+        self._cells = TableCells()
 
     def convert_li(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         """One list item; counts as it goes, where the library counts all items before each."""
@@ -99,20 +101,25 @@ class _Converter(MarkdownConverter):
 
         The library takes the first row after a caption for one in the middle.
         """
-        row = f"|{text}\n"
+        cells, columns = self._cells.take_row(id(element.parent), id(element))
+        # What stands in no cell, as in broken tables, goes before the first.
+        row = f"|{text.strip()}{cells}\n"
         if element.find_previous_sibling("tr") is not None:
             return row
-        cells = element.find_all(["td", "th"])
-        columns = sum(_columns(cell) for cell in cells)
         rule = "|" + " --- |" * columns + "\n"
-        if all(cell.name == "th" for cell in cells):
+        if all(cell.name == "th" for cell in element.find_all(["td", "th"])):
             return row + rule
         return "|" + "  |" * columns + "\n" + rule + row
 
     def convert_cell(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
-        """One cell; a bar in it would begin another."""
+        """One cell, kept for its row; a bar in it would begin another."""
         line = CELL_END.sub(r"\\|", text.strip().replace("\n", " "))
-        return f" {line}" + " |" * _columns(element)
+        cell = Cell(line, columns=_number(element, "colspan"), rows=_number(element, "rowspan"))
+        row = element.parent
+        if row is None or row.name != "tr":
+            return str(cell)
+        self._cells.add(id(row), cell)
+        return ""
 
     convert_td = convert_th = convert_cell
 
@@ -123,9 +130,9 @@ class _Converter(MarkdownConverter):
         return str(element.get("alt") or "")
 
 
-def _columns(cell: Tag) -> int:
-    """How many columns a cell takes; tidied pages give less than 100."""
-    return max(1, int(str(cell.get("colspan") or 1)))
+def _number(cell: Tag, attribute: str) -> int:
+    """How many columns or rows a cell takes; tidied pages give small numbers."""
+    return max(1, int(str(cell.get(attribute) or 1)))
 
 
 def _code_language(block: Tag) -> str:

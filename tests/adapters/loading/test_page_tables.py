@@ -1,0 +1,82 @@
+"""The tables of web pages keep their cells in their columns."""
+
+import time
+
+import pytest
+
+from app.adapters.loading.page_tables import MAX_FILLED_CELLS, MAX_REPEATED_CHARACTERS
+from app.adapters.loading.web_page import read_page
+
+HEAD = "<tr><th>Name</th><th>Type</th></tr>"
+
+
+def rows(table):
+    """The rows of a table below its rule, or all of them without one."""
+    lines = read_page(f"<table>{table}</table>", "http://h/x").markdown.splitlines()
+    return [line for line in lines if "---" not in line]
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        (
+            "<tr><td rowspan='2'><code>t</code></td><td>int</tr><tr><td>float</tr><tr><td>u<td>v",
+            ["| `t` | int |", "| `t` | float |", "| u | v |"],
+        ),
+        (
+            "<tr><td>t</td><td rowspan=3>int</td></tr><tr><td>u</td></tr><tr></tr>",
+            ["| t | int |", "| u | int |", "|  | int |"],
+        ),
+        (
+            "<tr><td rowspan=2>a<td rowspan=3>b</tr><tr></tr><tr><td>c</tr>",
+            ["| a | b |", "| a | b |", "| c | b |"],
+        ),
+        (
+            "<tr><td rowspan=2 colspan=2>a<td>b</tr><tr><td>c</tr>",
+            ["| a | | b |", "| a | | c |"],
+        ),
+        (
+            "<tr><td rowspan=9999>a<td>b</tr><tr><td>c</tr>",
+            ["| a | b |", "| a | c |"],
+        ),
+    ],
+    ids=["first column", "last column", "two", "over columns", "further than the table"],
+)
+def test_a_cell_over_rows_stands_in_each_of_them(table, expected):
+    assert rows(HEAD + table)[1:] == expected
+
+
+def test_a_header_of_two_rows_has_each_name_over_its_column():
+    head = "<tr><th rowspan=2>Name<th colspan=2>Size</tr><tr><th>Least<th>Most</tr>"
+    assert rows(f"{head}<tr><td>a<td>1<td>2</tr>") == [
+        "| Name | Size | |",
+        "| Name | Least | Most |",
+        "| a | 1 | 2 |",
+    ]
+
+
+def test_a_long_cell_is_not_repeated_but_keeps_its_column():
+    long = "x" * (MAX_REPEATED_CHARACTERS + 1)
+    table = f"<tr><td rowspan=2>{long}<td>a</tr><tr><td>b</tr>"
+    assert rows(HEAD + table)[1:] == [f"| {long} | a |", "|  | b |"]
+
+
+def test_a_table_in_a_cell_does_not_mix_its_rows_with_those_around_it():
+    inner = "<table><tr><th>i</tr><tr><td rowspan=2>j</tr></table>"
+    table = f"<tr><td rowspan=2>a<td>{inner}</tr><tr><td>b</tr>"
+    assert rows(HEAD + table)[-1] == "| a | b |"
+
+
+@pytest.mark.parametrize("span", ["0", "-1", "99999999", "x", "²"])
+def test_a_span_that_is_no_small_number_is_none(span):
+    table = f"<tr><td rowspan={span}>a<td>1</tr><tr><td>b<td>2</tr>"
+    assert rows(HEAD + table)[1:] == ["| a | 1 |", "| b | 2 |"]
+
+
+def test_hostile_spans_make_no_page_many_times_its_size():
+    wide = "<tr>" + "<td rowspan=9999 colspan=99>x" * 500 + "</tr>"
+    page = f"<table>{HEAD}" + wide + "<tr></tr>" * 20_000 + f"{wide * 20}</table>"
+    started = time.process_time()
+    read = read_page(page, "http://h/x").markdown
+    assert time.process_time() - started < 10
+    assert read.count("x") <= 21 * 500 + MAX_FILLED_CELLS + 500
