@@ -61,8 +61,13 @@ PERMALINK_CLASSES = {
 }
 """Of links beside a heading: to itself, or to where it is edited."""
 
+REPEATING_CLASSES = {"katex-html"}
+"""Of formulas that stand beside it a second time."""
+
 LINE_NUMBER_CLASSES = {"linenos", "lineno", "linenodiv", "rouge-gutter"}
 """Of the numbers beside the lines of code, as Pygments and Rouge write them."""
+
+NEVER_READ_CLASSES = PERMALINK_CLASSES | REPEATING_CLASSES | LINE_NUMBER_CLASSES
 
 CLOSES = {
     # Elements whose end tags HTML lets authors leave out: what ends them, and where that stops.
@@ -142,9 +147,9 @@ def _role_by_place(tag: str, role: str, classes: set[str], in_section: bool) -> 
 
 def is_never_read(tag: str, given: dict[str, str]) -> bool:
     """Whether an element is no text on any page."""
-    if tag in DROPPED or tag == "head":
+    if tag in DROPPED or tag == "head" or (tag == "img" and given.get("aria-hidden") == "true"):
         return True
-    return not (PERMALINK_CLASSES | LINE_NUMBER_CLASSES).isdisjoint(classes_of(given))
+    return not NEVER_READ_CLASSES.isdisjoint(classes_of(given))
 
 
 def classes_of(given: dict[str, str]) -> set[str]:

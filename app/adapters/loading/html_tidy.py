@@ -38,6 +38,9 @@ CONTENT_ROLES = {Role.MAIN, Role.ARTICLE}
 SECTIONS = {"main", "article", "section"}
 """What has a header of its own."""
 
+TEX = "application/x-tex"
+"""The encoding of an annotation that MathML gives to a formula."""
+
 COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.DOTALL)
 """By the HTML standard (13.2.5.43 on); the parser of Python 3.11 follows an older one."""
 
@@ -85,6 +88,9 @@ class _Tidy(HTMLParser):
         self._stack: list[str] = []
         self._open_parts: list[tuple[int, Part]] = []
         self._muted_at: int | None = None
+        self._formula = ""
+        self._annotation: list[str] = []
+        self._tex_at: int | None = None
         self._too_deep: Counter[str] = Counter()
 
     def tally(self) -> Tally:
@@ -117,7 +123,7 @@ class _Tidy(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         self._note_head(tag, given)
         if tag in VOID:
-            if self._muted_at is None:
+            if self._muted_at is None and not is_never_read(tag, given):
                 self._count(tag, given)
                 self.pieces.append(_start_tag(tag, given))
             return
@@ -127,6 +133,8 @@ class _Tidy(HTMLParser):
             return
         if self._muted_at is None:
             self._open(tag, given)
+        elif tag == "annotation" and given.get("encoding", "").lower() == TEX:
+            self._tex_at = len(self._stack) + 1
         self._stack.append(tag)
 
     def _open(self, tag: str, given: dict[str, str]) -> None:
@@ -134,6 +142,7 @@ class _Tidy(HTMLParser):
         if is_never_read(tag, given):
             self._muted_at = len(self._stack)
             self._counts["controls"] += tag in CONTROLS
+            self._formula, self._annotation = given.get("alttext", ""), []
             return
         in_section = tag == "header" and not SECTIONS.isdisjoint(self._stack)
         role = role_of(tag, given, in_section=in_section)
@@ -173,6 +182,8 @@ class _Tidy(HTMLParser):
         if "title" in self._stack[-2:] and "svg" not in self._stack:
             self._title.append(data)
         if self._muted_at is not None:
+            if len(self._stack) == self._tex_at:
+                self._annotation.append(data)
             return
         if "h1" in self._stack:
             self.headings[-1][1].append(data)
@@ -228,10 +239,19 @@ class _Tidy(HTMLParser):
                     self.pieces.append(f"</{self._written(tag)}>")
             elif len(self._stack) == self._muted_at:
                 self._muted_at = None
+                if tag == "math":
+                    self._write_formula()
             if self._open_parts and self._open_parts[-1][0] == len(self._stack):
                 _, part = self._open_parts.pop()
                 part.end = len(self.pieces)
                 part.tally = self.tally() - part.tally
+
+    def _write_formula(self) -> None:
+        """The TeX of the formula that has ended, if the page gives it, in place of its drawing."""
+        formula = " ".join((self._formula or "".join(self._annotation)).split())
+        self._tex_at = None
+        if formula:
+            self.handle_data(f"${formula}$")
 
 
 def _start_tag(tag: str, given: dict[str, str]) -> str:

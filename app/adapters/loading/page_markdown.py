@@ -3,12 +3,14 @@
 import html
 import re
 from collections import Counter
+from collections.abc import Callable
 
 from bs4 import BeautifulSoup, Tag
 from markdownify import ATX, MarkdownConverter
 
 from app.adapters.loading.encoding import clean
 from app.adapters.loading.html_elements import INLINE
+from app.adapters.loading.page_formulas import lowered, raised
 from app.adapters.loading.page_tables import Cell, TableCells
 
 MAX_ELEMENTS = 50_000
@@ -20,6 +22,7 @@ its looks."""
 
 CODE_LANGUAGE = re.compile(r"(?:language|highlight|lang)-(?P<name>[A-Za-z0-9+#_-]{1,30})")
 INLINE_TAG = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?: [^<>]*)?>")
+WITHIN_LINES = INLINE | {"sub", "sup", "kbd", "samp"}
 BLANK_LINES = re.compile(r"\n{3,}")
 FENCE = re.compile("`{3,}")
 LEADING_LINES = re.compile(r"\A[ \n]*\n")
@@ -123,6 +126,17 @@ class _Converter(MarkdownConverter):
 
     convert_td = convert_th = convert_cell
 
+    def convert_sup(self, element: Tag, text: str, parent_tags: set[str]) -> str:
+        """An exponent; or the mark of a footnote, which is a link."""
+        shown = text.strip()
+        if "a" in parent_tags or element.find("a", recursive=False) is not None:
+            return text if shown.startswith("[") or not shown else f"[{shown}]"
+        return _set_small(text, raised, _text_before(element))
+
+    def convert_sub(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """An index."""
+        return _set_small(text, lowered, _text_before(element))
+
     def convert_a(self, _element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         return text
 
@@ -133,6 +147,21 @@ class _Converter(MarkdownConverter):
 def _number(cell: Tag, attribute: str) -> int:
     """How many columns or rows a cell takes; tidied pages give small numbers."""
     return max(1, int(str(cell.get(attribute) or 1)))
+
+
+def _set_small(text: str, write: Callable[[str, str], str], before: str) -> str:
+    """What `write` makes of a text set small; as it is where that changes nothing."""
+    shown = text.strip().strip("*")
+    written = write(before, shown)
+    return text if written == shown else written + text[len(text.rstrip()) :]
+
+
+def _text_before(element: Tag) -> str:
+    """The last character of what stands before an element on its line."""
+    before = element.previous_sibling
+    if isinstance(before, Tag):
+        return before.get_text()[-1:] if before.name in WITHIN_LINES else ""
+    return str(before or "")[-1:]
 
 
 def _code_language(block: Tag) -> str:
