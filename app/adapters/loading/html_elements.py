@@ -67,6 +67,15 @@ REPEATING_CLASSES = {"katex-html"}
 LINE_NUMBER_CLASSES = {"linenos", "lineno", "linenodiv", "rouge-gutter"}
 """Of the numbers beside the lines of code, as Pygments and Rouge write them."""
 
+LINE_NUMBERS_IN_CODE = {"ln", "lnt", "linenumber", "line-number"}
+"""As above, of words that stand for other things outside code; of Chroma and others."""
+
+LINE_NUMBER_CELLS = {"gutter", "lines-num", "blob-num", "hljs-ln-numbers"}
+"""As above, of cells of a table; of Hexo, Gitea, GitHub and highlight.js."""
+
+LINE_OF_CODE_CELLS = {"lines-code", "blob-code", "hljs-ln-code"}
+"""Of the cells beside those, each of which is a line."""
+
 NEVER_READ_CLASSES = PERMALINK_CLASSES | REPEATING_CLASSES | LINE_NUMBER_CLASSES
 
 CLOSES = {
@@ -145,11 +154,21 @@ def _role_by_place(tag: str, role: str, classes: set[str], in_section: bool) -> 
     return Role.HEADER if tag == "header" and not in_section else None
 
 
-def is_never_read(tag: str, given: dict[str, str]) -> bool:
+def is_never_read(tag: str, given: dict[str, str], *, in_code: bool) -> bool:
     """Whether an element is no text on any page."""
     if tag in DROPPED or tag == "head" or (tag == "img" and given.get("aria-hidden") == "true"):
         return True
-    return not NEVER_READ_CLASSES.isdisjoint(classes_of(given))
+    classes = classes_of(given)
+    return bool(
+        classes & NEVER_READ_CLASSES
+        or (in_code and classes & LINE_NUMBERS_IN_CODE)
+        or (tag == "td" and classes & LINE_NUMBER_CELLS)
+    )
+
+
+def is_code(tag: str, given: dict[str, str]) -> bool:
+    """Whether the blanks and lines of an element are shown as they are written."""
+    return tag == "pre" or (tag == "td" and not LINE_OF_CODE_CELLS.isdisjoint(classes_of(given)))
 
 
 def classes_of(given: dict[str, str]) -> set[str]:

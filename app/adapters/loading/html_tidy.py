@@ -18,6 +18,7 @@ from app.adapters.loading.html_elements import (
     NOT_WRITTEN,
     VOID,
     Role,
+    is_code,
     is_never_read,
     role_of,
 )
@@ -88,6 +89,7 @@ class _Tidy(HTMLParser):
         self._stack: list[str] = []
         self._open_parts: list[tuple[int, Part]] = []
         self._muted_at: int | None = None
+        self._code_at: int | None = None
         self._formula = ""
         self._annotation: list[str] = []
         self._tex_at: int | None = None
@@ -123,7 +125,7 @@ class _Tidy(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         self._note_head(tag, given)
         if tag in VOID:
-            if self._muted_at is None and not is_never_read(tag, given):
+            if self._muted_at is None and not self._is_never_read(tag, given):
                 self._count(tag, given)
                 self.pieces.append(_start_tag(tag, given))
             return
@@ -139,7 +141,7 @@ class _Tidy(HTMLParser):
 
     def _open(self, tag: str, given: dict[str, str]) -> None:
         """Write the tag of an element that is about to be put on the stack."""
-        if is_never_read(tag, given):
+        if self._is_never_read(tag, given):
             self._muted_at = len(self._stack)
             self._counts["controls"] += tag in CONTROLS
             self._formula, self._annotation = given.get("alttext", ""), []
@@ -148,7 +150,7 @@ class _Tidy(HTMLParser):
         role = role_of(tag, given, in_section=in_section)
         if role:
             in_content = any(part.role in CONTENT_ROLES for _, part in self._open_parts)
-            in_code = "pre" in self._stack
+            in_code = self._code_at is not None
             part = Part(role, len(self.pieces), in_content, in_code, tally=self.tally())
             self.parts.append(part)
             self._open_parts.append((len(self._stack), part))
@@ -159,6 +161,13 @@ class _Tidy(HTMLParser):
         if tag not in NOT_WRITTEN:
             self._count(tag, given)
             self.pieces.append(_start_tag(self._written(tag), given))
+        if self._code_at is None and is_code(tag, given):
+            self._code_at = len(self._stack)
+            if tag != "pre":
+                self.pieces.append("<pre>")
+
+    def _is_never_read(self, tag: str, given: dict[str, str]) -> bool:
+        return is_never_read(tag, given, in_code=self._code_at is not None)
 
     def _count(self, tag: str, given: dict[str, str]) -> None:
         self._counts["elements"] += 1
@@ -198,7 +207,7 @@ class _Tidy(HTMLParser):
 
         Markdownify takes quadratic time on long runs of blanks.
         """
-        if "pre" in self._stack:
+        if self._code_at is not None:
             return data
         data = BLANKS.sub(" ", data)
         return data.removeprefix(" ") if self.pieces and self.pieces[-1].endswith(" ") else data
@@ -234,6 +243,10 @@ class _Tidy(HTMLParser):
     def _close_down_to(self, size: int) -> None:
         while len(self._stack) > size:
             tag = self._stack.pop()
+            if len(self._stack) == self._code_at:
+                self._code_at = None
+                if tag != "pre":
+                    self.pieces.append("</pre>")
             if self._muted_at is None:
                 if tag not in NOT_WRITTEN:
                     self.pieces.append(f"</{self._written(tag)}>")

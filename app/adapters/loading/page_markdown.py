@@ -10,6 +10,13 @@ from markdownify import ATX, MarkdownConverter
 
 from app.adapters.loading.encoding import clean
 from app.adapters.loading.html_elements import INLINE
+from app.adapters.loading.page_code import (
+    code_language,
+    fenced,
+    in_one_line,
+    join_lines_of_code,
+    without_blank_lines,
+)
 from app.adapters.loading.page_formulas import lowered, raised
 from app.adapters.loading.page_tables import Cell, TableCells
 
@@ -20,12 +27,8 @@ NOT_IN_CELLS = ("pre", "table", "h1", "h2", "h3", "h4", "h5", "h6")
 """What a cell of one line would spoil; a table without headers that has these in it is there for
 its looks."""
 
-CODE_LANGUAGE = re.compile(r"(?:language|highlight|lang)-(?P<name>[A-Za-z0-9+#_-]{1,30})")
 INLINE_TAG = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?: [^<>]*)?>")
 WITHIN_LINES = INLINE | {"sub", "sup", "kbd", "samp"}
-BLANK_LINES = re.compile(r"\n{3,}")
-FENCE = re.compile("`{3,}")
-LEADING_LINES = re.compile(r"\A[ \n]*\n")
 CELL_END = re.compile(r"(?<!\\)\|")
 
 
@@ -35,11 +38,12 @@ def markdown_of(page: str, elements: int) -> str:
         text = _plain_text(page)
     else:
         soup = BeautifulSoup(page, "html.parser")
+        join_lines_of_code(soup)
         _unfold_layout_tables(soup)
         text = _Converter().convert_soup(soup)
     # No regular expression: on blanks in the middle of a line it takes quadratic time.
     text = "\n".join(line.rstrip(" \t") for line in clean(text).split("\n"))
-    return BLANK_LINES.sub("\n\n", text).strip()
+    return without_blank_lines(text)
 
 
 def _unfold_layout_tables(soup: BeautifulSoup) -> None:
@@ -91,13 +95,11 @@ class _Converter(MarkdownConverter):
 
     convert_ul = convert_ol = convert_list
 
-    def convert_pre(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
-        """A code block, in a fence that is longer than any in its text."""
-        if not text:
-            return ""
-        fence = "`" * (max(map(len, FENCE.findall(text)), default=2) + 1)
-        code = LEADING_LINES.sub("", text).rstrip(" \n")
-        return f"\n\n{fence}{_code_language(element)}\n{code}\n{fence}\n\n"
+    def convert_pre(self, element: Tag, text: str, parent_tags: set[str]) -> str:
+        """A code block, or in a cell its lines one after another."""
+        if {"td", "th"} & parent_tags:
+            return in_one_line(text)
+        return fenced(text, code_language(element))
 
     def convert_tr(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         """One row; a table's first makes its header, or stands under an empty one.
@@ -162,14 +164,3 @@ def _text_before(element: Tag) -> str:
     if isinstance(before, Tag):
         return before.get_text()[-1:] if before.name in WITHIN_LINES else ""
     return str(before or "")[-1:]
-
-
-def _code_language(block: Tag) -> str:
-    """The language that a code block's classes name, on it, inside it or around it."""
-    inside = block.find("code")
-    for element in (block, inside, block.parent, block.parent and block.parent.parent):
-        classes = element.get("class") if isinstance(element, Tag) else None
-        found = CODE_LANGUAGE.search(" ".join(classes or []))
-        if found:
-            return found["name"]
-    return ""

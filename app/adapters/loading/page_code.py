@@ -1,0 +1,92 @@
+"""Writes the code of web pages with its lines, and without numbers beside them."""
+
+import re
+
+from bs4 import BeautifulSoup, Tag
+
+from app.adapters.loading.html_elements import LINE_OF_CODE_CELLS
+
+CODE_LANGUAGE = re.compile(r"(?:language|highlight|lang)-(?P<name>[A-Za-z0-9+#_-]{1,30})")
+TICKS = re.compile("`+")
+LEADING_LINES = re.compile(r"\A[ \n]*\n")
+OPENING_FENCE = re.compile(r"(?:[ >]|- |[0-9]+\. )*(?P<fence>`{3,})[^`]*")
+"""As it is written in lists and quotes, too."""
+
+
+def fenced(text: str, language: str) -> str:
+    """A block of code, in a fence that is longer than any in its text; empty without one."""
+    if not text.strip():
+        return ""
+    fence = "`" * max(3, _longest_ticks(text) + 1)
+    code = LEADING_LINES.sub("", text).rstrip(" \n")
+    return f"\n\n{fence}{language}\n{code}\n{fence}\n\n"
+
+
+def in_one_line(text: str) -> str:
+    """Code for where no block can stand: each of its lines as code within a text."""
+    mark = "`" * (_longest_ticks(text) + 1)
+    blank = " " if len(mark) > 1 else ""
+    lines = (line.strip() for line in text.split("\n"))
+    return " ".join(f"{mark}{blank}{line}{blank}{mark}" for line in lines if line)
+
+
+def code_language(block: Tag) -> str:
+    """The language that a code block's classes name, on it, inside it or around it."""
+    inside = block.find("code")
+    for element in (block, inside, block.parent, block.parent and block.parent.parent):
+        classes = element.get("class") if isinstance(element, Tag) else None
+        found = CODE_LANGUAGE.search(" ".join(classes or []))
+        if found:
+            return found["name"]
+    return ""
+
+
+def join_lines_of_code(soup: BeautifulSoup) -> None:
+    """Make a block of each table that holds a line of code in each row."""
+    for table in soup.find_all("table"):
+        rows = table.find_all("tr", recursive=False)
+        if not any(map(_code_cells, rows)):
+            continue
+        code = "\n".join(map(_line_of_code, rows))
+        if table.find_parent("pre") is None:
+            block = soup.new_tag("pre")
+            block.string = code
+            table.replace_with(block)
+        else:
+            table.replace_with(code)
+
+
+def without_blank_lines(text: str) -> str:
+    """Markdown with at most one blank line at a time, but for those in blocks of code."""
+    kept: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        if fence:
+            fence = "" if line.lstrip(" >") == fence else fence
+        elif opening := OPENING_FENCE.fullmatch(line):
+            fence = opening["fence"]
+        elif not line and kept and not kept[-1]:
+            continue
+        kept.append(line)
+    return "\n".join(kept).strip()
+
+
+def _code_cells(row: Tag) -> list[Tag]:
+    cells = row.find_all("td", recursive=False)
+    return [
+        cell
+        for cell in cells
+        if not LINE_OF_CODE_CELLS.isdisjoint(name.lower() for name in cell.get("class") or ())
+    ]
+
+
+def _line_of_code(row: Tag) -> str:
+    """The code of a row; all its text where it has none, as a comment between the lines has."""
+    cells = _code_cells(row)
+    if not cells:
+        return row.get_text(" ", strip=True)
+    return "\t".join(cell.get_text().strip("\n") for cell in cells)
+
+
+def _longest_ticks(text: str) -> int:
+    return max(map(len, TICKS.findall(text)), default=0)
