@@ -10,6 +10,7 @@ VOID = {
     "wbr",
     "input",
     "link",
+    "base",
     "meta",
     "source",
     "track",

@@ -69,6 +69,7 @@ def tidy(page: str) -> TidyPage:
         ],
         title=parser.title_of_head(),
         canonical=parser.canonical,
+        base=parser.base or "",
         language=parser.language,
     )
 
@@ -82,6 +83,7 @@ class _Tidy(HTMLParser):
         self.parts: list[Part] = []
         self.headings: list[tuple[int, list[str]]] = []
         self.canonical: str | None = None
+        self.base: str | None = None
         self.language: str | None = None
         self._counts = dict.fromkeys(TALLIED, 0)
         self._social_title: str | None = None
@@ -221,6 +223,8 @@ class _Tidy(HTMLParser):
     def _note_head(self, tag: str, given: dict[str, str]) -> None:
         if tag == "html":
             self.language = self.language or given.get("lang", "").strip() or None
+        elif tag == "base" and self.base is None and "href" in given:
+            self.base = given["href"].strip()
         elif tag == "link" and "canonical" in given.get("rel", "").lower().split():
             self.canonical = self.canonical or given.get("href", "").strip() or None
         elif tag == "meta" and given.get("property") == "og:title":

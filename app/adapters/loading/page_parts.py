@@ -65,6 +65,8 @@ class TidyPage:
     """The text of each h1, with the number of pieces before it."""
     title: str | None
     canonical: str | None
+    base: str
+    """What the page's addresses are relative to, as it is written; empty where that is its own."""
     language: str | None
 
     @property

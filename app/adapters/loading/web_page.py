@@ -50,16 +50,16 @@ def read_page(page: str, address: str) -> WebPage:
     return WebPage(
         markdown=markdown_of(content.html, content.elements),
         title=clean(title)[:MAX_TITLE_CHARACTERS] if title else None,
-        canonical=_canonical(tidied.canonical, address),
+        canonical=_canonical(tidied.canonical, tidied.base, address),
         language=language if language and LANGUAGE_TAG.fullmatch(language) else None,
     )
 
 
-def _canonical(link: str | None, address: str) -> str | None:
+def _canonical(link: str | None, base: str, address: str) -> str | None:
     if not link:
         return None
     try:
-        target = urljoin(address, link)
+        target = urljoin(urljoin(address, base), link)
         parts, own = urlsplit(target), urlsplit(address)
     except ValueError:
         return None

@@ -208,6 +208,23 @@ def test_the_canonical_address_is_believed_on_its_own_host_only(link, canonical)
     assert read_page(page, ADDRESS).canonical == canonical
 
 
+@pytest.mark.parametrize(
+    ("base", "canonical"),
+    [
+        ("/manual/", "https://docs.example.com/manual/page"),
+        ("../", "https://docs.example.com/page"),
+        ("https://evil.example/", None),
+        ("http://[", None),
+        ("", "https://docs.example.com/guide/page"),
+    ],
+)
+def test_the_canonical_address_is_relative_to_the_page_s_first_base(base, canonical):
+    bases = f'<base target=x><base href="{base}"><base href="/other/">'
+    page = f'{bases}<link rel="canonical" href="page"><p>text'
+    read = read_page(page, ADDRESS)
+    assert (read.canonical, read.markdown) == (canonical, "text")
+
+
 @pytest.mark.parametrize(("lang", "language"), [("de-CH", "de-CH"), ("", None), ("<x>", None)])
 def test_the_language_is_that_of_the_html_element(lang, language):
     assert read_page(f'<html lang="{lang}"><p>text', ADDRESS).language == language
