@@ -18,6 +18,7 @@ from app.adapters.loading.guarded_network import (
     Resolver,
     resolve_with_system,
 )
+from app.adapters.loading.meta_refresh import refresh_target
 from app.adapters.loading.page_answers import (
     NoPageError,
     charset_of,
@@ -118,6 +119,8 @@ class GuardedFetcher:
     ) -> FetchedPage:
         """Get a text page, following at most 5 redirects, each checked like the first address.
 
+        A page that leads to another at once (<meta http-equiv="refresh">) is a redirect, too.
+
         `visit` is asked before each request; `deadline` replaces the fetcher's own.
 
         Raises SourceRefusedError (the guard), SourceGoneError (404, 410), SourceUnreadableError
@@ -156,10 +159,14 @@ class GuardedFetcher:
             visit(address, deadline)
             conditions = validators.headers(address) if validators else {}
             answer = self._request(address, deadline, conditions, beginning_bytes)
+            if isinstance(answer, FetchedPage) and beginning_bytes is None:
+                answer = _where_it_leads(answer) or answer
             if answer is None or isinstance(answer, FetchedPage):
                 return answer
             address = answer
-        raise NoPageError(f"{url} leads through more than {MAX_REDIRECTS} redirects.")
+        raise NoPageError(
+            f"{url} leads through more than {MAX_REDIRECTS} redirects, the last one to {address}."
+        )
 
     def _request(
         self,
@@ -255,6 +262,17 @@ def check_address(url: str) -> httpx.URL:
     if address.userinfo:
         raise SourceRefusedError("An address with a user name or password in it is not fetched.")
     return address.copy_with(fragment=None)
+
+
+def _where_it_leads(page: FetchedPage) -> httpx.URL | None:
+    """Where a page sends its readers at once; raises SourceError where that is not fetched."""
+    target = refresh_target(page.url, page.content_type, page.body, page.charset)
+    if target is None:
+        return None
+    try:
+        return check_address(target)
+    except SourceRefusedError as error:
+        raise SourceRefusedError(f"{page.url} leads to {target[:200]}: {error.detail}") from error
 
 
 def _redirect_target(address: httpx.URL, response: httpx.Response) -> httpx.URL:

@@ -11,6 +11,7 @@ from app.adapters.loading.html_elements import (
     CLOSES_PARAGRAPH,
     CONTROLS,
     DIGITS,
+    DROPPED,
     INDENTING,
     INLINE,
     KEPT_ATTRIBUTES,
@@ -71,6 +72,7 @@ def tidy(page: str) -> TidyPage:
         canonical=parser.canonical,
         base=parser.base or "",
         language=parser.language,
+        refresh=parser.refresh,
     )
 
 
@@ -85,6 +87,7 @@ class _Tidy(HTMLParser):
         self.canonical: str | None = None
         self.base: str | None = None
         self.language: str | None = None
+        self.refresh: str | None = None
         self._counts = dict.fromkeys(TALLIED, 0)
         self._social_title: str | None = None
         self._title: list[str] = []
@@ -229,6 +232,9 @@ class _Tidy(HTMLParser):
             self.canonical = self.canonical or given.get("href", "").strip() or None
         elif tag == "meta" and given.get("property") == "og:title":
             self._social_title = " ".join(given.get("content", "").split()) or None
+        elif tag == "meta" and given.get("http-equiv", "").strip().lower() == "refresh":
+            is_for_all = DROPPED.isdisjoint(self._stack)
+            self.refresh = given.get("content", "") if is_for_all else self.refresh
 
     def _close_implied(self, tag: str) -> None:
         if tag == "body" and "head" in self._stack:

@@ -68,6 +68,8 @@ class TidyPage:
     base: str
     """What the page's addresses are relative to, as it is written; empty where that is its own."""
     language: str | None
+    refresh: str | None
+    """The content of its last <meta http-equiv="refresh">, but for readers without scripts."""
 
     @property
     def html(self) -> str:

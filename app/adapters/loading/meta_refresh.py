@@ -1,0 +1,55 @@
+"""Finds where a page sends its readers at once, as pages that have moved do without a redirect."""
+
+import re
+from urllib.parse import urldefrag, urljoin
+
+from app.adapters.loading.encoding import decode
+from app.adapters.loading.html_tidy import tidy
+from app.adapters.loading.web_page import declared_charset
+from app.errors import SourceUnreadableError
+
+HTML_TYPES = {"text/html", "application/xhtml+xml", ""}
+"""A page without a type may be HTML."""
+
+MOST_SECONDS = 5
+"""Who is sent on later is given something to read before."""
+
+BEGINNING_BYTES = 64 * 1024
+"""Where a refresh is looked for; heads that are longer hold scripts and styles."""
+
+NAMED = re.compile(rb"""http-equiv\s{0,9}=\s{0,9}["']?\s{0,9}refresh""", re.IGNORECASE)
+REFRESH = re.compile(
+    r"\s*(?P<seconds>[0-9]{1,9})(?:\.[0-9.]*)?\s*[;,\s]\s*(?:url\s*=)?(?P<target>.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""The content of such an element, by the HTML standard (4.2.5.3)."""
+
+
+def refresh_target(address: str, content_type: str, body: bytes, charset: str | None) -> str | None:
+    """The other address that an HTML page leads to within MOST_SECONDS, or None.
+
+    Raises SourceUnreadableError where that is no address.
+    """
+    beginning = body[:BEGINNING_BYTES]
+    if content_type not in HTML_TYPES or not NAMED.search(beginning):
+        return None
+    text, _ = decode(beginning, charset or declared_charset(beginning))
+    page = tidy(text)
+    written = _target(page.refresh or "")
+    if not written:
+        return None
+    try:
+        target = urljoin(urljoin(address, page.base), written)
+        return None if urldefrag(target).url == urldefrag(address).url else target
+    except ValueError as error:
+        raise SourceUnreadableError(f"{address} leads to no address, {written!r}.") from error
+
+
+def _target(content: str) -> str:
+    """The address in the content of a refresh; empty where there is none, or for later."""
+    found = REFRESH.fullmatch(content)
+    if found is None or int(found["seconds"]) > MOST_SECONDS:
+        return ""
+    target = found["target"].strip()
+    quote = target[:1]
+    return target[1:].partition(quote)[0].strip() if quote in {"'", '"'} else target

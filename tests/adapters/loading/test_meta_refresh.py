@@ -1,0 +1,123 @@
+"""A page that sends its readers to another at once is followed there as a redirect is."""
+
+import pytest
+
+from app.adapters.loading.guarded_fetch import GuardedFetcher
+from app.adapters.loading.path_guard import PathGuard
+from app.adapters.loading.sources import Sources
+from app.errors import SourceRefusedError, SourceUnreadableError
+
+STUB = '<!doctype html><title>Redirecting…</title><meta http-equiv="{}" content="{}"><h1>Moved</h1>'
+
+
+@pytest.fixture
+def fetcher(site):
+    return GuardedFetcher([f"{site.host}:{site.port}"], timeout_seconds=5, max_bytes=200_000)
+
+
+@pytest.fixture
+def serve(site):
+    """Serves a page at a path; gives its address."""
+
+    def serve_one(path, body, content_type="text/html; charset=utf-8"):
+        site.expect_request(path).respond_with_data(body, content_type=content_type)
+        return site.url_for(path)
+
+    return serve_one
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("refresh", "0; url=/new"),
+        ("Refresh", "0;URL='/new'"),
+        ("refresh", " 3 , url = &quot;/new&quot; x"),
+        ("refresh", "0.5;/new"),
+        ("refresh", "0 new#part"),
+    ],
+)
+def test_a_page_that_leads_to_another_at_once_is_followed(serve, fetcher, name, content):
+    old = serve("/old", STUB.format(name, content))
+    new = serve("/new", "<p>Here")
+    page = fetcher.fetch(old)
+    assert (page.url, page.body) == (new, b"<p>Here")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        STUB.format("refresh", "6; url=/new"),
+        STUB.format("refresh", "0"),
+        STUB.format("refresh", "0; url=#part"),
+        STUB.format("refresh", "0; url=/old"),
+        STUB.format("refresh", "soon; url=/new"),
+        STUB.format("content-type", "0; url=/new"),
+        f"<noscript>{STUB.format('refresh', '0; url=/new')}</noscript><p>text",
+        f"<!-- {STUB.format('refresh', '0; url=/new')} --><p>text",
+        "<p>" + "text " * 20_000 + STUB.format("refresh", "0; url=/new"),
+    ],
+    ids=["later", "no address", "itself", "its address", "no time", "other", *"ncf"],
+)
+def test_a_page_that_leads_nowhere_at_once_is_read(serve, fetcher, body):
+    old = serve("/old", body)
+    assert fetcher.fetch(old).body == body.encode()
+
+
+def test_what_is_no_html_leads_nowhere(serve, fetcher):
+    body = STUB.format("refresh", "0; url=/new")
+    assert fetcher.fetch(serve("/old", body, "text/plain")).body == body.encode()
+
+
+def test_where_it_leads_is_relative_to_the_page_s_base(serve, fetcher):
+    old = serve("/old", '<base href="/v2/">' + STUB.format("refresh", "0; url=new"))
+    new = serve("/v2/new", "<p>Here")
+    assert fetcher.fetch(old).url == new
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("http://169.254.169.254/latest/", "169.254.169.254"),
+        ("http://127.0.0.1:1/", "127.0.0.1"),
+        ("file:///etc/passwd", "leads to file:///etc/passwd"),
+        ("javascript:alert(1)", "leads to javascript:alert"),
+    ],
+)
+def test_the_guard_stands_before_where_a_page_leads(serve, fetcher, target, message):
+    old = serve("/old", STUB.format("refresh", f"0; url={target}"))
+    with pytest.raises(SourceRefusedError, match=message):
+        fetcher.fetch(old)
+
+
+def test_what_is_no_address_is_a_clear_error(serve, fetcher):
+    old = serve("/old", STUB.format("refresh", "0; url=http://[x/"))
+    with pytest.raises(SourceUnreadableError, match=r"leads to no address, 'http://\[x/'"):
+        fetcher.fetch(old)
+
+
+def test_it_counts_as_one_of_five_redirects(serve, fetcher, site):
+    for n in range(6):
+        serve(f"/{n}", STUB.format("refresh", f"0; url=/{n + 1}"))
+    serve("/6", "<p>end")
+    assert fetcher.fetch(site.url_for("/1")).body == b"<p>end"
+    with pytest.raises(SourceUnreadableError, match=r"more than 5 redirects, the last one to .*/6"):
+        fetcher.fetch(site.url_for("/0"))
+
+
+def test_each_address_is_asked_for_before_it_is_visited(serve, fetcher):
+    visited = []
+    old = serve("/old", STUB.format("refresh", "0; url=/new"))
+    new = serve("/new", "<p>Here")
+    fetcher.fetch(old, visit=lambda address, _deadline: visited.append(str(address)))
+    assert visited == [old, new]
+
+
+def test_the_document_is_the_page_it_leads_to(serve, fetcher, tmp_path):
+    link = '<link rel="canonical" href="/new">'
+    old = serve("/old", link + STUB.format("refresh", "0; url=/new"))
+    new = serve("/new", "<main><h1>Real</h1><p>Text.</p></main>")
+    source = Sources(PathGuard([tmp_path]), fetcher, file_max_bytes=10_000).open(old, "website")
+    (entry,) = source.scan().entries
+    loaded = source.read(entry)
+    assert (loaded.content, loaded.source_uri) == ("# Real\n\nText.", new)
+    assert loaded.document_id == old
