@@ -23,7 +23,7 @@ from app.adapters.loading.html_elements import (
     is_never_read,
     role_of,
 )
-from app.adapters.loading.page_parts import TALLIED, Part, Tally, TidyPage
+from app.adapters.loading.page_parts import Part, Tally, TidyPage
 from app.errors import SourceUnreadableError
 
 MAX_DEPTH = 100
@@ -88,7 +88,7 @@ class _Tidy(HTMLParser):
         self.base: str | None = None
         self.language: str | None = None
         self.refresh: str | None = None
-        self._counts = dict.fromkeys(TALLIED, 0)
+        self._counts = dict.fromkeys(Tally._fields, 0)
         self._social_title: str | None = None
         self._title: list[str] = []
         self._stack: list[str] = []
@@ -102,7 +102,7 @@ class _Tidy(HTMLParser):
 
     def tally(self) -> Tally:
         """Of what has been read so far."""
-        return Tally(**self._counts)
+        return Tally(*self._counts.values())
 
     def title_of_head(self) -> str | None:
         """The <title>, else og:title."""
@@ -233,8 +233,8 @@ class _Tidy(HTMLParser):
         elif tag == "meta" and given.get("property") == "og:title":
             self._social_title = " ".join(given.get("content", "").split()) or None
         elif tag == "meta" and given.get("http-equiv", "").strip().lower() == "refresh":
-            is_for_all = DROPPED.isdisjoint(self._stack)
-            self.refresh = given.get("content", "") if is_for_all else self.refresh
+            content = given.get("content", "") if DROPPED.isdisjoint(self._stack) else None
+            self.refresh = content if self.refresh is None else self.refresh
 
     def _close_implied(self, tag: str) -> None:
         if tag == "body" and "head" in self._stack:

@@ -1,12 +1,13 @@
 """A tidied page as pieces, its parts that may be left out, and how much stands in each."""
 
 from dataclasses import dataclass, field
+from operator import sub
+from typing import NamedTuple
 
 from app.adapters.loading.html_elements import Role
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(NamedTuple):
     """How much there is of what; the difference of two tells what stands between them."""
 
     letters: int = 0
@@ -32,10 +33,7 @@ class Tally:
         return 2 * self.linked > self.letters
 
     def __sub__(self, other: "Tally") -> "Tally":
-        return Tally(*(getattr(self, name) - getattr(other, name) for name in TALLIED))
-
-
-TALLIED = tuple(Tally.__dataclass_fields__)
+        return Tally(*map(sub, self, other))
 
 
 @dataclass
@@ -69,7 +67,7 @@ class TidyPage:
     """What the page's addresses are relative to, as it is written; empty where that is its own."""
     language: str | None
     refresh: str | None
-    """The content of its last <meta http-equiv="refresh">, but for readers without scripts."""
+    """The content of its first <meta http-equiv="refresh">, but for readers without scripts."""
 
     @property
     def html(self) -> str:

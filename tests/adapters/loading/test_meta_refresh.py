@@ -34,6 +34,7 @@ def serve(site):
         ("refresh", " 3 , url = &quot;/new&quot; x"),
         ("refresh", "0.5;/new"),
         ("refresh", "0 new#part"),
+        ("refresh", '0; url=/new"><meta http-equiv="refresh" content="0; url=/other'),
     ],
 )
 def test_a_page_that_leads_to_another_at_once_is_followed(serve, fetcher, name, content):
