@@ -43,6 +43,8 @@ SECTIONS = {"main", "article", "section"}
 TEX = "application/x-tex"
 """The encoding of an annotation that MathML gives to a formula."""
 
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
+
 COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.DOTALL)
 """By the HTML standard (13.2.5.43 on); the parser of Python 3.11 follows an older one."""
 
@@ -204,6 +206,7 @@ class _Tidy(HTMLParser):
         letters = len(data.strip())
         self._counts["letters"] += letters
         self._counts["linked"] += letters if "a" in self._stack else 0
+        self._counts["headed"] += 0 if HEADINGS.isdisjoint(self._stack) else letters
         if shown := self._with_single_blanks(data):
             self.pieces.append(html.escape(shown, quote=False))
 

@@ -63,7 +63,13 @@ class _Reading:
     """In their order, none within another."""
     letters: int
     prose: int
+    headed: int
     elements: int
+
+    @property
+    def has_text(self) -> bool:
+        """Whether there is more to read than headings."""
+        return self.letters > self.headed
 
     def is_enough(self, prose_beside: int, share: int) -> bool:
         """Whether it is this share (a tenth for 10) of all there is to read."""
@@ -77,9 +83,11 @@ def content_of(page: TidyPage) -> Content:
     if main:
         return _content(page, main, strict)
     readings = [_reading(page, 0, len(page.pieces), page.tally, left_out) for left_out in READINGS]
-    if strict.is_enough(readings[0].prose - strict.prose, DOUBTFUL_SHARE):
+    if strict.has_text and strict.is_enough(readings[0].prose - strict.prose, DOUBTFUL_SHARE):
         return _content(page, strict, strict)
-    chosen = next((reading for reading in readings if reading.letters), readings[-1])
+    # Under its headings, a page may be a list of links; what is around it is no text of its own.
+    with_text = [reading for reading in readings[:-1] if reading.has_text]
+    chosen = [*with_text, *(reading for reading in readings if reading.letters), strict][0]
     return _content(page, chosen, chosen)
 
 
@@ -89,9 +97,10 @@ def _main(page: TidyPage, whole: _Reading) -> _Reading | None:
         found = [part for part in page.parts if part.role is role]
         if len(found) == 1:
             (part,) = found
-            reading = _reading(page, part.first, part.end, part.tally, set(LeftOut))
-            if reading.is_enough(whole.prose - reading.prose, share):
-                return reading
+            for left_out in (set(LeftOut), set(LeftOut) - {LeftOut.MENU}):
+                reading = _reading(page, part.first, part.end, part.tally, left_out)
+                if reading.has_text and reading.is_enough(whole.prose - reading.prose, share):
+                    return reading
     return None
 
 
@@ -110,6 +119,7 @@ def _reading(
         without,
         letters=tally.letters - sum(part.tally.letters for part in without),
         prose=tally.prose - sum(part.tally.prose for part in without),
+        headed=tally.headed - sum(part.tally.headed for part in without),
         elements=tally.elements - sum(part.tally.elements for part in without),
     )
 

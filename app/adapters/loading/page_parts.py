@@ -13,6 +13,8 @@ class Tally(NamedTuple):
     letters: int = 0
     linked: int = 0
     """The letters that are in links."""
+    headed: int = 0
+    """The letters that are in headings."""
     elements: int = 0
     titles: int = 0
     """Headings of the first level."""

@@ -113,6 +113,16 @@ def test_a_menu_or_an_advertisement_in_the_content_is_left_out(part):
     assert markdown(f"<main>{part}<p>Run it.</p></main>") == "Run it."
 
 
+@pytest.mark.parametrize("content", ["main", "article", "div"])
+def test_a_list_of_links_under_headings_is_the_content_where_there_is_no_other(content):
+    page = f"<nav>n</nav><{content}><h1>Docs</h1><div class=toc>{LINKS}</div></{content}>"
+    assert markdown(page) == "# Docs\n\n- Start here\n- All about it"
+
+
+def test_a_page_of_a_heading_only_is_read_without_what_is_around_it():
+    assert markdown("<nav>n</nav><main><h1>Docs</h1></main><footer>f</footer>") == "# Docs"
+
+
 def test_a_panel_of_tabs_is_read_wherever_it_stands():
     page = "<div role=tabpanel>Linux: <b>a</b></div><div role=tabpanel hidden>Windows: b</div>"
     assert markdown(page).split("\n\n") == ["Linux: **a**", "Windows: b"]
