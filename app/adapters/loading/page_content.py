@@ -93,15 +93,18 @@ def content_of(page: TidyPage) -> Content:
 
 def _main(page: TidyPage, whole: _Reading) -> _Reading | None:
     """What is in the only main element, or else in the only article; None without enough in it."""
+    of_headings = None
     for role, share in ((Role.MAIN, MAIN_SHARE), (Role.ARTICLE, ARTICLE_SHARE)):
         found = [part for part in page.parts if part.role is role]
         if len(found) == 1:
             (part,) = found
             for left_out in (set(LeftOut), set(LeftOut) - {LeftOut.MENU}):
                 reading = _reading(page, part.first, part.end, part.tally, left_out)
-                if reading.has_text and reading.is_enough(whole.prose - reading.prose, share):
-                    return reading
-    return None
+                if reading.is_enough(whole.prose - reading.prose, share):
+                    if reading.has_text:
+                        return reading
+                    of_headings = of_headings or reading
+    return of_headings
 
 
 def _reading(

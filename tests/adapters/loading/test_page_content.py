@@ -120,7 +120,7 @@ def test_a_list_of_links_under_headings_is_the_content_where_there_is_no_other(c
 
 
 def test_a_page_of_a_heading_only_is_read_without_what_is_around_it():
-    assert markdown("<nav>n</nav><main><h1>Docs</h1></main><footer>f</footer>") == "# Docs"
+    assert markdown("<nav>n</nav><main><h1>Docs</h1></main><div>By us</div><footer>f") == "# Docs"
 
 
 def test_a_panel_of_tabs_is_read_wherever_it_stands():
