@@ -2,10 +2,11 @@
 
 import codecs
 import re
+from contextlib import suppress
 
 from charset_normalizer import from_bytes
 
-from app.adapters.loading.western_text import is_western
+from app.adapters.loading.western_text import is_scattered, is_western
 from app.errors import SourceUnreadableError
 
 BYTE_ORDER_MARKS = (
@@ -48,7 +49,11 @@ LIKELY_ENCODINGS = [
     *("koi8_r", "shift_jis", "cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "euc_kr", "cp949"),
 ]
 OFTEN_MEANT_WESTERN = {"cp1250", "cp1254", "cp1257", "cp1258"}
-"""What detection often gives for short text in windows-1252: most of their letters are the same."""
+"""Most of their letters are those of windows-1252, whose short texts detection takes for theirs.
+Those that it takes for another alphabet must also be `is_scattered`."""
+
+JAPANESE_ESCAPE = re.compile(rb"\x1b(?:\$[@B]|\(I)")
+"""Begins Japanese characters in ISO-2022-JP, all of whose bytes are ASCII; no terminal reads it."""
 
 SAMPLE_BYTES = 32 * 1024
 """Detection reads no more than this: it takes about a second for a megabyte."""
@@ -66,10 +71,11 @@ CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
     """Decode a document; gives its text and the name of the encoding.
 
-    Tried in this order: byte order mark, the declared encoding, UTF-16 without a mark, UTF-8,
-    detection. The text holds no byte order mark at its start, no surrogate and none of the
-    control characters but tab, line feed and carriage return: each other one becomes a space, so
-    that neither length nor line numbers change. Raises SourceUnreadableError for binary data.
+    Tried in this order: byte order mark, the declared encoding, UTF-16 without a mark, the escapes
+    of ISO-2022-JP, UTF-8, detection. The text holds no byte order mark at its start, no surrogate
+    and none of the control characters but tab, line feed and carriage return: each other one
+    becomes a space, so that neither length nor line numbers change. Raises SourceUnreadableError
+    for binary data.
     """
     for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
@@ -143,6 +149,9 @@ def _refuse_binary(data: bytes) -> None:
 
 
 def _decode_undeclared(data: bytes) -> tuple[str, str]:
+    if data.isascii() and JAPANESE_ESCAPE.search(data):
+        with suppress(UnicodeDecodeError):
+            return data.decode("iso2022_jp_ext"), "iso2022_jp_ext"
     try:
         return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
@@ -163,7 +172,8 @@ def _detect(data: bytes) -> tuple[str, str]:
     sample = data[start : start + SAMPLE_BYTES]
     best = from_bytes(sample, cp_isolation=LIKELY_ENCODINGS, enable_fallback=False).best()
     encoding = best.encoding if best else "cp1252"
-    if encoding in OFTEN_MEANT_WESTERN and is_western(sample.decode("cp1252", "replace")):
+    western = sample.decode("cp1252", "replace")
+    if is_western(western) and (encoding in OFTEN_MEANT_WESTERN or is_scattered(western)):
         encoding = "cp1252"
     try:
         return data.decode(encoding), encoding

@@ -5,7 +5,10 @@
 import re
 from dataclasses import dataclass
 
-NEUTRAL = re.compile(r"(?<=\d)[ºª¹²³½¼¾]|£(?=\d)|[\u00a0‘’‚“”„«»‹›–—…•·©®™°²§€†‰]")
+NEUTRAL = re.compile(
+    r"(?<=\d)[ºª¹²³½¼¾¢]|(?<!\w)½(?!\w)|[£¥](?=[ \u00a0]?\d)|(?<=\d)×(?=\d)|(?<=\d )×(?= \d)"
+    r"|[\u00a0‘’‚“”„«»‹›–—…•·©®™°²§€†‡‰±µ¶¬]"
+)
 """Signs that stand in texts of any language, where they stand."""
 
 AFTER_NO_VOWEL = r"(?<![aeiouéà])[ëï]"
@@ -14,6 +17,13 @@ NO_VOWEL_AFTER_TILDE = r"ñ(?![aeiouáéíóúü])"
 LOST = re.compile(f"{AFTER_NO_VOWEL}|{HARD_CEDILLA}|{NO_VOWEL_AFTER_TILDE}")
 """Where no Western language has these letters, but where the Eastern letters of the same bytes
 often stand: Lithuanian ė, Latvian ļ and ē, Polish ń."""
+
+LETTER = r"[^\W\d_a-z]"
+IN_A_ROW = re.compile(
+    rf"{LETTER}{{3}}|(?<!\w){LETTER}{{2}}(?!\w)|[©«¬®°±µ¶·»]{{2}}|[^\x00-\x7f]{{4}}|\w„\w"
+)
+"""What never stands side by side in Western text, but where Cyrillic, Greek, Chinese … words are
+read as windows-1252."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +87,19 @@ LANGUAGES = (
         "äõöüšž",
         r"ä(?=[\s\S]*õ)|õ(?=[\s\S]*ä)",
     ),
-    _Language(  # English, for its loan words
-        "áâäçéêíïñóôöü",
-        r"\b(?:the|and|of|is|with|this|are)\b",
+    _Language(  # German
+        "äöüß",
+        r"\b(?:der|die|das|und|ist|nicht|mit|ein|eine|auf|für|über|können|wird)\b"
+        r"|[aouäöü]ß[et]|\b[üö][bf][eu]|ä(?:nd|ng|ch)|ö(?:ß|nn|ch)|ü(?:ck|hr|ng|nd)",
+    ),
+    _Language(  # Finnish
+        "äöå",
+        r"\b(?:ja|tämä|että|ei|ovat|myös|sekä)\b|ää|yö|tä\b|ällä\b|ssä\b|llä\b",
+    ),
+    _Language(  # English, for its loan words; Polish Ł has the byte of £
+        "áâäçéêíïñóôöü£",
+        r"\b(?:the|and|of|is|with|this|are|it['’]s|you|from|that|which)\b",
+        r"\w£|£[\w.]",
     ),
 )
 
@@ -88,16 +108,23 @@ def is_western(text: str) -> bool:
     """Whether this, decoded as windows-1252, is surely text in one Western European language.
 
     Its letters must be those of the language, its words or groups of letters common there, and
-    none may stand where it could not. What is not ASCII beside that must be typographic.
+    none may stand where it could not. What is not ASCII beside that must be typographic; nothing
+    but such signs is enough, for they are the same elsewhere or stand where no letter does.
     """
     folded = text.lower()
-    letters = set(NEUTRAL.sub("", folded))
-    foreign = {letter for letter in letters if not letter.isascii()}
-    if not foreign or LOST.search(folded):
+    foreign = {letter for letter in set(NEUTRAL.sub("", folded)) if not letter.isascii()}
+    if LOST.search(folded):
         return False
+    if not foreign:
+        return not text.isascii()
     return any(
         foreign <= set(language.letters)
         and re.search(language.signs, folded)
         and not re.search(language.never, folded)
         for language in LANGUAGES
     )
+
+
+def is_scattered(text: str) -> bool:
+    """Whether what is not ASCII in it stands between other letters, as in Western languages."""
+    return not IN_A_ROW.search(text.lower())

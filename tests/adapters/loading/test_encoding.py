@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.loading.encoding import clean, decode
-from app.adapters.loading.western_text import is_western
+from app.adapters.loading.western_text import is_scattered, is_western
 from app.errors import SourceUnreadableError
 
 GERMAN = "Größe und Länge der Straße, für Übung und Ärger. " * 5
@@ -169,6 +169,81 @@ EASTERN_LINES = {
 @pytest.mark.parametrize("end", ["", "\r\n"], ids=["bare", "with a line end"])
 def test_short_western_text_is_not_taken_for_eastern(text, end):
     assert decode((text + end).encode("cp1252"))[0] == text + end
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Each licence costs £25 per month. VAT of £5 is added.",
+        "Each costs £ 25 and more. £ is the pound sign.",
+        "The fee is £9.",
+        "Price ¥500, 50¢ change, £1,000–£2,000",
+        "price: 5€, fee 3 €, © Ltd ½ §",
+        "Temperature 20 °C ± 2 µm on 5 × 3 m²",
+        "It’s a “quote” – naïve – café.",
+        "¿Cómo se instala? ¡Fácil!",
+        "¡Hola!",
+        "Øl på dansk er smørrebrød",
+        "Où ?",
+        "Über uns",
+        "Tämä on hyvää",
+        "São Paulo não é longe",
+    ],
+)
+@pytest.mark.parametrize("times", [1, 40], ids=["short", "long"])
+def test_western_signs_and_letters_are_not_taken_for_another_alphabet(text, times):
+    text = f"{text}\n" * times
+    assert decode(text.encode("cp1252"))[0] == text
+
+
+OTHER_ALPHABETS = {
+    "cp1250": ["Proszę czekać na 25 złotych.", "Dzień dobry", "Nastavení připojení k databázi"],
+    "cp1251": ["Съешь же ещё этих мягких", "Установка и настройка сервера за 5 минут"],
+    "koi8_r": ["Съешь же ещё этих мягких", "Установка и настройка"],
+    "cp1253": ["Καλημέρα κόσμε", "Εγκατάσταση και ρύθμιση του διακομιστή"],
+    "cp1256": ["مرحبا بالعالم", "هذا مستند باللغة العربية"],
+    "cp932": ["これは日本語の文書です。", "インストール方法", "東京", "The 日本 company"],
+    "euc_jp": ["設定ファイルを編集します"],
+    "big5": ["這是一個中文文件", "設定檔案的位置在這裡"],
+    "gb18030": ["这是一个中文文件", "配置文件的位置在这里"],
+    "euc_kr": ["이것은 한국어 문서입니다", "서버를 설정합니다"],
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [(text, encoding) for encoding, texts in OTHER_ALPHABETS.items() for text in texts],
+)
+@pytest.mark.parametrize("times", [1, 40], ids=["short", "long"])
+def test_another_alphabet_is_read_in_its_own_encoding(text, encoding, times):
+    text = f"{text}\n" * times
+    assert decode(text.encode(encoding))[0] == text
+
+
+@pytest.mark.parametrize(
+    ("words", "encoding"),
+    [
+        ("Да|и то|на", "cp1251"),
+        ("Да|и то|на", "koi8_r"),
+        ("και|το|η αρχή", "cp1253"),
+        ("中文|日本|Да|и то", "cp932"),
+        ("Да|中文|我|日本|斗|暗", "gb18030"),
+        ("Да|中文|我|日本|표", "euc_kr"),
+    ],
+)
+def test_a_foreign_word_in_english_text_is_no_western_one(words, encoding):
+    for word in words.split("|"):
+        western = f"The word {word} is used.".encode(encoding).decode("cp1252", "replace")
+        assert not (is_western(western) and is_scattered(western)), word
+
+
+@pytest.mark.parametrize("text", [JAPANESE, "In English: 日本 ok\n", "これは日本語の文書です。"])
+def test_japanese_of_mail_is_known_by_its_escapes(text):
+    assert decode(text.encode("iso2022_jp"))[0] == text
+
+
+def test_escapes_of_a_terminal_are_no_japanese():
+    assert decode(b"\x1b[31mred\x1b[0m \x1b(B cost $B\n" * 3)[1] == "utf-8"
 
 
 @pytest.mark.parametrize(("text", "encoding"), EASTERN.values(), ids=EASTERN)
