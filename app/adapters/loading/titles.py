@@ -1,7 +1,10 @@
 """Finds the title of a text document in its first heading."""
 
 import re
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
+
+from app.adapters.splitting.html_blocks import html_closing
 
 MAX_TITLE_CHARACTERS = 300
 TITLE_LINES = 400
@@ -30,8 +33,8 @@ MARKUP = re.compile(r"\*\*|__|`")
 def find_title(text: str, suffix: str) -> str | None:
     """The title of a document, or None; `suffix` is its file's (`.md`, `.rst`, `.txt`).
 
-    Markdown: the first ATX or setext heading outside fenced code, and after a frontmatter that
-    could not be read. reStructuredText: the `Title:`
+    Markdown: the first ATX or setext heading outside fenced code, HTML comments and preformatted
+    text, and after a frontmatter that could not be read. reStructuredText: the `Title:`
     of a leading field block, as PEPs have, else the first underlined line. Plain text: the
     first line when it is underlined.
     """
@@ -69,24 +72,36 @@ def _underlined_title(lines: list[str]) -> str | None:
 
 
 def _markdown_title(lines: list[str]) -> str | None:
-    fence = ""
     paragraph: list[str] = []
-    for line, below in pairwise([*lines[_frontmatter_lines(lines) :], ""]):
-        mark = FENCE.match(line)
-        if fence:
-            closes = mark and mark[1].startswith(fence) and not line.strip().strip(fence[0])
-            fence = "" if closes else fence
-        elif mark:
-            fence = mark[1]
-        elif heading := ATX_HEADING.match(line):
+    for line, below in pairwise([*_prose(lines[_frontmatter_lines(lines) :]), ""]):
+        if heading := ATX_HEADING.match(line):
             return heading["title"]
-        elif line.strip() and not NOT_A_PARAGRAPH.match(line):
+        if line.strip() and not NOT_A_PARAGRAPH.match(line):
             paragraph.append(line)
             if SETEXT_LINE.match(below):
                 return " ".join(paragraph)
             continue
         paragraph.clear()
     return None
+
+
+def _prose(lines: Iterable[str]) -> Iterator[str]:
+    """The lines, empty ones in the place of fenced code, HTML comments and preformatted text."""
+    fence = ""
+    closing: re.Pattern[str] | None = None
+    for line in lines:
+        mark = FENCE.match(line)
+        starts = not fence and closing is None
+        closing = html_closing(line) if starts else closing
+        hidden = bool(fence or mark or closing)
+        if fence:
+            closes = mark and mark[1].startswith(fence) and not line.strip().strip(fence[0])
+            fence = "" if closes else fence
+        elif closing is not None:
+            closing = None if closing.search(line) else closing
+        elif mark:
+            fence = mark[1]
+        yield "" if hidden else line
 
 
 def _frontmatter_lines(lines: list[str]) -> int:

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from app.adapters.splitting.lines import Lines
 
 _FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
-_CODE_DIRECTIVE = re.compile(r"\.\. (code|code-block|sourcecode|parsed-literal|doctest)::")
+_CODE_DIRECTIVE = re.compile(
+    r"\.\. (?:code|code-block|code-cell|sourcecode|parsed-literal|doctest|ipython|jupyter-execute"
+    r"|prompt|testcode|testsetup|testcleanup|testoutput)::"
+)
 _PIPE_RULER = frozenset("|:- \t")
 _COLUMN_RULER = frozenset("= ")
 
@@ -43,12 +46,9 @@ class BlockFinder:
     def literal_end(self, index: int) -> int:
         """The index after the indented block that this line announces with `::`."""
         body = self._lines.text(index).strip()
-        end = index + 1
         if body.endswith("::") or _CODE_DIRECTIVE.match(body):
-            indent = self._lines.indent(index)
-            while end < len(self._lines) and self._lines.indent(end) > indent:
-                end += 1
-        return end
+            return self._lines.deeper_end(index)
+        return index + 1
 
     def _fence_end(self, index: int, body: str) -> int:
         """A fence that nothing closes reaches to the end of the text, as in CommonMark."""

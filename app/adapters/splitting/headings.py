@@ -76,14 +76,17 @@ def heading_mark(lines: Lines, index: int, *, after_break: bool) -> HeadingMark 
     )
 
 
-def settle_headings(marks: Sequence[HeadingMark]) -> list[Heading]:
+def settle_headings(marks: Sequence[HeadingMark], directives: int = 0) -> list[Heading]:
     """Give each heading its level, by the rules of the language that they seem to be written in.
 
     Markdown: the number of #, 1 for === and 2 for ---. reStructuredText: every style of underline
-    is a level of its own, in the order in which the styles first appear.
+    is a level of its own, in the order in which the styles first appear. `directives` is how many
+    of reStructuredText were seen: they tell it as its underlines do, where anything is underlined.
     """
     hashed = sum(mark.hashes > 0 for mark in marks)
     foreign = sum(bool(mark.underline) and not _is_markdown_style(mark) for mark in marks)
+    if hashed < len(marks):
+        foreign += directives
     is_markdown = hashed >= max(1, foreign)
     styles: dict[str, int] = {}
     stack: list[tuple[int, tuple[str, ...]]] = [(0, ())]

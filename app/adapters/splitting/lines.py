@@ -44,3 +44,11 @@ class Lines:
         """Characters of white space at the left of the line."""
         text = self.text(index)
         return len(text) - len(text.lstrip())
+
+    def deeper_end(self, index: int) -> int:
+        """The index after the lines right below this one that are indented deeper."""
+        indent = self.indent(index)
+        end = index + 1
+        while end < len(self) and self.indent(end) > indent:
+            end += 1
+        return end

@@ -1,14 +1,18 @@
 """Reads the structure of a Markdown or reStructuredText document in one pass over its lines."""
 
+import re
 from dataclasses import dataclass
 
 from app.adapters.splitting.blocks import Block, BlockFinder
 from app.adapters.splitting.headings import Heading, HeadingMark, heading_mark, settle_headings
+from app.adapters.splitting.html_blocks import html_closing
 from app.adapters.splitting.lines import Lines
 
 CODE_SIGNS = "`~"
 """What fences of code are made of; other blocks that begin without `::` are tables."""
 
+_EXPLICIT_MARKUP = re.compile(r"\s*\.\.(?:[ \t]+(?P<directive>\w[\w:+.-]*::)?|$)")
+"""Of reStructuredText: directives, comments, footnotes, targets."""
 _FRONT_MATTER_ENDS = ("---", "...")
 
 
@@ -20,15 +24,57 @@ class Structure:
     blocks: list[Block]
 
 
+class _UnheadedLines:
+    """Recognises where lines that look like headings are none. Calls must go forward."""
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._body_end = 0
+        self.directives = 0
+        """How many of reStructuredText were met so far, those within others left out."""
+
+    def html_end(self, index: int) -> int:
+        """The index after the HTML that begins at this line; the same index when none does."""
+        closing = html_closing(self._lines.text(index))
+        if closing is None:
+            return index
+        limit = self._body_end if index < self._body_end else len(self._lines)
+        for end in range(index, limit):
+            if closing.search(self._lines.text(end)):
+                return end + 1
+        return limit
+
+    def is_markup(self, index: int) -> bool:
+        """Whether the line is a directive or comment of reStructuredText, or indented under one."""
+        if index < self._body_end:
+            return True
+        markup = _EXPLICIT_MARKUP.match(self._lines.text(index))
+        if markup is None:
+            return False
+        self._body_end = self._lines.deeper_end(index)
+        self.directives += bool(markup["directive"])
+        return True
+
+
 def read_structure(lines: Lines) -> Structure:
-    """Find headings, and blocks to keep whole; there are no headings within blocks."""
+    """Find headings, and blocks to keep whole; there are no headings within blocks.
+
+    Nor are there any in HTML comments and the like, or in what is indented under a directive.
+    """
     finder = BlockFinder(lines)
+    unheaded = _UnheadedLines(lines)
     marks: list[HeadingMark] = []
     blocks: list[Block] = []
     index = _front_matter_end(lines)
     after_break = True
     while index < len(lines):
-        mark = heading_mark(lines, index, after_break=after_break or not lines.follows(index))
+        html_end = unheaded.html_end(index)
+        if html_end > index:
+            index, after_break = html_end, True
+            continue
+        after_break = after_break or not lines.follows(index)
+        is_markup = unheaded.is_markup(index)
+        mark = None if is_markup else heading_mark(lines, index, after_break=after_break)
         if mark is not None:
             marks.append(mark)
             index += mark.line_count
@@ -42,7 +88,7 @@ def read_structure(lines: Lines) -> Structure:
             blocks.append(Block(lines.start(first), lines.end(end - 1), is_table))
         after_break = end > first
         index = end
-    return Structure(settle_headings(marks), blocks)
+    return Structure(settle_headings(marks, unheaded.directives), blocks)
 
 
 def _front_matter_end(lines: Lines) -> int:

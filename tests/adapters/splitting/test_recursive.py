@@ -147,6 +147,19 @@ def path_at(text: str, word: str) -> tuple[str, ...]:
         ("Title\r\n=====\r\n\r\nSub\r\n---\r\n\r\nHERE", ("Title", "Sub")),
         ("Title\r=====\rHERE", ("Title",)),
         ("Abstract\n========\n\nHERE", ("Abstract",)),
+        ("# A\n<!--\n# TODO\n\n## more\n-->\n\nHERE", ("A",)),
+        ("<!--\nTODO\n====\n```\n-->\nB\n===\nHERE", ("B",)),
+        ("# A\n<!-- a\n--------\n-->\n## B <!--\nHERE", ("A", "B <!--")),
+        ("# A\n\n<pre>\n\n# no\n</pre>\n\n## B\n\nHERE", ("A", "B")),
+        ("# A\n<SCRIPT src=x>\n# no\n</script>\nHERE", ("A",)),
+        ("# A\n<!--\n# in a comment that nothing closes\nHERE", ("A",)),
+        ("# A\n```html\n<!--\n```\n## B\n    <!--\n### C\nHERE", ("A", "B", "C")),
+        ("A\n===\n\n.. ipython:: python\n\n   # a frame\n   df\n\n   # more\n\nHERE", ("A",)),
+        ("A\n===\n\n.. tip:: x\n   :class: y\n\n  # a\n\n  .. note:: z\n\n   # b\n\nHERE", ("A",)),
+        ("A\n===\n\n..\n  # commented out\n\nB\n---\n\nHERE", ("A", "B")),
+        ("A\n===\n\n.. raw:: html\n\n   <!--\n   # no\n\nB\n---\n\nHERE", ("A", "B")),
+        (".. x::\n.. y::\n\nA\n---\n\nB\n===\n\n# shell\n\nC\n---\n\nHERE", ("C",)),
+        ("# A\n.. note:: x\n## B\nHERE", ("A", "B")),
     ],
 )
 def test_the_heading_path_is_the_one_in_force(text, expected):
@@ -187,9 +200,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-2:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-2:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-2:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-3:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-3:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-3:80:0:-"
 
 
 def test_it_is_a_text_splitter():
@@ -245,6 +258,7 @@ def test_tokens_keep_dense_text_short_and_prose_as_long_as_it_is():
     [
         "x", "\n", "# h\n", "```\n", "a\r\n", "== ==\nx\n", "|a|\n|-|\n", "+-+\n\n", "a::\n\n b\n",
         "漢", "e\u0301", "👩‍👩‍👧‍👦", ". ", "T\n===\n\n", "a: b\n", "~", "\u0301", "# ",
+        "<!--\n", "<!-- -->\n", "<pre>\n", ".. a::\n", ".. a::\n\n .. b::\n\n  # c\n",
     ],
     ids=ascii,
 )  # fmt: skip
