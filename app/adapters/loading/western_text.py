@@ -50,10 +50,10 @@ LANGUAGES = (
         r"\b(?:uma|que|não|você|são|também|pelo|esta)\b|ão\b|ões\b|ç[ãõaou]",
         r"õ(?!e)|\A(?![\s\S]*(?:ã[oe]|õe|ç))[\s\S]*ã",
     ),
-    _Language(  # Spanish
+    _Language(  # Spanish; Big5 writes 。 with the byte of ¡
         "áéíñóúü¿¡",
         r"\b(?:el|los|las|una|que|para|con|por|está|más|cómo)\b|ñ[aeiou]|ción\b|¿(?:qu|cu|có|dó|est|por)|¡\w",
-        r"(?<=\w)[¿¡]",
+        r"(?<=\w)[¿¡]|¡(?![^\n]{0,300}!)|¿(?![^\n]{0,300}\?)",
     ),
     _Language(  # Italian: accents stand on last letters
         "àèéìîòóù",

@@ -135,6 +135,7 @@ EASTERN = {
     ),
 }
 EASTERN_LINES = {
+    "big5": ["<title>。cry me a river</title>"],
     "cp1250": [
         *("Proszę czekać.", "Zrób ćwiczenia.", "Koń jest duży.", "nie wymaga żadnych", "Że tak"),
         *(
