@@ -1,5 +1,6 @@
 """Finds the title of a text document in its first heading."""
 
+import html
 import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -27,16 +28,27 @@ PEP_HEADER = re.compile(
 
 ATTRIBUTES = re.compile(r"[ \t]*\{[^{}]*\}[ \t]*$")
 LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
-MARKUP = re.compile(r"\*\*|__|`")
+MARKUP = re.compile(
+    r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|\*\*|(?<!\w)__|__(?!\w)|`"
+)
+"""What a title is shown without; code keeps what stands between its marks."""
+
+HTML_START = re.compile(r" {0,3}</?[a-z]", re.IGNORECASE)
+HTML_HEADING = re.compile(r"<h1(?:\s[^<>]*)?>", re.IGNORECASE)
+HTML_HEADING_END = re.compile(r"</h1\s*>", re.IGNORECASE)
+HTML_HEADING_LINES = 20
+"""Over how many lines a heading in HTML may reach: some have a logo in them."""
+TAG = re.compile(r"<(?P<name>/?[a-z!][a-z0-9-]*)[^<>]*>", re.IGNORECASE)
+PARTING_TAGS = {"br", "img"}
 
 
 def find_title(text: str, suffix: str) -> str | None:
     """The title of a document, or None; `suffix` is its file's (`.md`, `.rst`, `.txt`).
 
-    Markdown: the first ATX or setext heading outside fenced code, HTML comments and preformatted
-    text, and after a frontmatter that could not be read. reStructuredText: the `Title:`
-    of a leading field block, as PEPs have, else the first underlined line. Plain text: the
-    first line when it is underlined.
+    Markdown: the first ATX or setext heading, or `<h1>` in HTML, outside fenced code, comments and
+    preformatted text, and after a frontmatter that could not be read. reStructuredText: the
+    `Title:` of a leading field block, as PEPs have, else the first underlined line. Plain text:
+    the first line when it is underlined.
     """
     whole = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
     lines = [line[:MAX_LINE_CHARACTERS] for line in whole]
@@ -52,7 +64,8 @@ def find_title(text: str, suffix: str) -> str | None:
 def plain_title(title: str) -> str | None:
     """A heading without its markup, on one line, at most 300 characters; None when empty."""
     title = ATTRIBUTES.sub("", LINK.sub(r"\1", title))
-    return " ".join(MARKUP.sub("", title).split())[:MAX_TITLE_CHARACTERS].strip() or None
+    plain = MARKUP.sub(lambda mark: mark["code"] or "", title)
+    return " ".join(plain.split())[:MAX_TITLE_CHARACTERS].strip() or None
 
 
 def _field_title(text: str) -> str | None:
@@ -72,10 +85,15 @@ def _underlined_title(lines: list[str]) -> str | None:
 
 
 def _markdown_title(lines: list[str]) -> str | None:
+    prose = list(_prose(lines[_frontmatter_lines(lines) :]))
     paragraph: list[str] = []
-    for line, below in pairwise([*_prose(lines[_frontmatter_lines(lines) :]), ""]):
+    in_html = False
+    for number, (line, below) in enumerate(pairwise([*prose, ""])):
+        in_html = bool(line.strip()) and (in_html or bool(HTML_START.match(line)))
         if heading := ATX_HEADING.match(line):
             return heading["title"]
+        if in_html and (title := _html_title(prose[number : number + HTML_HEADING_LINES])):
+            return title
         if line.strip() and not NOT_A_PARAGRAPH.match(line):
             paragraph.append(line)
             if SETEXT_LINE.match(below):
@@ -83,6 +101,20 @@ def _markdown_title(lines: list[str]) -> str | None:
             continue
         paragraph.clear()
     return None
+
+
+def _html_title(lines: list[str]) -> str | None:
+    """The text of the `<h1>` that begins on the first of these lines; None without any."""
+    if "<h1" not in lines[0].lower():
+        return None
+    markup = "\n".join(lines)
+    start = HTML_HEADING.search(markup)
+    end = HTML_HEADING_END.search(markup, start.end()) if start else None
+    if not start or not end:
+        return None
+    inner = markup[start.end() : end.start()]
+    text = TAG.sub(lambda tag: " " if tag["name"].lower() in PARTING_TAGS else "", inner)
+    return plain_title(html.unescape(text))
 
 
 def _prose(lines: Iterable[str]) -> Iterator[str]:
