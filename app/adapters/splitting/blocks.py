@@ -24,22 +24,41 @@ class Block:
 
 
 class BlockFinder:
-    """Recognises a block where it begins. Calls must go forward, so that all are linear."""
+    """Recognises a block where it begins. Calls must go forward, so that all are linear.
+
+    A block may stand in block quotes; it ends where they do.
+    """
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
         self._column_tables_end = False
 
-    def block_end(self, index: int) -> int:
-        """The index after the block that begins at this line; the same index when none does."""
-        body = self._lines.text(index).strip()
-        if body[0] in "`~":
-            return self._fence_end(index, body)
+    def fence_end(self, index: int) -> int:
+        """The index after the fenced code that begins at this line; the same when none does.
+
+        A fence that nothing closes reaches to the end of what it stands in, as in CommonMark.
+        """
+        quotes, body = _unquoted(self._lines.text(index))
+        opening = _FENCE.match(body)
+        if opening is None:
+            return index
+        fence = opening[1] or opening[2]
+        end = index + 1
+        while self._is_in(quotes, end):
+            line = self._body(end, quotes)
+            end += 1
+            if line.startswith(fence) and not line.strip(fence[0]):
+                break
+        return end
+
+    def table_end(self, index: int) -> int:
+        """The index after the table that begins at this line; the same when none does."""
+        quotes, body = _unquoted(self._lines.text(index))
         if body.startswith(("+-", "+=")) and body.endswith("+"):
-            return self._run_end(index, "+|")
-        if self._is_pipe_ruler(index + 1) and "|" in body:
-            return self._pipe_table_end(index)
-        if _is_column_ruler(body):
+            return self._grid_table_end(index, quotes)
+        if "|" in body and self._is_pipe_ruler(index + 1, quotes):
+            return self._pipe_table_end(index, quotes)
+        if not quotes and _is_column_ruler(body):
             return self._column_table_end(index)
         return index
 
@@ -50,33 +69,37 @@ class BlockFinder:
             return self._lines.deeper_end(index)
         return index + 1
 
-    def _fence_end(self, index: int, body: str) -> int:
-        """A fence that nothing closes reaches to the end of the text, as in CommonMark."""
-        opening = _FENCE.match(body)
-        if opening is None:
-            return index
-        fence = opening[1] or opening[2]
-        for end in range(index + 1, len(self._lines)):
-            line = self._lines.text(end).strip()
-            if line.startswith(fence) and not line.strip(fence[0]):
-                return end + 1
-        return len(self._lines)
+    def _is_in(self, quotes: int, index: int) -> bool:
+        """Whether the line stands in so many quotes, and belongs to those of the line above."""
+        if not quotes:
+            return index < len(self._lines)
+        return self._lines.follows(index) and _unquoted(self._lines.text(index))[0] >= quotes
 
-    def _run_end(self, index: int, first_characters: str) -> int:
+    def _body(self, index: int, quotes: int) -> str:
+        """The line without the marks of so many quotes, and without blanks around it."""
+        body = self._lines.text(index).strip()
+        for _ in range(quotes):
+            body = body.removeprefix(">").lstrip()
+        return body
+
+    def _follows(self, index: int, quotes: int) -> bool:
+        return self._lines.follows(index) and self._is_in(quotes, index)
+
+    def _grid_table_end(self, index: int, quotes: int) -> int:
         end = index + 1
-        while self._lines.follows(end) and self._lines.text(end).lstrip()[0] in first_characters:
+        while self._follows(end, quotes) and self._body(end, quotes).startswith(("+", "|")):
             end += 1
         return end if end > index + 1 else index
 
-    def _is_pipe_ruler(self, index: int) -> bool:
-        if not self._lines.follows(index):
+    def _is_pipe_ruler(self, index: int, quotes: int) -> bool:
+        if not self._follows(index, quotes):
             return False
-        body = self._lines.text(index).strip()
+        body = self._body(index, quotes)
         return "|" in body and "-" in body and _PIPE_RULER.issuperset(body)
 
-    def _pipe_table_end(self, index: int) -> int:
+    def _pipe_table_end(self, index: int, quotes: int) -> int:
         end = index + 2
-        while self._lines.follows(end) and "|" in self._lines.text(end):
+        while self._follows(end, quotes) and "|" in self._lines.text(end):
             end += 1
         return end
 
@@ -92,5 +115,14 @@ class BlockFinder:
         return index
 
 
+def _unquoted(line: str) -> tuple[int, str]:
+    """How many block quotes the line stands in, and what stands there."""
+    body = line.strip()
+    if not body.startswith(">"):
+        return 0, body
+    inner = body.lstrip("> \t")
+    return body[: len(body) - len(inner)].count(">"), inner
+
+
 def _is_column_ruler(body: str) -> bool:
-    return " " in body and body[0] == "=" and _COLUMN_RULER.issuperset(body)
+    return body.startswith("=") and " " in body and _COLUMN_RULER.issuperset(body)

@@ -8,9 +8,6 @@ from app.adapters.splitting.headings import Heading, HeadingMark, heading_mark, 
 from app.adapters.splitting.html_blocks import html_closing
 from app.adapters.splitting.lines import Lines
 
-CODE_SIGNS = "`~"
-"""What fences of code are made of; other blocks that begin without `::` are tables."""
-
 _EXPLICIT_MARKUP = re.compile(r"\s*\.\.(?:[ \t]+(?P<directive>\w[\w:+.-]*::)?|$)")
 """Of reStructuredText: directives, comments, footnotes, targets."""
 _FRONT_MATTER_ENDS = ("---", "...")
@@ -80,8 +77,10 @@ def read_structure(lines: Lines) -> Structure:
             index += mark.line_count
             after_break = True
             continue
-        first, end = index, finder.block_end(index)
-        is_table = end > index and lines.text(index).strip()[0] not in CODE_SIGNS
+        first, end, is_table = index, finder.fence_end(index), False
+        if end == index:
+            end = finder.table_end(index)
+            is_table = end > index
         if end == index:
             first, end = index + 1, finder.literal_end(index)
         if end > first:

@@ -91,8 +91,15 @@ def test_a_heading_does_not_end_a_chunk():
         "a | b\n--|--\n1 | 2\n3 | 4",
         "+---+---+\n| a | b |\n+===+===+\n| 1 | 2 |\n+---+---+",
         "===  ===\na    b\n===  ===\n1    2\n\n3    4\n===  ===",
+        "> ```py\n> def f():\n>\n>     return 1\n> ```",
+        "> > ~~~\n> > ```\n> > a b c\n> > d e f\n> > ~~~",
+        "> | a | b |\n> |---|:-:|\n> | 1 | 2 |\n> | 3 | 4 |",
+        ">+---+---+\n>| a | b |\n>+===+===+\n>| 1 | 2 |\n>+---+---+",
     ],
-    ids=["fence", "indented tildes", "pipes", "bare pipes", "grid", "columns"],
+    ids=[
+        *("fence", "indented tildes", "pipes", "bare pipes", "grid", "columns"),
+        *("quoted fence", "tildes in two quotes", "quoted pipes", "quoted grid"),
+    ],
 )
 def test_a_block_that_fits_is_not_cut(block):
     for filler in range(0, 80, 7):
@@ -159,6 +166,7 @@ def path_at(text: str, word: str) -> tuple[str, ...]:
         ("A\n===\n\n..\n  # commented out\n\nB\n---\n\nHERE", ("A", "B")),
         ("A\n===\n\n.. raw:: html\n\n   <!--\n   # no\n\nB\n---\n\nHERE", ("A", "B")),
         (".. x::\n.. y::\n\nA\n---\n\nB\n===\n\n# shell\n\nC\n---\n\nHERE", ("C",)),
+        ("# A\n> [!TIP]\n> ```py\n> x\n\n## B\n> > ```\n> y\n## C\n\nHERE", ("A", "C")),
         ("# A\n.. note:: x\n## B\nHERE", ("A", "B")),
     ],
 )
@@ -258,7 +266,8 @@ def test_tokens_keep_dense_text_short_and_prose_as_long_as_it_is():
     [
         "x", "\n", "# h\n", "```\n", "a\r\n", "== ==\nx\n", "|a|\n|-|\n", "+-+\n\n", "a::\n\n b\n",
         "漢", "e\u0301", "👩‍👩‍👧‍👦", ". ", "T\n===\n\n", "a: b\n", "~", "\u0301", "# ",
-        "<!--\n", "<!-- -->\n", "<pre>\n", ".. a::\n", ".. a::\n\n .. b::\n\n  # c\n",
+        "<!--\n", "<!-- -->\n", "<pre>\n", "> ```\n", "> |a\n> |-\n", "> ",
+        ".. a::\n", ".. a::\n\n .. b::\n\n  # c\n",
     ],
     ids=ascii,
 )  # fmt: skip
