@@ -14,6 +14,7 @@ class Lines:
         numbers: npt.NDArray[np.int64] = np.flatnonzero(~text_map.blank_lines)
         self._starts = text_map.line_starts[numbers]
         self._ends = text_map.line_ends[numbers]
+        self._read, self._line = -1, ""  # the line last read: several rules ask for each
         self._follows = np.diff(numbers, prepend=-2) == 1
 
     def __len__(self) -> int:
@@ -34,7 +35,11 @@ class Lines:
 
     def text(self, index: int) -> str:
         """The line without its line break; past the last line, nothing."""
-        return self._text[self.start(index) : self.end(index)] if index < len(self) else ""
+        if index >= len(self):
+            return ""
+        if index != self._read:
+            self._read, self._line = index, self._text[self._starts[index] : self._ends[index]]
+        return self._line
 
     def follows(self, index: int) -> bool:
         """Whether the line stands right below the one before it, with no blank line between."""

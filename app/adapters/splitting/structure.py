@@ -32,7 +32,8 @@ class _UnheadedLines:
 
     def html_end(self, index: int) -> int:
         """The index after the HTML that begins at this line; the same index when none does."""
-        closing = html_closing(self._lines.text(index))
+        line = self._lines.text(index)
+        closing = html_closing(line) if "<" in line[:4] else None
         if closing is None:
             return index
         limit = self._body_end if index < self._body_end else len(self._lines)
