@@ -3,6 +3,8 @@
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from pydantic import Field
+
 from app.command.care_schemas import CompactionReport, VerifyReport
 from app.knowledge.items import ItemStatus
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate
@@ -11,6 +13,17 @@ from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchBody
+
+
+class Postponed(IndexingResult):
+    """A failure after which the server tries again by itself, as its `error` says."""
+
+    reason: str = Field(exclude=True)
+    """What went wrong, without that promise."""
+
+    def given_up(self) -> IndexingResult:
+        """The same, once nothing is tried again."""
+        return IndexingResult.model_validate(self.model_dump() | {"error": self.reason})
 
 
 class Backend(Protocol):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.command.backend import Backend
+from app.command.backend import Backend, Postponed
 from app.command.sources import absolute_uri, default_title, guess_document_type
 from app.knowledge.schemas import Item, ItemCreate, ItemUpdate
 from app.protocols import ProgressListener
@@ -58,6 +58,8 @@ def index_source(
     nothing_read = is_new and not result.success and not backend.item(item.id).chunk_count
     if nothing_read:
         backend.remove(item.id)
+        if isinstance(result, Postponed):
+            result = result.given_up()  # the item's job went with it
     return Indexed(item, result, kept=not nothing_read)
 
 

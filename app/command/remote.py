@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
+from app.command.backend import Postponed
 from app.errors import AppError, UnavailableError
 from app.indexing import results
 from app.jobs.schemas import Job
@@ -165,10 +166,12 @@ def _progress(job: Job) -> Progress:
 
 def _failure(knowledge_id: int, job: Job) -> IndexingResult:
     error = job.error or "The job was cancelled."
-    if job.not_before is not None:
-        error += f" The server tries again by itself (job {job.id})."
     failure = results.IndexingResult(success=False, knowledge_id=knowledge_id, error=error)
-    return IndexingResult.model_validate(failure)
+    result = IndexingResult.model_validate(failure)
+    if job.not_before is None:
+        return result
+    promise = f"{error} The server tries again by itself (job {job.id})."
+    return Postponed.model_validate(result.model_dump() | {"error": promise, "reason": error})
 
 
 @contextmanager

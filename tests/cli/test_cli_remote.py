@@ -110,6 +110,8 @@ def test_a_job_that_the_server_tries_again_later_is_a_failure_that_says_so(
         result = backend.index(1, force=False, progress=ignore)
     assert not result.success
     assert result.error == "No answer. The server tries again by itself (job 3)."
+    assert "reason" not in result.model_dump()
+    assert result.given_up().error == "No answer."
 
 
 def test_a_failure_tells_what_was_skipped(httpserver: HTTPServer) -> None:
