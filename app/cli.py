@@ -1,5 +1,6 @@
 """The `groundwork` command: serves, indexes, searches and looks after a data directory."""
 
+import errno
 import json
 import os
 from importlib.metadata import version as installed_version
@@ -13,7 +14,7 @@ from app.command.choosing import backends_of
 from app.command.evaluation import evaluate
 from app.command.memory import bound_memory, put_off_collections
 from app.command.options import ItemId, Json, Url, split_tags
-from app.command.shell import EPILOG, FAILED, Commands, flush_results
+from app.command.shell import EPILOG, FAILED, Commands, fail_to_write, flush_results
 from app.errors import StartupError
 from app.fault_points import arm
 from app.knowledge.items import DocumentType, ItemStatus
@@ -249,6 +250,10 @@ def main() -> None:
     bound_memory()
     try:
         app(prog_name="groundwork")
+    except OSError as error:
+        if error.errno != errno.ENOSPC or error.filename is not None:
+            raise
+        fail_to_write(error)
     finally:
         flush_results()
 

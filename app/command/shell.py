@@ -2,7 +2,7 @@
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -60,7 +60,20 @@ def flush_results() -> None:
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        # Python flushes once more on its way out, and would complain there.
-        null = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(null, sys.stdout.fileno())
-        os.close(null)
+        _drop_results()
+    except OSError as error:
+        fail_to_write(error)
+
+
+def fail_to_write(error: OSError) -> NoReturn:
+    """End the process where its results cannot be written, such as on a full disk."""
+    _drop_results()
+    display.complain(f"The results cannot be written: {error.strerror}.")
+    raise SystemExit(FAILED) from error
+
+
+def _drop_results() -> None:
+    """Python flushes once more on its way out, and would complain there."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

@@ -227,3 +227,12 @@ def test_a_reader_that_leaves_is_no_error(start: Start) -> None:
     assert process.stderr is not None
     assert process.stderr.read() == ""
     process.wait(WAIT_SECONDS)
+
+
+@pytest.mark.parametrize("arguments", [["version"], ["--help"]])
+def test_results_that_cannot_be_written_are_an_error_in_a_sentence(arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "app.cli", *arguments]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr == "Error: The results cannot be written: No space left on device.\n"
