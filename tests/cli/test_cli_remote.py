@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pytest_httpserver import HTTPServer
 
+from app.command.indexing import Wishes, index_source
 from app.command.remote import open_remote
 from app.errors import AppError
 from app.protocols import Progress
@@ -112,6 +113,38 @@ def test_a_job_that_the_server_tries_again_later_is_a_failure_that_says_so(
     assert result.error == "No answer. The server tries again by itself (job 3)."
     assert "reason" not in result.model_dump()
     assert result.given_up().error == "No answer."
+
+
+def test_a_source_that_is_taken_out_again_is_not_promised_another_try(
+    httpserver: HTTPServer,
+) -> None:
+    moment = "2026-01-01T00:00:00Z"
+    item = {
+        "id": 1,
+        "title": "x",
+        "uri": "https://x.invalid/",
+        "document_type": "website",
+        "tags": [],
+        "collection": "c",
+        "status": "error",
+        "chunk_count": 0,
+        "created_at": moment,
+        "updated_at": moment,
+        **dict.fromkeys(("category", "licence", "importance", "content_hash", "error")),
+        **dict.fromkeys(("last_fetched_at", "indexed_at", "refresh_interval")),
+    }
+    postponed = job("queued", error="No answer.", retries=1, not_before=moment)
+    httpserver.expect_request("/api/v1/knowledge", "GET").respond_with_json(
+        {"items": [], "next_cursor": None, "total": 0}
+    )
+    httpserver.expect_request("/api/v1/knowledge", "POST").respond_with_json(item)
+    httpserver.expect_request("/api/v1/rag/index/1").respond_with_json(postponed)
+    httpserver.expect_request("/api/v1/knowledge/1", "GET").respond_with_json(item)
+    httpserver.expect_request("/api/v1/knowledge/1", "DELETE").respond_with_data(status=204)
+    with open_remote(httpserver.url_for("")) as backend:
+        indexed = index_source(backend, item["uri"], Wishes(), force=False, progress=ignore)
+    assert not indexed.kept
+    assert indexed.result.error == "No answer."
 
 
 def test_a_failure_tells_what_was_skipped(httpserver: HTTPServer) -> None:
