@@ -44,7 +44,7 @@ READINGS: tuple[Set[LeftOut], ...] = (
 
 
 @dataclass(frozen=True)
-class Content:
+class PageContent:
     """What of a page is to be read, as tidied HTML."""
 
     html: str
@@ -76,7 +76,7 @@ class _Reading:
         return self.letters > 0 and share * self.letters >= self.letters + prose_beside
 
 
-def content_of(page: TidyPage) -> Content:
+def content_of(page: TidyPage) -> PageContent:
     """The main element if it holds enough of the text, or else the page without what is around."""
     strict = _reading(page, 0, len(page.pieces), page.tally, set(LeftOut))
     main = _main(page, strict)
@@ -150,9 +150,9 @@ def _is_doubtful(role: Role, tally: Tally) -> bool:
     return role is Role.ASIDE
 
 
-def _content(page: TidyPage, reading: _Reading, around: _Reading) -> Content:
+def _content(page: TidyPage, reading: _Reading, around: _Reading) -> PageContent:
     """What is read, under the first heading that `around` does not leave out."""
-    return Content(
+    return PageContent(
         html="".join(_written(page, reading)),
         elements=reading.elements,
         heading=next((text for first, text in page.headings if _is_read(first, around)), None),
