@@ -320,8 +320,8 @@ class SourceWatch:
             if self._pauses.seconds_left(item_id, moment) == 0.0:
                 job = self._add_job(item_id)
                 self._pauses.note(item_id, moment)
-                if job is not None:  # else `_take_items` forgets it, unless it is followed again
-                    self._changed.discard(item_id)
+                if job is not None or item_id not in self._sources:
+                    self._changed.discard(item_id)  # else `_take_items` does, if it stays so
 
 
 def _owners(watched: Mapping[int, frozenset[str]]) -> dict[str, set[int]]:

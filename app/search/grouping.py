@@ -77,8 +77,8 @@ def group_by_text(hits: Sequence[AnyHit]) -> list[GroupedHits[AnyHit]]:
 
     Copies of a document have the same texts: one that was chosen before is chosen again, so that
     what stands together in it is not shown from here and there. It is chosen among the first
-    LEAST_HITS: how far the ranking is read beyond depends on how many groups are wanted, and those
-    of a search for more begin with those of a search for fewer.
+    LEAST_HITS: how far the ranking is read beyond depends on how many groups are wanted, and the
+    first of many are to be those of few.
     """
     grouped: list[GroupedHits[AnyHit]] = []
     chosen: set[Hashable] = set()

@@ -71,6 +71,7 @@ class OpenAIEmbedder:
         dimension: int | None = None,
         wait: Wait | None = None,
     ) -> None:
+        api_key = api_key.strip()  # a blank behind it is refused by HTTP, which quotes it
         self.model_name = model_name
         self._address = f"{base_url.rstrip('/')}/embeddings"
         self._host = _checked_host(base_url, api_key)

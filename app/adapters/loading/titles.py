@@ -2,10 +2,10 @@
 
 import html
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from app.adapters.splitting.html_blocks import html_closing
+from app.adapters.splitting.html_blocks import COMMENT_CLOSING, html_closing
 
 MAX_TITLE_CHARACTERS = 300
 TITLE_LINES = 400
@@ -117,14 +117,16 @@ def _html_title(lines: list[str]) -> str | None:
     return plain_title(html.unescape(text))
 
 
-def _prose(lines: Iterable[str]) -> Iterator[str]:
+def _prose(lines: Sequence[str]) -> Iterator[str]:
     """The lines, empty ones in the place of fenced code, HTML comments and preformatted text."""
     fence = ""
     closing: re.Pattern[str] | None = None
-    for line in lines:
+    for number, line in enumerate(lines):
         mark = FENCE.match(line)
-        starts = not fence and closing is None
-        closing = html_closing(line) if starts else closing
+        if not fence and closing is None:
+            closing = html_closing(line)
+            is_closed = closing and any(closing.search(below) for below in lines[number:])
+            closing = closing if is_closed or closing is COMMENT_CLOSING else None
         hidden = bool(fence or mark or closing)
         if fence:
             closes = mark and mark[1].startswith(fence) and not line.strip().strip(fence[0])

@@ -14,13 +14,14 @@ NEUTRAL = re.compile(
 AFTER_NO_VOWEL = r"(?<![aeiouéà])[ëï]"
 HARD_CEDILLA = r"ç[bcdefghijklmnpqrstvwxyzéèêí]"
 NO_VOWEL_AFTER_TILDE = r"ñ(?![aeiouáéíóúü])"
-LOST = re.compile(f"{AFTER_NO_VOWEL}|{HARD_CEDILLA}|{NO_VOWEL_AFTER_TILDE}")
+WITHIN_A_WORD = r"\w[„‚]\w"
+LOST = re.compile(f"{AFTER_NO_VOWEL}|{HARD_CEDILLA}|{NO_VOWEL_AFTER_TILDE}|{WITHIN_A_WORD}")
 """Where no Western language has these letters, but where the Eastern letters of the same bytes
 often stand: Lithuanian ė, Latvian ļ and ē, Polish ń."""
 
 LETTER = r"[^\W\d_a-z]"
 IN_A_ROW = re.compile(
-    rf"{LETTER}{{3}}|(?<!\w){LETTER}{{2}}(?!\w)|[©«¬®°±µ¶·»]{{2}}|[^\x00-\x7f]{{4}}|\w„\w"
+    rf"{LETTER}{{3}}|(?<!\w){LETTER}{{2}}(?!\w)|[©«¬®°±µ¶·»]{{2}}|[^\x00-\x7f]{{4}}"
 )
 """What never stands side by side in Western text, but where Cyrillic, Greek, Chinese … words are
 read as windows-1252."""

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from app.adapters.splitting.lines import Lines
 
 _FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
+_LIST_MARKS = re.compile(r"(?:(?:[-*+:]|\d{1,9}[.)])[ \t]+)+(?=```|~~~)")
+"""Of an item, or a definition, that begins with fenced code."""
 _CODE_DIRECTIVE = re.compile(
     r"\.\. (?:code|code-block|code-cell|sourcecode|parsed-literal|doctest|ipython|jupyter-execute"
     r"|prompt|testcode|testsetup|testcleanup|testoutput)::"
@@ -32,14 +34,18 @@ class BlockFinder:
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
         self._column_tables_end = False
+        self._no_listed_fence_before = 0
 
     def fence_end(self, index: int) -> int:
         """The index after the fenced code that begins at this line; the same when none does.
 
-        A fence that nothing closes reaches to the end of what it stands in, as in CommonMark.
+        A fence that nothing closes reaches to the end of what it stands in, as in CommonMark; but
+        behind the mark of a list item it is none.
         """
         quotes, body = _unquoted(self._lines.text(index))
-        opening = _FENCE.match(body)
+        is_ruled_out = index < self._no_listed_fence_before
+        marks = None if is_ruled_out else _LIST_MARKS.match(body)
+        opening = _FENCE.match(body, marks.end() if marks else 0)
         if opening is None:
             return index
         fence = opening[1] or opening[2]
@@ -48,7 +54,10 @@ class BlockFinder:
             line = self._body(end, quotes)
             end += 1
             if line.startswith(fence) and not line.strip(fence[0]):
-                break
+                return end
+        if marks:
+            self._no_listed_fence_before = end
+            return index
         return end
 
     def table_end(self, index: int) -> int:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.adapters.splitting.blocks import Block, BlockFinder
 from app.adapters.splitting.headings import Heading, HeadingMark, heading_mark, settle_headings
-from app.adapters.splitting.html_blocks import html_closing
+from app.adapters.splitting.html_blocks import COMMENT_CLOSING, html_closing
 from app.adapters.splitting.lines import Lines
 
 _EXPLICIT_MARKUP = re.compile(r"\s*\.\.(?:[ \t]+(?P<directive>\w[\w:+.-]*::)?|$)")
@@ -27,20 +27,24 @@ class _UnheadedLines:
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
         self._body_end = 0
+        self._unclosed: set[re.Pattern[str]] = set()
         self.directives = 0
-        """How many of reStructuredText were met so far, those within others left out."""
+        """How many of reStructuredText were met so far; none that are within others or indented,
+        as examples in Markdown are."""
 
     def html_end(self, index: int) -> int:
         """The index after the HTML that begins at this line; the same index when none does."""
         line = self._lines.text(index)
-        closing = html_closing(line) if "<" in line[:4] else None
-        if closing is None:
+        closing = html_closing(line) if "<" in line[:4] and index >= self._body_end else None
+        if closing is None or closing in self._unclosed:
             return index
-        limit = self._body_end if index < self._body_end else len(self._lines)
-        for end in range(index, limit):
+        for end in range(index, len(self._lines)):
             if closing.search(self._lines.text(end)):
                 return end + 1
-        return limit
+        if closing is COMMENT_CLOSING:
+            return len(self._lines)
+        self._unclosed.add(closing)
+        return index
 
     def is_markup(self, index: int) -> bool:
         """Whether the line is a directive or comment of reStructuredText, or indented under one."""
@@ -50,7 +54,7 @@ class _UnheadedLines:
         if markup is None:
             return False
         self._body_end = self._lines.deeper_end(index)
-        self.directives += bool(markup["directive"])
+        self.directives += bool(markup["directive"]) and not self._lines.indent(index)
         return True
 
 

@@ -335,6 +335,11 @@ def test_a_key_that_cannot_be_sent_is_refused(opened: Opener) -> None:
     assert "secret" not in caught.value.detail
 
 
+def test_blanks_around_a_key_are_not_sent(opened: Opener, endpoint: Endpoint) -> None:
+    opened(api_key=f" {KEY} ", dimension=64).embed_query("a text")
+    assert endpoint.requests[0][0].headers["Authorization"] == f"Bearer {KEY}"
+
+
 def test_the_fingerprint_follows_host_model_and_dimension(opened: Opener) -> None:
     fingerprints = {
         opened(dimension=64).fingerprint,

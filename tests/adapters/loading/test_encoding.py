@@ -221,6 +221,11 @@ def test_another_alphabet_is_read_in_its_own_encoding(text, encoding, times):
     assert decode(text.encode(encoding))[0] == text
 
 
+def test_wide_digits_are_not_taken_for_letters_in_quotes():
+    text = "version １２３ of the tool"
+    assert decode(text.encode("cp932"))[0] == text
+
+
 @pytest.mark.parametrize(
     ("words", "encoding"),
     [

@@ -201,6 +201,7 @@ def test_a_document_without_text_is_refused(text):
         ("```\n<!--\n```\n# Real", ".md", "Real"),
         ("<preface>\n\n# Real", ".md", "Real"),
         ("<!--\n# never closed", ".md", None),
+        ("Notes on the\n<script> tag\n\n# Real", ".md", "Real"),
         ("# " + "x" * 1000, ".md", "x" * 300),
         (
             "PEP: 8\nTitle: Style Guide\n for Code\nAuthor: x\n\nIntro\n=====",

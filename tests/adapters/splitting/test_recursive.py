@@ -168,6 +168,13 @@ def path_at(text: str, word: str) -> tuple[str, ...]:
         (".. x::\n.. y::\n\nA\n---\n\nB\n===\n\n# shell\n\nC\n---\n\nHERE", ("C",)),
         ("# A\n> [!TIP]\n> ```py\n> x\n\n## B\n> > ```\n> y\n## C\n\nHERE", ("A", "C")),
         ("# A\n.. note:: x\n## B\nHERE", ("A", "B")),
+        ("# A\n\n<script> tags run code.\n\n## B\n\nHERE", ("A", "B")),
+        ("# A\n\n- ```sh\n  # no\n  ```\n\n## B\n\nHERE", ("A", "B")),
+        ("# A\n\n1. ```sh\n2. ```py\n\n## B\n\nHERE", ("A", "B")),
+        (
+            "A\n===\n\n## B\n\n    .. x:: y\n\n    .. x:: z\n\n    .. x::\n\n## C\n\nHERE",
+            ("A", "C"),
+        ),
     ],
 )
 def test_the_heading_path_is_the_one_in_force(text, expected):
