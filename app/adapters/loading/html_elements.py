@@ -58,9 +58,11 @@ AD_CLASSES = {"ad", "ads", "advert", "advertisement", "sponsor", "sponsors", "sp
 
 PERMALINK_CLASSES = {
     *("headerlink", "header-anchor", "heading-anchor", "hash-link", "anchor-link"),
-    "mw-editsection",
 }
-"""Of links beside a heading: to itself, or to where it is edited."""
+"""Of links to a heading, beside its text or around it."""
+
+EDIT_LINK_CLASSES = {"mw-editsection"}
+"""Of links to where what is below a heading is edited."""
 
 REPEATING_CLASSES = {"katex-html"}
 """Of formulas that stand beside it a second time."""
@@ -77,7 +79,7 @@ LINE_NUMBER_CELLS = {"gutter", "lines-num", "blob-num", "hljs-ln-numbers"}
 LINE_OF_CODE_CELLS = {"lines-code", "blob-code", "hljs-ln-code"}
 """Of the cells beside those, each of which is a line."""
 
-NEVER_READ_CLASSES = PERMALINK_CLASSES | REPEATING_CLASSES | LINE_NUMBER_CLASSES
+NEVER_READ_CLASSES = EDIT_LINK_CLASSES | REPEATING_CLASSES | LINE_NUMBER_CLASSES
 
 CLOSES = {
     # Elements whose end tags HTML lets authors leave out: what ends them, and where that stops.
@@ -170,6 +172,11 @@ def is_never_read(tag: str, given: dict[str, str], *, in_code: bool) -> bool:
 def is_code(tag: str, given: dict[str, str]) -> bool:
     """Whether the blanks and lines of an element are shown as they are written."""
     return tag == "pre" or (tag == "td" and not LINE_OF_CODE_CELLS.isdisjoint(classes_of(given)))
+
+
+def is_permalink(given: dict[str, str]) -> bool:
+    """Whether an element with these attributes links to the heading that it stands in."""
+    return not PERMALINK_CLASSES.isdisjoint(classes_of(given))
 
 
 def classes_of(given: dict[str, str]) -> set[str]:

@@ -21,9 +21,10 @@ from app.adapters.loading.html_elements import (
     Role,
     is_code,
     is_never_read,
+    is_permalink,
     role_of,
 )
-from app.adapters.loading.page_parts import Part, Tally, TidyPage
+from app.adapters.loading.page_parts import Part, Tally, TidyPage, Written
 from app.errors import SourceUnreadableError
 
 MAX_DEPTH = 100
@@ -97,6 +98,11 @@ class _Tidy(HTMLParser):
         self._open_parts: list[tuple[int, Part]] = []
         self._muted_at: int | None = None
         self._code_at: int | None = None
+        self._starts: list[int] = []
+        """The number of pieces before each element of the stack."""
+        self._last_word = -1
+        """The number of pieces before the last text with a letter or digit."""
+        self._permalink: tuple[int, Written] | None = None
         self._formula = ""
         self._annotation: list[str] = []
         self._tex_at: int | None = None
@@ -137,6 +143,7 @@ class _Tidy(HTMLParser):
                 self.pieces.append(_start_tag(tag, given))
             return
         self._close_implied(tag)
+        start = len(self.pieces)
         if len(self._stack) >= MAX_DEPTH:
             self._too_deep[tag] += 1
             return
@@ -145,6 +152,7 @@ class _Tidy(HTMLParser):
         elif tag == "annotation" and given.get("encoding", "").lower() == TEX:
             self._tex_at = len(self._stack) + 1
         self._stack.append(tag)
+        self._starts.append(start)
 
     def _open(self, tag: str, given: dict[str, str]) -> None:
         """Write the tag of an element that is about to be put on the stack."""
@@ -153,6 +161,8 @@ class _Tidy(HTMLParser):
             self._counts["controls"] += tag in CONTROLS
             self._formula, self._annotation = given.get("alttext", ""), []
             return
+        if self._permalink is None and is_permalink(given):
+            self._permalink = (len(self._stack), self._written_so_far())
         in_section = tag == "header" and not SECTIONS.isdisjoint(self._stack)
         role = role_of(tag, given, in_section=in_section)
         if role:
@@ -207,6 +217,8 @@ class _Tidy(HTMLParser):
         self._counts["letters"] += letters
         self._counts["linked"] += letters if "a" in self._stack else 0
         self._counts["headed"] += 0 if HEADINGS.isdisjoint(self._stack) else letters
+        if any(map(str.isalnum, data)):
+            self._last_word = len(self.pieces)
         if shown := self._with_single_blanks(data):
             self.pieces.append(html.escape(shown, quote=False))
 
@@ -271,6 +283,35 @@ class _Tidy(HTMLParser):
                 _, part = self._open_parts.pop()
                 part.end = len(self.pieces)
                 part.tally = self.tally() - part.tally
+            start = self._starts.pop()
+            if self._permalink and self._permalink[0] == len(self._stack):
+                before, self._permalink = self._permalink[1], None
+                if self._last_word < start or self._is_beside_text(before):
+                    self._take_back(before)
+
+    def _is_beside_text(self, before: Written) -> bool:
+        """Whether the heading (or else the element) that a permalink stands in has text before."""
+        headings = [
+            start for start, tag in zip(self._starts, self._stack, strict=True) if tag in HEADINGS
+        ]
+        if not headings and self._counts["headed"] > before.tally.headed:
+            return False
+        around = headings or self._starts
+        return bool(around) and before.last_word >= around[-1]
+
+    def _written_so_far(self) -> Written:
+        texts = len(self.headings[-1][1]) if self.headings else 0
+        sizes = (len(self.pieces), len(self.parts), len(self.headings), texts)
+        return Written(*sizes, self._last_word, self.tally())
+
+    def _take_back(self, before: Written) -> None:
+        """Leave out what has been written since."""
+        del self.pieces[before.pieces :], self.parts[before.parts :]
+        del self.headings[before.headings :]
+        if self.headings:
+            del self.headings[-1][1][before.heading_texts :]
+        self._last_word = before.last_word
+        self._counts = before.tally._asdict()
 
     def _write_formula(self) -> None:
         """The TeX of the formula that has ended, if the page gives it, in place of its drawing."""

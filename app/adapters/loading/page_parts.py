@@ -38,6 +38,17 @@ class Tally(NamedTuple):
         return Tally(*map(sub, self, other))
 
 
+class Written(NamedTuple):
+    """How far a page has been written: how many there are of what, and where its last word is."""
+
+    pieces: int
+    parts: int
+    headings: int
+    heading_texts: int
+    last_word: int
+    tally: Tally
+
+
 @dataclass
 class Part:
     """An element with a role: `pieces[first:end]` of its page."""

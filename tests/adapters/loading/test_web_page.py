@@ -58,6 +58,38 @@ def test_structure_becomes_markdown():
     ]
 
 
+PERMALINK = '<a class="header-anchor" href="#i">{}</a>'
+
+
+@pytest.mark.parametrize(
+    ("heading", "expected"),
+    [
+        (PERMALINK.format("<span>Introduction</span>"), "# Introduction"),
+        (PERMALINK.format("<span>1. <code>x</code></span>") + PERMALINK.format("#"), "# 1. `x`"),
+        (f"Two {PERMALINK.format('¶')}", "# Two"),
+        (f"{PERMALINK.format('#')} Two", "# Two"),
+        (f"{PERMALINK.format('<svg><title>Link</title></svg>')}Two", "# Two"),
+        (f"<b>Two</b> {PERMALINK.format('Link to this heading')}", "# **Two**"),
+        (f"Two {PERMALINK.format('<i aria-hidden=true>#</i>')} three", "# Two three"),
+        (f"Two <span class=mw-editsection>{PERMALINK.format('edit')}</span>", "# Two"),
+    ],
+    ids=["around", "two of them", "after", "before", "icon", "words", "hidden icon", "edit"],
+)
+def test_a_permalink_is_left_out_unless_it_is_the_text_of_its_heading(heading, expected):
+    page = f"<p>Before.</p><h1>{heading}</h1><p>Text.</p>"
+    assert markdown(page) == f"Before.\n\n{expected}\n\nText."
+
+
+def test_a_permalink_around_a_heading_is_read():
+    page = f"<div>Before.{PERMALINK.format('<h2>Two</h2>')}<p>Text.</p></div>"
+    assert markdown(page) == "Before.\n\n## Two\n\nText."
+
+
+def test_a_permalink_that_is_left_out_is_no_part_of_the_title():
+    page = f"<h1>Guide {PERMALINK.format('Link to this heading')}</h1><p>Text."
+    assert read_page(page, ADDRESS).title == "Guide"
+
+
 LINKS = "<ul><li><a href=/a>Start here</a><li><a href=/b>All about it</a></ul>"
 
 
@@ -278,6 +310,8 @@ def repeated(text, size=5_000_000):
         repeated("<sup>x", 300_000),
         "<pre>x" + " " * 200_000 + "y</pre>",
         "<pre>" + " \t" * 100_000 + "x</pre>",
+        "<h1>x" + " <a class=headerlink>y</a>" * 100_000,
+        "<h1>" + repeated(" <a class=headerlink>", 2_000_000),
     ],
     ids=lambda page: page[:14],
 )
