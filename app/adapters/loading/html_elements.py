@@ -44,6 +44,9 @@ DROPPED = {
     "title",  # kept apart; it stands outside the head where a page has no tag for that
 }
 CONTROLS = {"input", "select", "textarea", "button"}
+READ_BUTTONS = {"h1", "h2", "h3", "h4", "h5", "h6", "dt", "summary", "p"}
+"""In which a button is part of the text: a question to unfold, or a word of a sentence."""
+
 AROUND_CONTENT = {"nav", "footer", "menu", "search"}
 ROLES_AROUND_CONTENT = {"navigation", "search", "banner", "contentinfo", "menu", "menubar"}
 MENU_CLASSES = {

@@ -17,6 +17,7 @@ from app.adapters.loading.html_elements import (
     KEPT_ATTRIBUTES,
     KNOWN,
     NOT_WRITTEN,
+    READ_BUTTONS,
     VOID,
     Role,
     is_code,
@@ -184,14 +185,18 @@ class _Tidy(HTMLParser):
                 self.pieces.append("<pre>")
 
     def _is_never_read(self, tag: str, given: dict[str, str]) -> bool:
-        return is_never_read(tag, given, in_code=self._code_at is not None)
+        in_code = self._code_at is not None
+        if tag == "button" and not in_code and not READ_BUTTONS.isdisjoint(self._stack):
+            tag = "span"
+        return is_never_read(tag, given, in_code=in_code)
 
     def _count(self, tag: str, given: dict[str, str]) -> None:
         self._counts["elements"] += 1
         self._counts["titles"] += tag == "h1"
         self._counts["paragraphs"] += tag == "p"
         self._counts["items"] += tag == "li"
-        self._counts["controls"] += tag == "input" and given.get("type", "").lower() != "hidden"
+        is_shown_input = tag == "input" and given.get("type", "").lower() != "hidden"
+        self._counts["controls"] += is_shown_input or tag == "button"
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.handle_starttag(tag, attrs)

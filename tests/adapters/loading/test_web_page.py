@@ -90,6 +90,22 @@ def test_a_permalink_that_is_left_out_is_no_part_of_the_title():
     assert read_page(page, ADDRESS).title == "Guide"
 
 
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ("<h2 class=x><button class=y>How?</button></h2><p>So.", "## How?\n\nSo."),
+        ("<p>Choose <button>Save</button> to store.", "Choose Save to store."),
+        ("<details><summary><button>How?</button></summary>So.", "How?\n\nSo."),
+        ("<dl><dt><button>How?</button><dd>So.</dl>", "How?\n:   So."),
+        ("<p>Text.</p><button>Save</button>", "Text."),
+        ("<summary><pre>x<button>Copy</button></pre></summary>", "```\nx\n```"),
+    ],
+    ids=["heading", "sentence", "summary", "term", "alone", "in code"],
+)
+def test_a_button_is_read_where_it_is_part_of_a_text(page, expected):
+    assert markdown(page) == expected
+
+
 LINKS = "<ul><li><a href=/a>Start here</a><li><a href=/b>All about it</a></ul>"
 
 
