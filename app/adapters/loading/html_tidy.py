@@ -144,6 +144,8 @@ class _Tidy(HTMLParser):
                 self.pieces.append(_start_tag(tag, given))
             return
         self._close_implied(tag)
+        if tag in HEADINGS and self._stack and self._stack[-1] in HEADINGS:
+            self._close_down_to(len(self._stack) - 1)
         start = len(self.pieces)
         if len(self._stack) >= MAX_DEPTH:
             self._too_deep[tag] += 1
@@ -206,8 +208,13 @@ class _Tidy(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if self._too_deep[tag]:
             self._too_deep[tag] -= 1
-        elif tag in self._stack:
-            self._close_down_to(len(self._stack) - 1 - self._stack[::-1].index(tag))
+            return
+        # By the HTML standard (13.2.6.4.7), the end of any heading ends the open one.
+        ended = HEADINGS if tag in HEADINGS else {tag}
+        for position in range(len(self._stack) - 1, -1, -1):
+            if self._stack[position] in ended:
+                self._close_down_to(position)
+                return
 
     def handle_data(self, data: str) -> None:
         if "title" in self._stack[-2:] and "svg" not in self._stack:

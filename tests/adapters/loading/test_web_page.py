@@ -106,6 +106,23 @@ def test_a_button_is_read_where_it_is_part_of_a_text(page, expected):
     assert markdown(page) == expected
 
 
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<h1>Guide</h2><p>Text.</p><h2>Two</h2><p>More.</p>",
+        "<h1>Guide</h6>Text.<h2><b>Two</h1>More.",
+    ],
+    ids=["before a paragraph", "before text"],
+)
+def test_a_heading_ends_where_the_html_standard_ends_it(page):
+    read = markdown(page).replace("**", "")
+    assert read == "# Guide\n\nText.\n\n## Two\n\nMore."
+
+
+def test_a_heading_ends_where_another_begins_in_it():
+    assert markdown("<h2>One<h3>Two</h3><p>x") == "## One\n\n### Two\n\nx"
+
+
 LINKS = "<ul><li><a href=/a>Start here</a><li><a href=/b>All about it</a></ul>"
 
 
