@@ -56,6 +56,37 @@ def join_lines_of_code(soup: BeautifulSoup) -> None:
             table.replace_with(code)
 
 
+def part_blocks_of_code(soup: BeautifulSoup) -> None:
+    """Write lines of code that are a block each (a div, as React renderers write) as lines."""
+    for code in soup.find_all("pre"):
+        if code.find("div") is not None and code.find_parent("pre") is None:
+            _part_blocks(code, "\n")
+
+
+def _part_blocks(element: Tag, before: str) -> str:
+    """Part the blocks in an element of code; the text that has been written by its end."""
+    block: Tag | None = None
+    for child in list(element.children):
+        is_block = isinstance(child, Tag) and child.name == "div"
+        text = "" if isinstance(child, Tag) else str(child)
+        begins_line = before.endswith("\n") or text.startswith("\n")
+        # At the end of a block or at its beginning: between them, it takes quadratic time.
+        if block is not None and not begins_line:
+            block.append("\n")
+            before = "\n"
+        elif isinstance(child, Tag) and is_block and not begins_line:
+            child.insert(0, "\n")
+            before = "\n"
+        if isinstance(child, Tag):
+            before = "\n" if child.name == "br" else _part_blocks(child, before)
+        else:
+            before = text or before
+        block = child if isinstance(child, Tag) and is_block else None
+        if block is not None:
+            block.name = "span"
+    return before
+
+
 def without_blank_lines(text: str) -> str:
     """Markdown with at most one blank line at a time, but for those in blocks of code."""
     kept: list[str] = []

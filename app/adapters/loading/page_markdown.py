@@ -15,6 +15,7 @@ from app.adapters.loading.page_code import (
     fenced,
     in_one_line,
     join_lines_of_code,
+    part_blocks_of_code,
     without_blank_lines,
 )
 from app.adapters.loading.page_formulas import lowered, raised
@@ -39,6 +40,7 @@ def markdown_of(page: str, elements: int) -> str:
     else:
         soup = BeautifulSoup(page, "html.parser")
         join_lines_of_code(soup)
+        part_blocks_of_code(soup)
         _unfold_layout_tables(soup)
         text = _Converter().convert_soup(soup)
     # No regular expression: on blanks in the middle of a line it takes quadratic time.

@@ -78,3 +78,19 @@ def test_blank_lines_in_code_are_kept_and_those_outside_it_are_not(around):
 def test_code_in_a_cell_of_a_table_is_code_in_its_line(code, expected):
     page = f"<table><tr><th>A<th>B<tr><td>a<td><pre>{code}</pre></table>"
     assert markdown(page).splitlines()[-1] == f"| a | {expected} |"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("<div class=token-line>a</div><div class=token-line>b</div>", "a\nb"),
+        ("<div>a</div>\n<div>b</div>", "a\nb"),
+        ("<div>a\n</div><div>\n</div><div>  b\n</div>", "a\n\n  b"),
+        ("<div>a</div><div><br></div><div>b</div>", "a\n\nb"),
+        ("<div><div>a</div><span>b</span></div><div>c</div>", "a\nb\nc"),
+        ("x<div>a</div>y", "x\na\ny"),
+    ],
+    ids=["React", "with line ends", "empty line", "empty line of a break", "nested", "beside text"],
+)
+def test_a_block_in_code_is_a_line(code, expected):
+    assert markdown(f"<pre><code>{code}</code></pre>") == f"```\n{expected}\n```"

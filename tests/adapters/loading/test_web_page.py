@@ -343,6 +343,7 @@ def repeated(text, size=5_000_000):
         repeated("<sup>x", 300_000),
         "<pre>x" + " " * 200_000 + "y</pre>",
         "<pre>" + " \t" * 100_000 + "x</pre>",
+        "<pre>" + "<div>x</div>" * 45_000,
         "<h1>x" + " <a class=headerlink>y</a>" * 100_000,
         "<h1>" + repeated(" <a class=headerlink>", 2_000_000),
     ],
