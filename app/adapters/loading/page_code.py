@@ -12,6 +12,13 @@ LEADING_LINES = re.compile(r"\A[ \n]*\n")
 OPENING_FENCE = re.compile(r"(?:[ >]|- |[0-9]+\. )*(?P<fence>`{3,})[^`]*")
 """As it is written in lists and quotes, too."""
 
+RAW_HTML = re.compile(
+    r"\A(?P<before>(?:[ >]|[-+*] |[0-9]{1,9}[.)] )*)"
+    r"<(?=!--|(?:script|pre|style|textarea)(?:[ \t>]|\Z))",
+    re.IGNORECASE,
+)
+"""What would make raw HTML of the lines after it and hide their headings; it is shown as text."""
+
 
 def fenced(text: str, language: str) -> str:
     """A block of code, in a fence that is longer than any in its text; empty without one."""
@@ -87,8 +94,8 @@ def _part_blocks(element: Tag, before: str) -> str:
     return before
 
 
-def without_blank_lines(text: str) -> str:
-    """Markdown with at most one blank line at a time, but for those in blocks of code."""
+def tidied_lines(text: str) -> str:
+    """Markdown with at most one blank line at a time and no raw HTML, but in blocks of code."""
     kept: list[str] = []
     fence = ""
     for line in text.split("\n"):
@@ -98,7 +105,7 @@ def without_blank_lines(text: str) -> str:
             fence = opening["fence"]
         elif not line and kept and not kept[-1]:
             continue
-        kept.append(line)
+        kept.append(line if fence else RAW_HTML.sub(r"\g<before>\<", line))
     return "\n".join(kept).strip()
 
 

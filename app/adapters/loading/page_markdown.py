@@ -16,7 +16,7 @@ from app.adapters.loading.page_code import (
     in_one_line,
     join_lines_of_code,
     part_blocks_of_code,
-    without_blank_lines,
+    tidied_lines,
 )
 from app.adapters.loading.page_formulas import lowered, raised
 from app.adapters.loading.page_tables import Cell, TableCells
@@ -45,7 +45,7 @@ def markdown_of(page: str, elements: int) -> str:
         text = _Converter().convert_soup(soup)
     # No regular expression: on blanks in the middle of a line it takes quadratic time.
     text = "\n".join(line.rstrip(" \t") for line in clean(text).split("\n"))
-    return without_blank_lines(text)
+    return tidied_lines(text)
 
 
 def _unfold_layout_tables(soup: BeautifulSoup) -> None:

@@ -123,6 +123,13 @@ def test_a_heading_ends_where_another_begins_in_it():
     assert markdown("<h2>One<h3>Two</h3><p>x") == "## One\n\n### Two\n\nx"
 
 
+@pytest.mark.parametrize("tag", ["<script>", "<PRE class=x>", "<style", "<textarea>", "<!-- a"])
+def test_html_that_a_page_shows_as_text_does_not_begin_raw_html(tag):
+    shown = tag.replace("<", "&lt;")
+    page = f"<p>{shown}</p><ul><li>{shown}</ul><p>a {shown}</p><pre>{shown}</pre><h2>After</h2>"
+    assert markdown(page) == (f"\\{tag}\n\n- \\{tag}\n\na {tag}\n\n```\n{tag}\n```\n\n## After")
+
+
 LINKS = "<ul><li><a href=/a>Start here</a><li><a href=/b>All about it</a></ul>"
 
 
