@@ -5,11 +5,10 @@ from urllib.parse import urldefrag, urljoin
 
 from app.adapters.loading.encoding import decode
 from app.adapters.loading.html_tidy import tidy
-from app.adapters.loading.web_page import declared_charset
+from app.adapters.loading.web_page import begins_like_html, declared_charset
 from app.errors import SourceUnreadableError
 
-HTML_TYPES = {"text/html", "application/xhtml+xml", ""}
-"""A page without a type may be HTML."""
+HTML_TYPES = {"text/html", "application/xhtml+xml"}
 
 MOST_SECONDS = 5
 """Who is sent on later is given something to read before."""
@@ -31,7 +30,8 @@ def refresh_target(address: str, content_type: str, body: bytes, charset: str | 
     Raises SourceUnreadableError where that is no address.
     """
     beginning = body[:BEGINNING_BYTES]
-    if content_type not in HTML_TYPES or not NAMED.search(beginning):
+    is_html = content_type in HTML_TYPES or (not content_type and begins_like_html(beginning))
+    if not is_html or not NAMED.search(beginning):
         return None
     text, _ = decode(beginning, charset or declared_charset(beginning))
     page = tidy(text)

@@ -16,6 +16,12 @@ DECLARED_CHARSET = re.compile(
 CHARSET_WINDOW_BYTES = 4096
 """Where a declaration may stand; the HTML standard says the first 1,024 bytes."""
 
+HTML_START = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?>(?:<\?xml[^>]*>\s*|(?><!--(?:-?>|.*?--!?>))\s*)*)<(?:!doctype\s+html|html|head)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+HTML_START_BYTES = 2048
+
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 
 
@@ -28,6 +34,11 @@ class WebPage:
     canonical: str | None
     """The address that the page gives for itself, when it is on the same host."""
     language: str | None
+
+
+def begins_like_html(data: bytes) -> bool:
+    """Whether data of no declared type is a web page."""
+    return bool(HTML_START.match(data[:HTML_START_BYTES]))
 
 
 def declared_charset(data: bytes) -> str | None:

@@ -1,7 +1,6 @@
 """A web page as a source: HTML becomes Markdown, Markdown and plain text stay what they are."""
 
 import json
-import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -23,16 +22,11 @@ from app.adapters.loading.text_document import (
     content_hash,
     document_from_bytes,
 )
-from app.adapters.loading.web_page import declared_charset, read_page
+from app.adapters.loading.web_page import begins_like_html, declared_charset, read_page
 from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument, SourceEntry, SourceListing
 
 HTML_TYPES = {"text/html", "application/xhtml+xml"}
-HTML_START = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?>(?:<\?xml[^>]*>\s*|(?><!--(?:-?>|.*?--!?>))\s*)*)<(?:!doctype\s+html|html|head)\b",
-    re.IGNORECASE | re.DOTALL,
-)
-HTML_START_BYTES = 2048
 
 READING_RULES = "5"
 """To be counted up when the same page is turned into another text: then 304 is no answer."""
@@ -116,7 +110,7 @@ def _last_modified(page: FetchedPage) -> datetime | None:
 def _is_html(page: FetchedPage) -> bool:
     if page.content_type in HTML_TYPES:
         return True
-    return not page.content_type and bool(HTML_START.match(page.body[:HTML_START_BYTES]))
+    return not page.content_type and begins_like_html(page.body)
 
 
 def _html(page: FetchedPage, entry: SourceEntry) -> LoadedDocument:

@@ -3,6 +3,7 @@
 import pytest
 
 from app.adapters.loading.guarded_fetch import GuardedFetcher
+from app.adapters.loading.meta_refresh import refresh_target
 from app.adapters.loading.path_guard import PathGuard
 from app.adapters.loading.sources import Sources
 from app.errors import SourceRefusedError, SourceUnreadableError
@@ -67,6 +68,13 @@ def test_a_page_that_leads_nowhere_at_once_is_read(serve, fetcher, body):
 def test_what_is_no_html_leads_nowhere(serve, fetcher):
     body = STUB.format("refresh", "0; url=/new")
     assert fetcher.fetch(serve("/old", body, "text/plain")).body == body.encode()
+
+
+def test_what_has_no_type_leads_on_only_where_it_begins_like_html():
+    stub = STUB.format("refresh", "0; url=/new").encode()
+    target = "https://e.org/new"
+    assert refresh_target("https://e.org/", "", b"<html>" + stub, None) == target
+    assert refresh_target("https://e.org/", "", b"# How\n\n```html\n" + stub, None) is None
 
 
 def test_where_it_leads_is_relative_to_the_page_s_base(serve, fetcher):
