@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.adapters.lexical_index.symbols import MAX_SYMBOLS, defined_symbols
+from app.adapters.lexical_index.symbols import MAX_SYMBOLS, defined_symbols, first_symbol
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,21 @@ from app.adapters.lexical_index.symbols import MAX_SYMBOLS, defined_symbols
         ("#define BUFFER 10\nstruct node {", ["node", "BUFFER"]),
         ("def self.build(name)", ["self", "build"]),
         ("def über(x):", ["über"]),
+        ("\tÄÖÜ_9: Final[int] = 1\nÄÖ = 2", ["ÄÖÜ_9"]),
+        ("x = 1\n  go: async function () {", ["go"]),
+        ("\t#define\tLIMIT 1", ["LIMIT"]),
+        ("class\tTabs:\npub\tfn spaced(", ["Tabs", "spaced"]),
     ],
 )
 def test_definitions_are_found(code: str, names: list[str]):
     assert defined_symbols(code) == names
+
+
+def test_the_first_name_is_one_that_is_defined_rather_than_assigned():
+    assert first_symbol("a.py", "LIMIT = 1\ndef run():\n") == "run"
+    assert first_symbol("a.py", "LIMIT = 1\nrun()\n") == "LIMIT"
+    assert first_symbol("a.md", "def run():\n") is None
+    assert first_symbol("a.md", "```\ndef run():\n```") == "run"
 
 
 @pytest.mark.parametrize(
@@ -52,5 +63,7 @@ def test_hostile_text_costs_little():
         "A" * 100_000,
         "\t" * 100_000,
         "func (" * 20_000,
+        "A" * 100_000 + "\n=",
+        "AAA b\n" * 20_000 + "=",
     ):
         assert defined_symbols(text) == []
