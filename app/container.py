@@ -23,6 +23,7 @@ from app.indexing.compaction import Compaction, CompactionReport
 from app.indexing.generation import Generation
 from app.indexing.indexer import Indexer
 from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyReport
+from app.indexing.pipeline import IndexingPipeline
 from app.jobs.bell import JobBell
 from app.jobs.records import Outcome
 from app.jobs.service import JobService
@@ -32,7 +33,7 @@ from app.knowledge.content import ContentService
 from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
 from app.processor import available_cores
-from app.protocols import Embedder, ProgressListener, TextSplitter
+from app.protocols import Embedder, ProgressListener, SourceOpener, TextSplitter
 from app.rag.service import RAGService
 from app.rag.threads import searches_at_once
 from app.search.collection_settings import CollectionSettings
@@ -86,10 +87,7 @@ class Container:
         self.sources = Sources.from_settings(settings)
         self.indexer = Indexer(
             database=self.database,
-            sources=self.sources,
-            splitter=self.splitter,
-            embedder=self.embedder,
-            generation=self.generation,
+            pipeline=self.pipeline_for(self.sources),
             publisher=self.publisher,
             metrics=metrics,
             on_item_freed=self._item_freed,
@@ -289,6 +287,18 @@ class Container:
         self._health.refresh_gauges()
 
     # Parts ---------------------------------------------------------------------------------
+
+    def pipeline_for(self, sources: SourceOpener) -> IndexingPipeline:
+        """What indexes these sources into the generation that answers now."""
+        return IndexingPipeline(
+            database=self.database,
+            sources=sources,
+            splitter=self.splitter,
+            embedder=self.embedder,
+            generation=self.generation,
+            publisher=self.publisher,
+            metrics=self.metrics,
+        )
 
     def _make_jobs(self) -> None:
         """What is promised and done in the background."""

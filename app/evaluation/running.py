@@ -136,10 +136,9 @@ def index_corpus(
     container.renew()  # a directory that was kept may be of another model or splitter
     indexer = Indexer(
         database=container.database,
-        sources=CorpusSources({_uri(group): found for group, found in groups.items()}),
-        splitter=container.splitter,
-        embedder=container.embedder,
-        generation=container.generation,
+        pipeline=container.pipeline_for(
+            CorpusSources({_uri(group): found for group, found in groups.items()})
+        ),
         publisher=container.publisher,
         metrics=container.metrics,
     )

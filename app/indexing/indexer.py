@@ -21,7 +21,7 @@ from app.knowledge.history_records import IndexingRun
 from app.knowledge.items import KnowledgeItem
 from app.knowledge.queries import get_item
 from app.models import now
-from app.protocols import Embedder, Progress, ProgressListener, SourceOpener, TextSplitter
+from app.protocols import Embedder, Progress, ProgressListener, TextSplitter
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
@@ -40,10 +40,7 @@ class Indexer:
         self,
         *,
         database: Database,
-        sources: SourceOpener,
-        splitter: TextSplitter,
-        embedder: Embedder,
-        generation: Generation,
+        pipeline: IndexingPipeline,
         publisher: Publisher,
         metrics: Metrics,
         on_item_freed: Callable[[], None] = lambda: None,
@@ -51,15 +48,7 @@ class Indexer:
         self._database = database
         self._publisher = publisher
         self._metrics = metrics
-        self._pipeline = IndexingPipeline(
-            database=database,
-            sources=sources,
-            splitter=splitter,
-            embedder=embedder,
-            generation=generation,
-            publisher=publisher,
-            metrics=metrics,
-        )
+        self._pipeline = pipeline
         self._claims = ItemClaims(on_item_freed)
 
     def index(
