@@ -47,7 +47,7 @@ class LexicalIndex(Protocol):
         ...
 
     def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
-        """The records that match best within the scope, best first.
+        """The records that match best within the scope, best first; of equals the lower id.
 
         The query is text, never a query language, but for two things: words in double quotes must
         stand side by side in a record's content, title or headings, and a record whose content

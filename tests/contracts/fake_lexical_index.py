@@ -65,7 +65,7 @@ class FakeLexicalIndex:
             score += sum(_count(phrase, texts) for phrase in parsed.phrases)
             if score:
                 hits.append(LexicalHit(record.chunk_id, float(score)))
-        return sorted(hits, key=lambda hit: -hit.score)[: max(0, limit)]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[: max(0, limit)]
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         with self._lock:

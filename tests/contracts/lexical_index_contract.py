@@ -252,6 +252,25 @@ class LexicalIndexContract:
         assert index.search("wind tunnel", 0) == []
         assert len(index.search("wind tunnel", 1_000_000)) == 2
 
+    def test_of_equals_the_lower_ids_are_found_however_they_came_in(self, index: LexicalIndex):
+        records = [record(f"chunk-{n:03d}", "lion river", item_id=n % 2 + 1) for n in range(400)]
+        scrambled = sorted(records, key=lambda one: one.chunk_id[::-1], reverse=True)
+        for start in range(0, len(scrambled), 80):
+            index.upsert(scrambled[start : start + 80])
+        index.upsert([record("the best", "river river lion")])
+        index.remove(["chunk-001", "chunk-300"])
+        left = [one for one in records if one.chunk_id not in {"chunk-001", "chunk-300"}]
+        for scope, equals in (
+            (EVERYWHERE, left),
+            (SearchScope(item_ids=frozenset([2])), [one for one in left if one.item_id == 2]),
+        ):
+            for query in ("lion", "river"):
+                for limit in (1, 5, 150, 1000):
+                    hits = [hit.chunk_id for hit in index.search(query, limit, scope)]
+                    others = [key for key in hits if key != "the best"]
+                    assert others == [one.chunk_id for one in equals][: len(others)]
+                    assert len(hits) == min(limit, len(equals) + (scope == EVERYWHERE))
+
     def test_spellings_of_a_name_meet(self, index: LexicalIndex):
         index.upsert(
             [

@@ -13,8 +13,36 @@ WIDE_SCOPE = 1000
 WIDE_SCOPE_DEPTH = 4
 """How many times the hits that are wanted are asked for then: enough for a scope of a quarter."""
 
+SPARE_HITS = 64
+"""Asked for beyond those that are wanted, so that all that tie with the last of these are seen."""
+FURTHER = 4
+"""Factor by which more are asked for where more than that tie."""
+MOST_ASKED = 4096
+"""More are not asked for: where thousands tie, their places in the index say which are found."""
+
 Place = tuple[float, tantivy.DocAddress]
 """Score and place of a record."""
+
+
+def best_and_ties(
+    searcher: tantivy.Searcher,
+    compiler: QueryCompiler,
+    scope: SearchScope,
+    limit: int,
+) -> Sequence[Place]:
+    """Scores and places of the `limit` best records, and of all that score like the last of them.
+
+    What scores alike stands in an order that changes whenever tantivy merges its segments.
+    """
+    asked = limit + SPARE_HITS
+    found = best_places(searcher, compiler, scope, asked)
+    while len(found) == asked < MOST_ASKED and found[-1][0] == found[limit - 1][0]:
+        asked *= FURTHER
+        found = best_places(searcher, compiler, scope, asked)
+    if len(found) <= limit:
+        return found
+    cut = found[limit - 1][0]
+    return [hit for hit in found if hit[0] >= cut]
 
 
 def best_places(

@@ -4,6 +4,7 @@ import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +23,7 @@ from app.adapters.lexical_index.fields import (
     make_schema,
 )
 from app.adapters.lexical_index.languages import Languages
-from app.adapters.lexical_index.scoped_search import best_places
+from app.adapters.lexical_index.scoped_search import best_and_ties
 from app.adapters.lexical_index.segment_files import SegmentFiles
 from app.adapters.lexical_index.tantivy_errors import translated_errors
 from app.errors import LexicalIndexError
@@ -74,7 +75,7 @@ class TantivyIndex:
     # Reading -----------------------------------------------------------------------------------
 
     def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
-        """The records that match best within the scope, best first."""
+        """The records that match best within the scope, best first; of equals the lower id."""
         view = self._open_view()
         searcher, removed = view.searcher, view.removed
         limit = min(limit, searcher.num_docs)
@@ -82,13 +83,11 @@ class TantivyIndex:
             return []
         with translated_errors("be searched"):
             compiler = self._compiler(query, view)
-            found = best_places(searcher, compiler, scope, limit + len(removed))
+            found = best_and_ties(searcher, compiler, scope, limit + len(removed))
             chunk_ids = chunk_ids_at(searcher, [place for _, place in found])
-        return [
-            LexicalHit(chunk_id, score)
-            for chunk_id, (score, _) in zip(chunk_ids, found, strict=True)
-            if chunk_id not in removed
-        ][:limit]
+        ranked = sorted(zip((-score for score, _ in found), chunk_ids, strict=True))
+        held = (hit for hit in ranked if hit[1] not in removed)
+        return [LexicalHit(chunk_id, -negative) for negative, chunk_id in islice(held, limit)]
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         """The document number of each of these records; unknown ids are left out."""
