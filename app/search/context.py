@@ -205,7 +205,7 @@ def _plans(
                     rank=rank,
                     document=place.document,
                     heading_path=place.heading_path,
-                    hits=(PassageHit(result.chunk_id, result.score, place.extent),),
+                    hits=(PassageHit(rank, result.chunk_id, result.score, place.extent),),
                     extent=wider.get(result.chunk_id, place.extent),
                 )
             )

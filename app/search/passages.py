@@ -18,6 +18,8 @@ from app.search.queries import citation
 class PassageHit:
     """A search result, and where it stands in its document."""
 
+    rank: int
+    """1 is the best."""
     chunk_id: str
     score: float
     """Its cosine."""
@@ -133,11 +135,10 @@ def merge_plans(plans: Iterable[PassagePlan]) -> list[PassagePlan]:
 
 
 def _united(some: PassagePlan, other: PassagePlan) -> PassagePlan:
-    best, second = (some, other) if some.rank < other.rank else (other, some)
     return dataclasses.replace(
-        best,
-        hits=(*best.hits, *second.hits),
-        extent=best.extent.united(second.extent),
+        min(some, other, key=lambda plan: plan.rank),
+        hits=tuple(sorted((*some.hits, *other.hits), key=lambda hit: hit.rank)),
+        extent=some.extent.united(other.extent),
     )
 
 

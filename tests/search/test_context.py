@@ -248,7 +248,7 @@ def test_the_budget_holds_even_for_a_model_that_counts_the_whole_as_more_than_it
     for rank in (1, 2):
         document = DocumentFacts(rank, 1, f"{rank}.md", "t", "u", None, None)
         extent = Extent(0, 9, 1, 1)
-        plan = PassagePlan(rank, document, (), (PassageHit(str(rank), 0.5, extent),), extent)
+        plan = PassagePlan(rank, document, (), (PassageHit(rank, str(rank), 0.5, extent),), extent)
         budget.add(lines_of_plan(plan, "some text " * 5))
     made = budget.finished()
     assert made.total_tokens <= 50

@@ -34,7 +34,7 @@ def plan(
 ) -> PassagePlan:
     """A plan whose characters do not matter."""
     extent = Extent(start_line * 10, end_line * 10 + 10, start_line, end_line)
-    hits = (PassageHit(f"c{rank}", score, extent),)
+    hits = (PassageHit(rank, f"c{rank}", score, extent),)
     return PassagePlan(rank, document(row_id), (), hits, extent)
 
 
@@ -60,7 +60,7 @@ def documents_with_plans(draw: st.DrawFn) -> tuple[str, int, list[PassagePlan]]:
             rank=rank,
             document=document(),
             heading_path=(),
-            hits=(PassageHit(str(hit), 1 / rank, extents[hit]),),
+            hits=(PassageHit(rank, str(hit), 1 / rank, extents[hit]),),
             extent=extents[max(hit - distance, 0)].united(
                 extents[min(hit + distance, len(extents) - 1)]
             ),
@@ -154,6 +154,13 @@ def test_merging_keeps_the_best_rank_and_score_and_the_hits_in_order():
     assert merged[0].hits[0].extent.end_line == 24
 
 
+@given(st.permutations(range(1, 7)))
+def test_the_hits_of_a_passage_stand_best_first_however_they_lie(ranks: list[int]) -> None:
+    (merged,) = merge_plans([plan(rank, line, line) for line, rank in enumerate(ranks, 1)])
+    assert [hit.rank for hit in merged.hits] == [1, 2, 3, 4, 5, 6]
+    assert merged.rank == 1
+
+
 def test_a_passage_that_was_cut_names_only_the_hits_that_it_shows():
     (merged,) = merge_plans([plan(1, 1, 4, score=0.4), plan(2, 4, 6, score=0.9)])
     lines = PassageLines(merged, 1, tuple(f"line {n}\n" for n in range(1, 7)))
@@ -175,7 +182,7 @@ def test_one_line_between_two_hits_keeps_them_apart_and_documents_never_merge():
 def test_blank_lines_at_the_ends_are_left_out_and_the_lines_say_so():
     text = "above\n\n\n  indented\n\n  more\n\nbelow\n"
     extent = Extent(6, text.index("below"), 2, 7)
-    hits = (PassageHit("c", 0.5, extent),)
+    hits = (PassageHit(1, "c", 0.5, extent),)
     lines = lines_of_plan(PassagePlan(1, document(), (), hits, extent), text)
     passage = lines.passage(lines.first_line, lines.last_line)
     assert (passage.start_line, passage.end_line) == (4, 6)
