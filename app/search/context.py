@@ -95,8 +95,10 @@ class ContextAssembler:
         Raises what a search raises: EmbeddingError, StorageError, VectorIndexError,
         LexicalIndexError.
         """
-        # Neighbours are read here, in the snapshot of everything else.
-        search = dataclasses.replace(request.search, context_chunks=0)
+        # Neighbours are read here, in the snapshot of everything else; the rest would not be shown.
+        search = dataclasses.replace(
+            request.search, context_chunks=0, highlight=False, explain=False
+        )
         searches_left = SEARCHES
         while True:
             searches_left -= 1

@@ -1,5 +1,6 @@
 """A context holds what answers: verbatim, with its lines, within its tokens, of one version."""
 
+import dataclasses
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from app.search.context_budget import ContextBudget
 from app.search.context_formats import FORMATS, NOTHING_FITS, NOTHING_FOUND, ContextFormatName
 from app.search.passage_queries import DocumentFacts, Extent
 from app.search.passages import PassageHit, PassagePlan, lines_of_plan
-from app.search.requests import SearchRequest, SearchResult
+from app.search.requests import SearchAnswer, SearchRequest, SearchResult
 from tests.fakes import FakeEmbedder
 from tests.search.shelf import FixedSearcher, Shelf, scored
 
@@ -319,6 +320,24 @@ def test_a_hundred_hits_keep_their_budget_and_stay_in_order(shelf: Shelf):
     assert smaller.truncated
     ranks = [passage.rank for passage in smaller.passages]
     assert ranks == sorted(ranks)
+
+
+def test_a_search_for_a_context_is_asked_for_nothing_that_no_context_shows(shelf: Shelf):
+    results = shelf.put("guide.md", PROSE)
+    asked: list[SearchRequest] = []
+
+    class NotingSearcher(FixedSearcher):
+        def search(self, request: SearchRequest) -> SearchAnswer:
+            asked.append(request)
+            return super().search(request)
+
+    assembler = ContextAssembler(
+        database=shelf.database, searcher=NotingSearcher(results[:2]), token_meter=None
+    )
+    plain = SearchRequest("question", highlight=False)
+    wanted = dataclasses.replace(plain, highlight=True, explain=True, context_chunks=1)
+    assembler.assemble(ContextRequest(wanted, context_chunks=1))
+    assert asked == [plain]
 
 
 def test_degraded_is_handed_on(shelf: Shelf):
