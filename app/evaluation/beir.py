@@ -110,7 +110,7 @@ def _judgements(path: Path, *, binary: bool) -> dict[str, dict[str, int]]:
     judged: dict[str, dict[str, int]] = {}
     for number, line in lines_of(path):
         cells = line.rstrip("\r\n").split("\t") if "\t" in line else line.split()
-        if number == 1 and not _is_whole_number(cells[-1]):
+        if number == 1 and len(cells) in (3, 4) and not _is_number(cells[-1]):
             continue  # the names of the columns
         if len(cells) not in (3, 4) or not _is_whole_number(cells[-1]):
             raise SourceUnreadableError(
@@ -132,6 +132,14 @@ def _judgements(path: Path, *, binary: bool) -> dict[str, dict[str, int]]:
 
 def _is_whole_number(text: str) -> bool:
     return text.strip().removeprefix("-").isdecimal()
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _corpus(folder: Path, groups: set[str]) -> list[CorpusDocument]:

@@ -44,6 +44,13 @@ def test_a_table_may_have_no_header_and_the_four_columns_of_trec(tmp_path: Path)
     assert found.judgements == {"q1": {"d1": 1}, "q2": {"d2": 1}}
 
 
+@pytest.mark.parametrize("first", ["q1\td1\t1.0", "q1\td1", "q1 0 d1 0.5", "q1"])
+def test_a_broken_first_line_is_not_taken_for_a_header(tmp_path: Path, first: str) -> None:
+    folder = write_beir(tmp_path, CORPUS, QUERIES, f"{first}\nq2\td2\t1\n")
+    with pytest.raises(SourceUnreadableError, match="line 1: expected query, document and a whole"):
+        read_beir(folder, binary=True)
+
+
 def test_queries_without_a_relevant_document_are_left_out_and_counted(tmp_path: Path) -> None:
     table = "q1\td1\t1\nq2\td2\t0\n"
     found = read_beir(write_beir(tmp_path, CORPUS, QUERIES, table), binary=True)
