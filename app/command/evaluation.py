@@ -150,6 +150,7 @@ def _measured(
         overlap=settings.overlap,
         indexing_seconds=round(corpus.seconds, 1),
         main_measure=next(iter(modes[wishes.modes[0]].measures)),
+        graded=not wishes.binary,
         test=PAIRED_TEST,
         modes=modes,
         remarks=[*found.remarks, *corpus.remarks],

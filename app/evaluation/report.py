@@ -76,6 +76,8 @@ class Report(BaseModel):
     overlap: int
     indexing_seconds: float
     main_measure: str
+    graded: bool = False
+    """Whether judged scores counted as they are, not as 1."""
     test: str
     """How p-values were computed."""
     modes: dict[str, ModeReport]
@@ -110,6 +112,9 @@ def compare(report: Report, saved: Report, baseline: str, tolerance: float) -> C
     shared = [name for name in report.modes if name in saved.modes]
     if not shared:
         raise SourceUnreadableError(f"{baseline} has none of these modes: {_listed(report.modes)}.")
+    if report.graded != saved.graded:
+        judged = "as they are (--graded)" if saved.graded else "as 1 (--binary)"
+        raise SourceUnreadableError(f"{baseline} counted the judged scores {judged}: do so again.")
     changes = {}
     for name in shared:
         now, before = report.modes[name], saved.modes[name]

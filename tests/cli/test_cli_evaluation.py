@@ -137,6 +137,18 @@ def test_a_run_that_is_worse_than_the_baseline_fails(
     assert evaluate(fruit, "--mode", "dense", *tolerant).exit_code == 0
 
 
+def test_a_graded_run_is_no_baseline_for_a_binary_one(
+    evaluate: Evaluate, fruit: Path, tmp_path: Path
+) -> None:
+    saved = tmp_path / "saved.json"
+    assert evaluate(fruit, "--mode", "lexical", "--graded", "--save", saved).exit_code == 0
+    graded = ("--mode", "lexical", "--graded", "--baseline", saved)
+    assert evaluate(fruit, *graded).exit_code == 0
+    binary = evaluate(fruit, "--mode", "lexical", "--baseline", saved)
+    assert binary.exit_code == 1
+    assert "--graded" in binary.stderr
+
+
 def test_a_plot_is_drawn(evaluate: Evaluate, fruit: Path, tmp_path: Path) -> None:
     assert evaluate(fruit, "--mode", "dense", "--plot", tmp_path / "plot.svg").exit_code == 0
     assert (tmp_path / "plot.svg").read_bytes().startswith(b"<?xml")

@@ -79,6 +79,16 @@ def test_runs_on_other_questions_or_modes_are_not_compared() -> None:
         compare(before, without_measure, "before.json", 0.01)
 
 
+def test_a_run_on_graded_scores_is_not_compared_with_one_on_binary_scores() -> None:
+    binary = report(hybrid=run(0.5, 0.5, 0.5))
+    graded = binary.model_copy(update={"graded": True})
+    assert compare(graded, graded, "before.json", 0.01).worse == []
+    with pytest.raises(SourceUnreadableError, match=r"as they are \(--graded\)"):
+        compare(binary, graded, "before.json", 0.01)
+    with pytest.raises(SourceUnreadableError, match=r"as 1 \(--binary\)"):
+        compare(graded, binary, "before.json", 0.01)
+
+
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[1]", b'{"question_set": 1}'])
 def test_what_is_no_saved_run_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "run.json").write_bytes(content)
