@@ -82,12 +82,14 @@ def _alternatives() -> dict[str, tuple[str, ...]]:
 
 _OTHERS = _alternatives()
 _KNOWN = re.compile(
-    r"(?<![\w\"\u201c.-])(?:"
+    r"(?<![\w\"\u201c\u201e.-])(?:"
     + "|".join(re.escape(word) for word in sorted(_OTHERS, key=len, reverse=True))
     + r")(?![\w-]|\.\w)",
     re.IGNORECASE,
 )
-_LEFT_ALONE = re.compile(r"(\"[^\"]*\"|\u201c[^\u201d]*\u201d|(?<!\S)-\S+)")
+_LEFT_ALONE = re.compile(
+    r"(\"[^\"]*\"|\u201c[^\u201d]*\u201d|\u201e[^\u201c\u201d]*[\u201c\u201d]|(?<!\S)-\S+)"
+)
 """Phrases in quotes and what is excluded: nothing in them may change."""
 
 

@@ -66,6 +66,7 @@ FINDABLE = {
 PHRASES = {
     '"brown fox"': {"one", "three"},
     "“brown fox”": {"one", "three"},
+    "„brown fox“": {"one", "three"},
     '"fox brown"': {"two"},
     'quick "brown fox"': {"one", "three"},
     '"brown fox" "quick brown"': {"one"},

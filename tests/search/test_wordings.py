@@ -14,6 +14,7 @@ from app.search.wordings import GROUPS, MOST_WORDINGS, other_wordings
         ("auth config", ["authentication configuration", "login settings"]),
         ('the "db" is -slow', []),
         ("\u201cthe db\u201d in k8s", ["\u201cthe db\u201d in kubernetes"]),
+        ("\u201ethe db\u201c in k8s", ["\u201ethe db\u201c in kubernetes"]),
         ("where does the harbour lie", []),
         ("config.py and db-config and get_db", []),
         ("", []),

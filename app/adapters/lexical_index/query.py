@@ -19,10 +19,14 @@ MAX_PHRASE_WORDS = 64
 """Beyond these, a query is a pasted text: the surplus phrases are plain words, the surplus
 exclusions are left out."""
 
-_QUOTED = r'(?:"(?P<{0}_straight>[^"]*)"|\u201c(?P<{0}_curly>[^\u201c\u201d]*)\u201d)(?!\w)'
+_QUOTED = (
+    r'(?:"(?P<{0}_straight>[^"]*)"'
+    r"|\u201c(?P<{0}_curly>[^\u201c-\u201e]*)\u201d"
+    r"|\u201e(?P<{0}_low>[^\u201c-\u201e]*)[\u201c\u201d])(?!\w)"  # German, Polish
+)
 _TOKEN = regex.compile(
     rf"(?<!\S)-{_QUOTED.format('excluded')}"
-    r"|(?<!\S)-(?P<excluded_word>[\p{L}\p{So}_.][^\s\"\u201c\u201d]*)"
+    r"|(?<!\S)-(?P<excluded_word>[\p{L}\p{So}_.][^\s\"\u201c-\u201e]*)"
     rf"|(?<!\w){_QUOTED.format('required')}"
 )
 

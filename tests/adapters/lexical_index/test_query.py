@@ -30,8 +30,12 @@ def parsed(text: str) -> tuple[list[str], list[str], list[str]]:
         ("plain words", (["plain", "words"], [], [])),
         ('say "hello world" now', (["say", "now"], ["hello world"], [])),
         ("“hello world”", ([], ["hello world"], [])),
+        ("„hello world“ or „old dogs”", (["or"], ["hello world", "old dogs"], [])),
+        ("„hello “old dogs”", (["hello"], ["old dogs"], [])),
+        ("„hello world", (["hello", "world"], [], [])),
         ("cats -dogs", (["cats"], [], ["dogs"])),
         ('cats -"big dogs" -“old dogs”', (["cats"], [], ["big dogs", "old dogs"])),
+        ("cats -„big dogs“ -old„", (["cats"], [], ["big dogs", "old"])),
         ('"cats" -dogs', ([], ["cats"], ["dogs"])),
         ("-dogs", (["dogs"], [], [])),
         ('-"big dogs"', (["big", "dogs"], [], [])),
@@ -70,7 +74,7 @@ def test_pasted_text_is_bounded():
     assert len(many.excluded) <= MAX_EXCLUSIONS
 
 
-@given(st.text(st.one_of(st.sampled_from('ab"“”- \t\n'), st.characters()), max_size=80))
+@given(st.text(st.one_of(st.sampled_from('ab"„“”- \t\n'), st.characters()), max_size=80))
 def test_any_text_is_a_query(text: str):
     query = parse_query(text, ANALYSER)
     assert all(query.phrases)
