@@ -18,9 +18,10 @@ VOID = {
     "embed",
     "area",
 }
+HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 KNOWN = {
     *("article", "main", "section", "div", "p", "pre", "blockquote", "figcaption"),
-    *("h1", "h2", "h3", "h4", "h5", "h6"),
+    *HEADINGS,
     *("ul", "ol", "li", "dl", "dt", "dd", "table", "caption", "tr", "td", "th"),
     *("a", "abbr", "b", "strong", "i", "em", "code", "kbd", "samp", "q", "s", "del", "sub", "sup"),
 }
@@ -44,7 +45,7 @@ DROPPED = {
     "title",  # kept apart; it stands outside the head where a page has no tag for that
 }
 CONTROLS = {"input", "select", "textarea", "button"}
-READ_BUTTONS = {"h1", "h2", "h3", "h4", "h5", "h6", "dt", "summary", "p"}
+READ_BUTTONS = HEADINGS | {"dt", "summary", "p"}
 """In which a button is part of the text: a question to unfold, or a word of a sentence."""
 
 AROUND_CONTENT = {"nav", "footer", "menu", "search"}

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.loading.html_tidy import MAX_DEPTH, MAX_TAGS, tidy
+from app.adapters.loading.html_parser import MAX_DEPTH
+from app.adapters.loading.html_tidy import MAX_TAGS, tidy
 from app.adapters.loading.page_markdown import MAX_ELEMENTS
 from app.adapters.loading.web_page import declared_charset, read_page
 from app.errors import SourceUnreadableError

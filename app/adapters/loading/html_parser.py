@@ -1,0 +1,120 @@
+"""Reads which elements of a page are open, by the HTML standard where Python's parser is not."""
+
+import html
+import re
+from collections import Counter
+from html.parser import HTMLParser
+
+from app.adapters.loading.html_elements import (
+    CLOSES,
+    CLOSES_PARAGRAPH,
+    HEADINGS,
+    INLINE,
+    VOID,
+)
+
+MAX_DEPTH = 100
+"""Elements deeper than this lose their tags, not their text: markdownify fails at about 330."""
+
+FOREIGN = {"svg", "math", "path", "use"}
+"""Elements that `/>` ends; in HTML it ends none."""
+
+COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.DOTALL)
+"""By the HTML standard (13.2.5.43 on); the parser of Python 3.11 follows an older one."""
+
+
+class StandardParser(HTMLParser):
+    """Knows the elements that are open, and tells when one begins or ends.
+
+    Those who derive from it say what becomes of elements (`begins`, `ends`, `stands_alone`) and of
+    the text in them (`handle_data`). After `feed` comes `finish`, and not `close`: that takes
+    quadratic time on what is left when a page ends inside a tag.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.stack: list[str] = []
+        """The names of the elements that are open, the outermost first."""
+        self._too_deep: Counter[str] = Counter()
+
+    def begins(self, tag: str, given: dict[str, str]) -> None:
+        """An element with these attributes is about to be put on the stack."""
+        raise NotImplementedError
+
+    def ends(self, tag: str) -> None:
+        """An element has just been taken from the stack."""
+        raise NotImplementedError
+
+    def stands_alone(self, tag: str, given: dict[str, str]) -> None:
+        """There is an element that can hold nothing."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Take in what is left where the page ends inside a tag, and end all elements."""
+        rest = self.rawdata
+        if rest and not self.cdata_elem and not rest.startswith("<!"):
+            self.handle_data(html.unescape(re.sub(r"<[^<>]*>?", " ", rest)))
+        self._end_down_to(0)
+
+    def parse_comment(self, i: int, report: bool = True) -> int:  # noqa: ARG002
+        """Where the comment ends that begins at `i`; -1: nowhere."""
+        comment = COMMENT.match(self.rawdata, i)
+        return comment.end() if comment else -1
+
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """As above, for `<![…`: what is no CDATA ends with the next bracket."""
+        if self.rawdata.startswith("<![CDATA[", i):
+            return super().parse_marked_section(i, report)
+        return self.parse_bogus_comment(i, report)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Put an element on the stack, and end what ends where it begins."""
+        given = {name: value or "" for name, value in attrs}
+        if tag in VOID:
+            self.stands_alone(tag, given)
+            return
+        self._end_implied(tag)
+        if tag in HEADINGS and self.stack and self.stack[-1] in HEADINGS:
+            self._end_down_to(len(self.stack) - 1)
+        if len(self.stack) >= MAX_DEPTH:
+            self._too_deep[tag] += 1
+            return
+        self.begins(tag, given)
+        self.stack.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """As above, for `<x/>`."""
+        self.handle_starttag(tag, attrs)
+        if tag in FOREIGN:
+            self.handle_endtag(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """Take the element that ends from the stack, with all that is open in it."""
+        if self._too_deep[tag]:
+            self._too_deep[tag] -= 1
+            return
+        # By the HTML standard (13.2.6.4.7), the end of any heading ends the open one.
+        ended = HEADINGS if tag in HEADINGS else {tag}
+        for position in range(len(self.stack) - 1, -1, -1):
+            if self.stack[position] in ended:
+                self._end_down_to(position)
+                return
+
+    def _end_implied(self, tag: str) -> None:
+        """End what ends before such an element, since HTML lets authors leave out its end tag."""
+        if tag == "body" and "head" in self.stack:
+            self._end_down_to(self.stack.index("head"))
+        closed, boundary = CLOSES.get(tag, (set(), set()))
+        if tag in CLOSES_PARAGRAPH:
+            closed, boundary = {"p"}, set(self.stack) - {"p"} - INLINE
+        for position in range(len(self.stack) - 1, -1, -1):
+            if self.stack[position] in boundary:
+                return
+            if self.stack[position] in closed:
+                self._end_down_to(position)
+                if tag != "tr":
+                    return
+
+    def _end_down_to(self, size: int) -> None:
+        while len(self.stack) > size:
+            self.ends(self.stack.pop())
