@@ -44,7 +44,8 @@ DROPPED = {
     *("audio", "video", "select", "textarea", "button", "option", "datalist", "dialog"),
     "title",  # kept apart; it stands outside the head where a page has no tag for that
 }
-CONTROLS = {"input", "select", "textarea", "button"}
+FIELDS = {"input", "select", "textarea"}
+CONTROLS = FIELDS | {"button"}
 READ_BUTTONS = HEADINGS | {"dt", "summary", "p"}
 """In which a button is part of the text: a question to unfold, or a word of a sentence."""
 

@@ -8,6 +8,7 @@ from app.adapters.loading.html_elements import (
     CONTROLS,
     DIGITS,
     DROPPED,
+    FIELDS,
     HEADINGS,
     INDENTING,
     KEPT_ATTRIBUTES,
@@ -31,7 +32,11 @@ one another would write two hundred times the page."""
 MAX_TAGS = 400_000
 """Parsing takes about 5 seconds for a million."""
 
+LONGEST_LABEL = 300
+"""A text of more letters, with no field in it, is not there to explain one."""
+
 CONTENT_ROLES = {Role.MAIN, Role.ARTICLE}
+NOT_SHOWN = {Role.HIDDEN, Role.UNSPOKEN}
 SECTIONS = {"main", "article", "section"}
 """What has a header of its own."""
 
@@ -87,6 +92,8 @@ class _Tidy(StandardParser):
         self._code_at: int | None = None
         self._starts: list[int] = []
         """The number of pieces before each element of the stack."""
+        self._since_field = 0
+        """The letters that count as running text if more follow before the next field."""
         self._last_word = -1
         """The number of pieces before the last text with a letter or digit."""
         self._permalink: tuple[int, Written] | None = None
@@ -126,6 +133,7 @@ class _Tidy(StandardParser):
         if self._is_never_read(tag, given):
             self._muted_at = len(self.stack)
             self._counts["controls"] += tag in CONTROLS
+            self._since_field = 0 if tag in FIELDS else self._since_field
             self._formula, self._annotation = given.get("alttext", ""), []
             return
         if self._permalink is None and is_permalink(given):
@@ -163,6 +171,7 @@ class _Tidy(StandardParser):
         self._counts["items"] += tag == "li"
         is_shown_input = tag == "input" and given.get("type", "").lower() != "hidden"
         self._counts["controls"] += is_shown_input or tag == "button"
+        self._since_field = 0 if is_shown_input else self._since_field
 
     def handle_data(self, data: str) -> None:
         if "title" in self.stack[-2:] and "svg" not in self.stack:
@@ -173,14 +182,25 @@ class _Tidy(StandardParser):
             return
         if "h1" in self.stack:
             self.headings[-1][1].append(data)
-        letters = len(data.strip())
-        self._counts["letters"] += letters
-        self._counts["linked"] += letters if "a" in self.stack else 0
-        self._counts["headed"] += 0 if HEADINGS.isdisjoint(self.stack) else letters
+        self._count_letters(len(data.strip()))
         if any(map(str.isalnum, data)):
             self._last_word = len(self.pieces)
         if shown := self._with_single_blanks(data):
             self.pieces.append(html.escape(shown, quote=False))
+
+    def _count_letters(self, letters: int) -> None:
+        self._counts["letters"] += letters
+        self._counts["headed"] += 0 if HEADINGS.isdisjoint(self.stack) else letters
+        if "a" in self.stack:
+            self._counts["linked"] += letters
+        elif not any(part.role in NOT_SHOWN for _, part in self._open_parts):
+            self._count_running(letters)
+
+    def _count_running(self, letters: int) -> None:
+        was_label = self._since_field <= LONGEST_LABEL
+        self._since_field += letters
+        if self._since_field > LONGEST_LABEL:
+            self._counts["running"] += self._since_field if was_label else letters
 
     def _with_single_blanks(self, data: str) -> str:
         """Text as a browser shows it, but for its lines; what comments part comes in pieces.

@@ -23,6 +23,10 @@ LETTERS_PER_CONTROL = 100
 """A form of fewer letters for each of its fields and buttons is there to be filled in; one of more,
 or one that holds the page's heading, is a text: some servers put a form around every page."""
 
+LETTERS_OF_TEXT = 500
+"""Of a form with so many letters of running text, that is what a reader comes for where there is
+less to read without it: some servers put a page and the fields to change it with into one form."""
+
 
 class LeftOut(Enum):
     """How a part that is not read has been recognised."""
@@ -63,6 +67,7 @@ class _Reading:
     """In their order, none within another."""
     letters: int
     prose: int
+    running: int
     headed: int
     elements: int
 
@@ -110,10 +115,24 @@ def _main(page: TidyPage, whole: _Reading) -> _Reading | None:
 def _reading(
     page: TidyPage, first: int, end: int, tally: Tally, left_out: Set[LeftOut]
 ) -> _Reading:
+    """What is read without what is left out, but with the forms that hold most of the text."""
+    parts = [part for part in page.parts if _why_left_out(part) in left_out]
+    reading = _without(parts, first, end, tally)
+    with_forms = _without([part for part in parts if not _has_text(part)], first, end, tally)
+    gained = with_forms.running - reading.running
+    return with_forms if gained >= max(LETTERS_OF_TEXT, reading.prose) else reading
+
+
+def _has_text(part: Part) -> bool:
+    return part.role is Role.FORM and part.tally.running >= LETTERS_OF_TEXT
+
+
+def _without(parts: Iterable[Part], first: int, end: int, tally: Tally) -> _Reading:
+    """`pieces[first:end]`, of which this is the tally, without these of its parts."""
     without: list[Part] = []
     at = first
-    for part in page.parts:
-        if part.first >= at and part.end <= end and _why_left_out(part) in left_out:
+    for part in parts:
+        if part.first >= at and part.end <= end:
             without.append(part)
             at = part.end
     return _Reading(
@@ -122,6 +141,7 @@ def _reading(
         without,
         letters=tally.letters - sum(part.tally.letters for part in without),
         prose=tally.prose - sum(part.tally.prose for part in without),
+        running=tally.running - sum(part.tally.running for part in without),
         headed=tally.headed - sum(part.tally.headed for part in without),
         elements=tally.elements - sum(part.tally.elements for part in without),
     )

@@ -15,6 +15,8 @@ class Tally(NamedTuple):
     """The letters that are in links."""
     headed: int = 0
     """The letters that are in headings."""
+    running: int = 0
+    """The letters that are shown and in no link, of texts too long for the label of a field."""
     elements: int = 0
     titles: int = 0
     """Headings of the first level."""
