@@ -18,7 +18,6 @@ from app.adapters.loading.guarded_network import (
     Resolver,
     resolve_with_system,
 )
-from app.adapters.loading.meta_refresh import refresh_target
 from app.adapters.loading.page_answers import (
     NoPageError,
     charset_of,
@@ -26,6 +25,7 @@ from app.adapters.loading.page_answers import (
     decompressed,
     status_error,
 )
+from app.adapters.loading.page_refresh import refresh_target
 from app.errors import (
     SourceRefusedError,
     SourceUnavailableError,
@@ -58,6 +58,8 @@ class FetchedPage:
     """Decompressed."""
     etag: str | None = None
     last_modified: str | None = None
+    refresh: str | None = None
+    """What came as a Refresh header, which leads browsers to another page."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,8 @@ class GuardedFetcher:
     ) -> FetchedPage:
         """Get a text page, following at most 5 redirects, each checked like the first address.
 
-        A page that leads to another at once (<meta http-equiv="refresh">) is a redirect, too.
+        A page that leads to another at once (<meta http-equiv="refresh">, or a Refresh header) is a
+        redirect, too.
 
         `visit` is asked before each request; `deadline` replaces the fetcher's own.
 
@@ -221,6 +224,7 @@ class GuardedFetcher:
             body=self._body(address, response, beginning_bytes),
             etag=response.headers.get("ETag"),
             last_modified=response.headers.get("Last-Modified"),
+            refresh=response.headers.get("Refresh"),
         )
 
     def _body(
@@ -266,7 +270,7 @@ def check_address(url: str) -> httpx.URL:
 
 def _where_it_leads(page: FetchedPage) -> httpx.URL | None:
     """Where a page sends its readers at once; raises SourceError where that is not fetched."""
-    target = refresh_target(page.url, page.content_type, page.body, page.charset)
+    target = refresh_target(page.url, page.refresh, page.content_type, page.body, page.charset)
     if target is None:
         return None
     try:

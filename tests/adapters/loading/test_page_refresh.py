@@ -3,7 +3,7 @@
 import pytest
 
 from app.adapters.loading.guarded_fetch import GuardedFetcher
-from app.adapters.loading.meta_refresh import refresh_target
+from app.adapters.loading.page_refresh import refresh_target
 from app.adapters.loading.path_guard import PathGuard
 from app.adapters.loading.sources import Sources
 from app.errors import SourceRefusedError, SourceUnreadableError
@@ -20,8 +20,10 @@ def fetcher(site):
 def serve(site):
     """Serves a page at a path; gives its address."""
 
-    def serve_one(path, body, content_type="text/html; charset=utf-8"):
-        site.expect_request(path).respond_with_data(body, content_type=content_type)
+    def serve_one(path, body, content_type="text/html; charset=utf-8", refresh=None):
+        headers = {"Refresh": refresh} if refresh is not None else {}
+        answered = site.expect_request(path)
+        answered.respond_with_data(body, content_type=content_type, headers=headers)
         return site.url_for(path)
 
     return serve_one
@@ -35,6 +37,7 @@ def serve(site):
         ("refresh", " 3 , url = &quot;/new&quot; x"),
         ("refresh", "0.5;/new"),
         ("refresh", "0 new#part"),
+        ("refresh", ".5; url=/new"),
         ("refresh", '0; url=/new"><meta http-equiv="refresh" content="0; url=/other'),
     ],
 )
@@ -49,6 +52,7 @@ def test_a_page_that_leads_to_another_at_once_is_followed(serve, fetcher, name, 
     "body",
     [
         STUB.format("refresh", "6; url=/new"),
+        STUB.format("refresh", "9999999999; url=/new"),
         STUB.format("refresh", "0"),
         STUB.format("refresh", "0; url=#part"),
         STUB.format("refresh", "0; url=/old"),
@@ -58,7 +62,7 @@ def test_a_page_that_leads_to_another_at_once_is_followed(serve, fetcher, name, 
         f"<!-- {STUB.format('refresh', '0; url=/new')} --><p>text",
         "<p>" + "text " * 20_000 + STUB.format("refresh", "0; url=/new"),
     ],
-    ids=["later", "no address", "itself", "its address", "no time", "other", *"ncf"],
+    ids=["later", "much later", "no address", "itself", "its address", "no time", "other", *"ncf"],
 )
 def test_a_page_that_leads_nowhere_at_once_is_read(serve, fetcher, body):
     old = serve("/old", body)
@@ -73,8 +77,8 @@ def test_what_is_no_html_leads_nowhere(serve, fetcher):
 def test_what_has_no_type_leads_on_only_where_it_begins_like_html():
     stub = STUB.format("refresh", "0; url=/new").encode()
     target = "https://e.org/new"
-    assert refresh_target("https://e.org/", "", b"<html>" + stub, None) == target
-    assert refresh_target("https://e.org/", "", b"# How\n\n```html\n" + stub, None) is None
+    assert refresh_target("https://e.org/", None, "", b"<html>" + stub, None) == target
+    assert refresh_target("https://e.org/", None, "", b"# How\n\n```html\n" + stub, None) is None
 
 
 def test_where_it_leads_is_relative_to_the_page_s_base(serve, fetcher):
@@ -130,3 +134,77 @@ def test_the_document_is_the_page_it_leads_to(serve, fetcher, tmp_path):
     loaded = source.read(entry)
     assert (loaded.content, loaded.source_uri) == ("# Real\n\nText.", new)
     assert loaded.document_id == old
+
+
+@pytest.mark.parametrize("content_type", ["text/html", "text/plain"])
+@pytest.mark.parametrize("header", ["0; url=/new", "5;URL='new'", "0;/new#part"])
+def test_a_header_leads_to_another_page_as_its_html_does(serve, fetcher, content_type, header):
+    old = serve("/old", "<p>Moved", content_type, header)
+    new = serve("/new", "<p>Here")
+    assert fetcher.fetch(old).url == new
+
+
+@pytest.mark.parametrize(
+    "header", ["6; url=/new", "0", "0; url=/old", "0; url=#part", "0; url=", "soon", "", "0x;/new"]
+)
+def test_a_header_that_leads_nowhere_at_once_leaves_the_page_to_be_read(serve, fetcher, header):
+    old = serve("/old", "<p>Text", refresh=header)
+    assert fetcher.fetch(old).body == b"<p>Text"
+
+
+@pytest.mark.parametrize(
+    ("header", "path"),
+    [
+        ("0; url=/first", "/first"),
+        ("30; url=/first", "/old"),
+        ("30", "/old"),
+        ("0; url=/old", "/old"),
+        ("soon; url=/first", "/second"),
+        ("", "/second"),
+    ],
+)
+def test_a_header_goes_before_the_html_unless_it_asks_for_nothing(
+    serve, fetcher, site, header, path
+):
+    old = serve("/old", STUB.format("refresh", "0; url=/second"), refresh=header)
+    serve("/first", "<p>First")
+    serve("/second", "<p>Second")
+    assert fetcher.fetch(old).url == site.url_for(path)
+
+
+def test_where_a_header_leads_is_relative_to_the_page_s_address(serve, fetcher):
+    old = serve("/docs/old", '<base href="/v2/"><p>Moved', refresh="0; url=new")
+    new = serve("/docs/new", "<p>Here")
+    assert fetcher.fetch(old).url == new
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("http://169.254.169.254/latest/", "169.254.169.254"),
+        ("http://127.0.0.1:1/", "127.0.0.1"),
+        ("file:///etc/passwd", "leads to file:///etc/passwd"),
+    ],
+)
+def test_the_guard_stands_before_where_a_header_leads(serve, fetcher, target, message):
+    old = serve("/old", "<p>Moved", refresh=f"0; url={target}")
+    with pytest.raises(SourceRefusedError, match=message):
+        fetcher.fetch(old)
+
+
+def test_headers_and_html_share_the_five_redirects(serve, fetcher, site):
+    for n in range(6):
+        target = f"0; url=/{n + 1}"
+        serve(f"/{n}", STUB.format("refresh", target), refresh=target if n % 2 else None)
+    serve("/6", "<p>end")
+    assert fetcher.fetch(site.url_for("/1")).body == b"<p>end"
+    with pytest.raises(SourceUnreadableError, match=r"more than 5 redirects, the last one to .*/6"):
+        fetcher.fetch(site.url_for("/0"))
+
+
+def test_where_a_header_leads_is_asked_for_before_it_is_visited(serve, fetcher):
+    visited = []
+    old = serve("/old", "<p>Moved", refresh="0; url=/new")
+    new = serve("/new", "<p>Here")
+    fetcher.fetch(old, visit=lambda address, _deadline: visited.append(str(address)))
+    assert visited == [old, new]
