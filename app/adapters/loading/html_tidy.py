@@ -7,7 +7,6 @@ from app.adapters.loading.html_elements import (
     BLOCKS,
     CONTROLS,
     DIGITS,
-    DROPPED,
     FIELDS,
     HEADINGS,
     INDENTING,
@@ -22,6 +21,7 @@ from app.adapters.loading.html_elements import (
     role_of,
 )
 from app.adapters.loading.html_parser import StandardParser
+from app.adapters.loading.page_head import PageHead
 from app.adapters.loading.page_parts import Part, Tally, TidyPage, Written
 from app.errors import SourceUnreadableError
 
@@ -64,11 +64,11 @@ def tidy(page: str) -> TidyPage:
             for first, texts in parser.headings
             if (heading := " ".join("".join(texts).split()))
         ],
-        title=parser.title_of_head(),
-        canonical=parser.canonical,
-        base=parser.base or "",
-        language=parser.language,
-        refresh=parser.refresh,
+        title=parser.head.title,
+        canonical=parser.head.canonical,
+        base=parser.head.base or "",
+        language=parser.head.language,
+        refresh=parser.head.refresh,
     )
 
 
@@ -80,13 +80,8 @@ class _Tidy(StandardParser):
         self.pieces: list[str] = []
         self.parts: list[Part] = []
         self.headings: list[tuple[int, list[str]]] = []
-        self.canonical: str | None = None
-        self.base: str | None = None
-        self.language: str | None = None
-        self.refresh: str | None = None
+        self.head = PageHead()
         self._counts = dict.fromkeys(Tally._fields, 0)
-        self._social_title: str | None = None
-        self._title: list[str] = []
         self._open_parts: list[tuple[int, Part]] = []
         self._muted_at: int | None = None
         self._code_at: int | None = None
@@ -105,13 +100,10 @@ class _Tidy(StandardParser):
         """Of what has been read so far."""
         return Tally(*self._counts.values())
 
-    def title_of_head(self) -> str | None:
-        """The <title>, else og:title."""
-        return " ".join("".join(self._title).split()) or self._social_title
-
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """As any parser by the standard, and note what the element says of the page."""
-        self._note_head(tag, {name: value or "" for name, value in attrs})
+        given = {name: value or "" for name, value in attrs}
+        self.head.note(tag, given, self.stack)
         super().handle_starttag(tag, attrs)
 
     def stands_alone(self, tag: str, given: dict[str, str]) -> None:
@@ -175,7 +167,7 @@ class _Tidy(StandardParser):
 
     def handle_data(self, data: str) -> None:
         if "title" in self.stack[-2:] and "svg" not in self.stack:
-            self._title.append(data)
+            self.head.titles.append(data)
         if self._muted_at is not None:
             if len(self.stack) == self._tex_at:
                 self._annotation.append(data)
@@ -217,19 +209,6 @@ class _Tidy(StandardParser):
         if tag in INDENTING and sum(map(self.stack.count, INDENTING)) >= MAX_INDENTS:
             return "div"
         return tag if tag in KNOWN else "div" if tag in BLOCKS else "span"
-
-    def _note_head(self, tag: str, given: dict[str, str]) -> None:
-        if tag == "html":
-            self.language = self.language or given.get("lang", "").strip() or None
-        elif tag == "base" and self.base is None and "href" in given:
-            self.base = given["href"].strip()
-        elif tag == "link" and "canonical" in given.get("rel", "").lower().split():
-            self.canonical = self.canonical or given.get("href", "").strip() or None
-        elif tag == "meta" and given.get("property") == "og:title":
-            self._social_title = " ".join(given.get("content", "").split()) or None
-        elif tag == "meta" and given.get("http-equiv", "").strip().lower() == "refresh":
-            content = given.get("content", "") if DROPPED.isdisjoint(self.stack) else None
-            self.refresh = content if self.refresh is None else self.refresh
 
     def ends(self, tag: str) -> None:
         """Write the end tag of an element, if it is read."""
