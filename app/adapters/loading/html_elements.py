@@ -31,10 +31,13 @@ those of its methods, and counts the rows of a thead anew for each of them."""
 INDENTING = {"blockquote", "li", "dd"}
 """What writes something before every line of its text."""
 
-NOT_WRITTEN = {"thead", "tbody", "tfoot"}
-"""Groups of rows: the rows of a table are then what stands in it, one beside the other."""
+ROW_GROUPS = {"thead", "tbody", "tfoot"}
+"""They are not written: the rows of a table are then what stands in it, one beside the other."""
 
-KEPT_ATTRIBUTES = {"class", "role", "alt"}
+FIRST_OF_GROUP = "data-first-of-group"
+"""The attribute that is written to the first row of a group, where no cell from above reaches."""
+
+KEPT_ATTRIBUTES = {"class", "role", "alt", FIRST_OF_GROUP}
 DIGITS = {"colspan": 2, "start": 2, "rowspan": 4}
 """Attributes that are kept as numbers, with the most digits they may have."""
 

@@ -8,12 +8,13 @@ from app.adapters.loading.html_elements import (
     CONTROLS,
     DIGITS,
     FIELDS,
+    FIRST_OF_GROUP,
     HEADINGS,
     INDENTING,
     KEPT_ATTRIBUTES,
     KNOWN,
-    NOT_WRITTEN,
     READ_BUTTONS,
+    ROW_GROUPS,
     Role,
     is_code,
     is_never_read,
@@ -91,6 +92,8 @@ class _Tidy(StandardParser):
         """The letters that count as running text if more follow before the next field."""
         self._last_word = -1
         """The number of pieces before the last text with a letter or digit."""
+        self._group_begins = False
+        """Whether the next row is the first of its group."""
         self._permalink: tuple[int, Written] | None = None
         self._formula = ""
         self._annotation: list[str] = []
@@ -142,8 +145,12 @@ class _Tidy(StandardParser):
             self._counts["menus"] += role in {Role.AROUND, Role.MENU}
         if tag == "h1" and "h1" not in self.stack:
             self.headings.append((len(self.pieces), []))
-        if tag not in NOT_WRITTEN:
+        if tag in ROW_GROUPS:
+            self._group_begins = True
+        else:
             self._count(tag, given)
+            if tag == "tr" and self._group_begins:
+                self._group_begins, given = False, {**given, FIRST_OF_GROUP: ""}
             self.pieces.append(_start_tag(self._written(tag), given))
         if self._code_at is None and is_code(tag, given):
             self._code_at = len(self.stack)
@@ -217,8 +224,10 @@ class _Tidy(StandardParser):
             self._code_at = None
             if tag != "pre":
                 self.pieces.append("</pre>")
+        if tag in ROW_GROUPS or tag == "table":
+            self._group_begins = tag != "table"
         if self._muted_at is None:
-            if tag not in NOT_WRITTEN:
+            if tag not in ROW_GROUPS:
                 self.pieces.append(f"</{self._written(tag)}>")
         elif depth == self._muted_at:
             self._muted_at = None

@@ -9,7 +9,7 @@ from bs4 import BeautifulSoup, Tag
 from markdownify import ATX, MarkdownConverter
 
 from app.adapters.loading.encoding import clean
-from app.adapters.loading.html_elements import INLINE
+from app.adapters.loading.html_elements import FIRST_OF_GROUP, INLINE
 from app.adapters.loading.page_code import (
     code_language,
     fenced,
@@ -19,7 +19,7 @@ from app.adapters.loading.page_code import (
     tidied_lines,
 )
 from app.adapters.loading.page_formulas import lowered, raised
-from app.adapters.loading.page_tables import Cell, TableCells
+from app.adapters.loading.page_tables import MOST_ROWS, Cell, TableCells
 
 MAX_ELEMENTS = 50_000
 """A page of more elements becomes plain text: markdownify would take over ten seconds for it."""
@@ -108,6 +108,8 @@ class _Converter(MarkdownConverter):
 
         The library takes the first row after a caption for one in the middle.
         """
+        if element.has_attr(FIRST_OF_GROUP):
+            self._cells.begin_group(id(element.parent))
         cells, columns = self._cells.take_row(id(element.parent), id(element))
         # What stands in no cell, as in broken tables, goes before the first.
         row = f"|{text.strip()}{cells}\n"
@@ -121,7 +123,8 @@ class _Converter(MarkdownConverter):
     def convert_cell(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         """One cell, kept for its row; a bar in it would begin another."""
         line = CELL_END.sub(r"\\|", text.strip().replace("\n", " "))
-        cell = Cell(line, columns=_number(element, "colspan"), rows=_number(element, "rowspan"))
+        columns = max(1, _number(element, "colspan"))
+        cell = Cell(line, columns, rows=_number(element, "rowspan") or MOST_ROWS)
         row = element.parent
         if row is None or row.name != "tr":
             return str(cell)
@@ -149,8 +152,8 @@ class _Converter(MarkdownConverter):
 
 
 def _number(cell: Tag, attribute: str) -> int:
-    """How many columns or rows a cell takes; tidied pages give small numbers."""
-    return max(1, int(str(cell.get(attribute) or 1)))
+    """How many columns or rows a cell asks for; tidied pages give small numbers."""
+    return int(str(cell.get(attribute) or 1))
 
 
 def _set_small(text: str, write: Callable[[str, str], str], before: str) -> str:

@@ -6,6 +6,9 @@ from dataclasses import dataclass, field, replace
 MAX_REPEATED_CHARACTERS = 100
 """A longer cell that spans rows stands in the first of them only; the others have an empty one."""
 
+MOST_ROWS = 65_534
+"""That a cell may span, by the HTML standard (4.9.11); one of none spans all there are."""
+
 MAX_FILLED_CELLS = 10_000
 """So many cells of a page are filled in; a page of few tags could ask for millions."""
 
@@ -35,6 +38,10 @@ class TableCells:
     def add(self, row: int, cell: Cell) -> None:
         """Note the next cell of a row, which has a number of its own."""
         self._rows.setdefault(row, []).append(cell)
+
+    def begin_group(self, table: int) -> None:
+        """A group of rows begins, where the cells of the one before end (4.9.12)."""
+        self._reaching_down.pop(table, None)
 
     def take_row(self, table: int, row: int) -> tuple[str, int]:
         """The next row of a table as it is written after its first bar, and its columns."""

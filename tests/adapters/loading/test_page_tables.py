@@ -67,14 +67,51 @@ def test_a_table_in_a_cell_does_not_mix_its_rows_with_those_around_it():
     assert rows(HEAD + table)[-1] == "| a | b |"
 
 
-@pytest.mark.parametrize("span", ["0", "-1", "99999999", "x", "²"])
+@pytest.mark.parametrize("span", ["-1", "99999999", "x", "²"])
 def test_a_span_that_is_no_small_number_is_none(span):
     table = f"<tr><td rowspan={span}>a<td>1</tr><tr><td>b<td>2</tr>"
     assert rows(HEAD + table)[1:] == ["| a | 1 |", "| b | 2 |"]
 
 
-def test_hostile_spans_make_no_page_many_times_its_size():
-    wide = "<tr>" + "<td rowspan=9999 colspan=99>x" * 500 + "</tr>"
+SPAN_OF_ALL = "<tr><td rowspan=0>a<td>1</tr><tr><td>2</tr><tr><td>3</tr>"
+OF_ALL = ["| a | 1 |", "| a | 2 |", "| a | 3 |"]
+
+
+def test_a_span_of_no_rows_goes_to_the_end_of_the_table():
+    assert rows(HEAD + SPAN_OF_ALL)[1:] == OF_ALL
+
+
+@pytest.mark.parametrize("span", ["0", "9"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        "<thead>{head}</thead><tbody>{rows}</tbody><tbody>{after}</tbody>",
+        "<thead>{head}<tbody>{rows}<tbody class=x>{after}",
+        "<thead>{head}</thead>{rows}<tfoot>{after}</tfoot>",
+        "{head}<tbody>{rows}</tbody>{after}",
+    ],
+    ids=["bodies", "no end tags", "foot", "row after a body"],
+)
+def test_a_cell_ends_with_its_group_of_rows(table, span):
+    body = SPAN_OF_ALL.replace("rowspan=0", f"rowspan={span}")
+    page = table.format(head=HEAD, rows=body, after="<tr><td>b<td>4</tr>")
+    assert rows(page) == ["| Name | Type |", *OF_ALL, "| b | 4 |"]
+
+
+def test_a_cell_of_the_header_does_not_reach_into_the_body():
+    head = "<thead><tr><th rowspan=0>Name<th>Type</tr></thead>"
+    assert rows(f"{head}<tbody><tr><td>b<td>4</tr></tbody>") == ["| Name | Type |", "| b | 4 |"]
+
+
+def test_the_groups_of_a_table_in_a_cell_end_no_cell_around_it():
+    inner = "<table><thead><tr><th>i</tr></thead><tbody><tr><td>j</tr></tbody></table>"
+    table = f"<tr><td rowspan=0>a<td>{inner}</tr><tr><td>b</tr>"
+    assert rows(HEAD + table)[-1] == "| a | b |"
+
+
+@pytest.mark.parametrize("rowspan", ["0", "9999"])
+def test_hostile_spans_make_no_page_many_times_its_size(rowspan):
+    wide = "<tr>" + f"<td rowspan={rowspan} colspan=99>x" * 500 + "</tr>"
     page = f"<table>{HEAD}" + wide + "<tr></tr>" * 20_000 + f"{wide * 20}</table>"
     started = time.process_time()
     read = read_page(page, "http://h/x").markdown
