@@ -66,8 +66,12 @@ AD_CLASSES = {"ad", "ads", "advert", "advertisement", "sponsor", "sponsors", "sp
 
 PERMALINK_CLASSES = {
     *("headerlink", "header-anchor", "heading-anchor", "hash-link", "anchor-link"),
+    "doc-anchor",
 }
 """Of links to a heading, beside its text or around it."""
+
+SIGN_CLASSES = {"anchor"}
+"""As above, of rustdoc and GitHub; others give it to links within a text, so only signs count."""
 
 EDIT_LINK_CLASSES = {"mw-editsection"}
 """Of links to where what is below a heading is edited."""
@@ -185,6 +189,12 @@ def is_code(tag: str, given: dict[str, str]) -> bool:
 def is_permalink(given: dict[str, str]) -> bool:
     """Whether an element with these attributes links to the heading that it stands in."""
     return not PERMALINK_CLASSES.isdisjoint(classes_of(given))
+
+
+def is_permalink_sign(tag: str, given: dict[str, str]) -> bool:
+    """Whether an element is such a link if there is no word in it."""
+    is_to_page = tag == "a" and given.get("href", "").startswith("#")
+    return is_to_page and not SIGN_CLASSES.isdisjoint(classes_of(given))
 
 
 def classes_of(given: dict[str, str]) -> set[str]:

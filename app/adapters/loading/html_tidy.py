@@ -19,6 +19,7 @@ from app.adapters.loading.html_elements import (
     is_code,
     is_never_read,
     is_permalink,
+    is_permalink_sign,
     role_of,
 )
 from app.adapters.loading.html_parser import StandardParser
@@ -95,6 +96,8 @@ class _Tidy(StandardParser):
         self._group_begins = False
         """Whether the next row is the first of its group."""
         self._permalink: tuple[int, Written] | None = None
+        self._is_sign = False
+        """Whether that is one only if there is no word in it."""
         self._formula = ""
         self._annotation: list[str] = []
         self._tex_at: int | None = None
@@ -131,8 +134,10 @@ class _Tidy(StandardParser):
             self._since_field = 0 if tag in FIELDS else self._since_field
             self._formula, self._annotation = given.get("alttext", ""), []
             return
-        if self._permalink is None and is_permalink(given):
+        is_link = is_permalink(given) or is_permalink_sign(tag, given)
+        if self._permalink is None and is_link:
             self._permalink = (len(self.stack), self._written_so_far())
+            self._is_sign = not is_permalink(given)
         in_section = tag == "header" and not SECTIONS.isdisjoint(self.stack)
         role = role_of(tag, given, in_section=in_section)
         if role:
@@ -240,7 +245,7 @@ class _Tidy(StandardParser):
         start = self._starts.pop()
         if self._permalink and self._permalink[0] == depth:
             before, self._permalink = self._permalink[1], None
-            if self._last_word < start or self._is_beside_text(before):
+            if self._last_word < start or (not self._is_sign and self._is_beside_text(before)):
                 self._take_back(before)
 
     def _is_beside_text(self, before: Written) -> bool:

@@ -81,6 +81,22 @@ def test_a_permalink_is_left_out_unless_it_is_the_text_of_its_heading(heading, e
     assert markdown(page) == f"Before.\n\n{expected}\n\nText."
 
 
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        ('<h2><a class="doc-anchor" href="#e">§</a>Examples</h2>', "## Examples"),
+        ('<h2>Methods<a href="#m" class="anchor">§</a></h2>', "## Methods"),
+        ('<div><a href="#i" class="anchor">§</a><h3>impl Vec</h3></div>', "### impl Vec"),
+        ('<p>See <a href="#m" class="anchor">the methods</a>.</p>', "See the methods."),
+        ('<p>Use <a href="/ops" class="anchor">+</a>.</p>', "Use +."),
+        ('<h2 class="anchor">One<a class="hash-link" href="#o">Link</a></h2>', "## One"),
+    ],
+    ids=["in front", "behind", "beside", "words", "other page", "class of a heading"],
+)
+def test_the_sign_of_a_permalink_is_left_out_and_other_links_of_its_class_are_not(page, expected):
+    assert markdown(page) == expected
+
+
 def test_a_permalink_around_a_heading_is_read():
     page = f"<div>Before.{PERMALINK.format('<h2>Two</h2>')}<p>Text.</p></div>"
     assert markdown(page) == "Before.\n\n## Two\n\nText."
