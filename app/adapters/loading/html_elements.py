@@ -50,7 +50,11 @@ DROPPED = {
 FIELDS = {"input", "select", "textarea"}
 CONTROLS = FIELDS | {"button"}
 READ_BUTTONS = HEADINGS | {"dt", "summary", "p"}
-"""In which a button is part of the text: a question to unfold, or a word of a sentence."""
+"""In which a button is part of the text: a question to unfold, or a word of a sentence; but one
+after the text of a heading does something with it, unless it unfolds what is below."""
+
+UNFOLDING_ATTRIBUTES = {"aria-expanded", "aria-controls"}
+"""Of buttons that unfold something."""
 
 AROUND_CONTENT = {"nav", "footer", "menu", "search"}
 ROLES_AROUND_CONTENT = {"navigation", "search", "banner", "contentinfo", "menu", "menubar"}

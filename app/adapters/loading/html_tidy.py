@@ -15,6 +15,7 @@ from app.adapters.loading.html_elements import (
     KNOWN,
     READ_BUTTONS,
     ROW_GROUPS,
+    UNFOLDING_ATTRIBUTES,
     Role,
     is_code,
     is_never_read,
@@ -120,11 +121,12 @@ class _Tidy(StandardParser):
 
     def begins(self, tag: str, given: dict[str, str]) -> None:
         """Write the tag of an element, if it is read."""
-        self._starts.append(len(self.pieces))
+        start = len(self.pieces)
         if self._muted_at is None:
             self._open(tag, given)
         elif tag == "annotation" and given.get("encoding", "").lower() == TEX:
             self._tex_at = len(self.stack) + 1
+        self._starts.append(start)
 
     def _open(self, tag: str, given: dict[str, str]) -> None:
         """Write the tag of an element that is about to be put on the stack."""
@@ -165,7 +167,9 @@ class _Tidy(StandardParser):
     def _is_never_read(self, tag: str, given: dict[str, str]) -> bool:
         in_code = self._code_at is not None
         if tag == "button" and not in_code and not READ_BUTTONS.isdisjoint(self.stack):
-            tag = "span"
+            starts = self._starts_of_headings()
+            is_beside = bool(starts) and self._last_word >= starts[-1]
+            tag = tag if is_beside and UNFOLDING_ATTRIBUTES.isdisjoint(given) else "span"
         return is_never_read(tag, given, in_code=in_code)
 
     def _count(self, tag: str, given: dict[str, str]) -> None:
@@ -250,13 +254,17 @@ class _Tidy(StandardParser):
 
     def _is_beside_text(self, before: Written) -> bool:
         """Whether the heading (or else the element) that a permalink stands in has text before."""
-        headings = [
-            start for start, tag in zip(self._starts, self.stack, strict=True) if tag in HEADINGS
-        ]
+        headings = self._starts_of_headings()
         if not headings and self._counts["headed"] > before.tally.headed:
             return False
         around = headings or self._starts
         return bool(around) and before.last_word >= around[-1]
+
+    def _starts_of_headings(self) -> list[int]:
+        """The number of pieces before each heading that is open."""
+        return [
+            start for start, tag in zip(self._starts, self.stack, strict=True) if tag in HEADINGS
+        ]
 
     def _written_so_far(self) -> Written:
         texts = len(self.headings[-1][1]) if self.headings else 0

@@ -115,9 +115,11 @@ def test_a_permalink_that_is_left_out_is_no_part_of_the_title():
         ("<details><summary><button>How?</button></summary>So.", "How?\n\nSo."),
         ("<dl><dt><button>How?</button><dd>So.</dl>", "How?\n:   So."),
         ("<p>Text.</p><button>Save</button>", "Text."),
+        ("<h1>Vec <b>T</b><button>Copy path</button></h1>So.", "# Vec **T**\n\nSo."),
+        ("<h2>1. <button aria-expanded=false>How?</button></h2>So.", "## 1. How?\n\nSo."),
         ("<summary><pre>x<button>Copy</button></pre></summary>", "```\nx\n```"),
     ],
-    ids=["heading", "sentence", "summary", "term", "alone", "in code"],
+    ids=["heading", "sentence", "summary", "term", "alone", "beside", "unfolds", "in code"],
 )
 def test_a_button_is_read_where_it_is_part_of_a_text(page, expected):
     assert markdown(page) == expected
