@@ -67,11 +67,13 @@ def serve(
     """Run the HTTP server until Ctrl-C."""
     put_off_collections()
     from app.command.serving import serve as run_server
-    from app.settings import Settings
+    from app.settings import settings_from_environment
 
     given: dict[str, Any] = {"host": host, "port": port}
     try:
-        run_server(Settings(**{name: v for name, v in given.items() if v is not None}))
+        run_server(
+            settings_from_environment(**{name: v for name, v in given.items() if v is not None})
+        )
     except StartupError as error:
         display.complain(error.detail)
         raise typer.Exit(FAILED) from error

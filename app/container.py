@@ -37,7 +37,7 @@ from app.protocols import Embedder, ProgressListener, SourceOpener, TextSplitter
 from app.rag.service import RAGService
 from app.rag.threads import searches_at_once
 from app.search.collection_settings import CollectionSettings
-from app.settings import Settings
+from app.settings import Settings, settings_from_environment
 from app.web.health import PartHealth
 from app.web.metrics import Metrics
 
@@ -357,4 +357,5 @@ def open_as_library(
         # The specification's users name the folder of Chroma; SQL lies beside it, not in it.
         given["data_dir"] = folder.parent if folder.name == "chroma" else folder
         given["chroma_persist_directory"] = ""
-    return Container.open(Settings(**{k: v for k, v in given.items() if v is not None}))  # type: ignore[arg-type]  # pydantic checks the values
+    known = {name: value for name, value in given.items() if value is not None}
+    return Container.open(settings_from_environment(**known))

@@ -24,7 +24,7 @@ from app.rag.generations_router import router as generations_router
 from app.rag.router import router as rag_router
 from app.rag.router import search_router
 from app.rag.service import set_rag_service
-from app.settings import Settings
+from app.settings import Settings, settings_from_environment
 from app.web.docs_page import install_docs
 from app.web.health import router as health_router
 from app.web.metrics import Metrics
@@ -53,7 +53,7 @@ def create_app(settings: Settings | None = None, container: Container | None = N
     Without a container, one is opened from the settings when the server starts and closed when
     it stops. A container that is given belongs to the caller, who has started it.
     """
-    settings = settings or (container.settings if container else Settings())
+    settings = settings or (container.settings if container else settings_from_environment())
     metrics = container.metrics if container else Metrics()
 
     @asynccontextmanager

@@ -4,15 +4,18 @@ import re
 import sys
 import textwrap
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 CommaSeparated = NoDecode
 """A list setting is written `a,b,c` in the environment, not as JSON."""
 
 MEBIBYTE = 1024 * 1024
+
+ENV_FILE = ".env"
 
 _CHANGED_LATER = (
     "After a change and a restart, everything that is stored is made anew in the background, from "
@@ -23,7 +26,7 @@ _CHANGED_LATER = (
 class Settings(BaseSettings):
     """What can be set, with its default. `.env.example` lists the same fields; a test compares."""
 
-    model_config = SettingsConfigDict(env_file=".env", extra="ignore", validate_default=True)
+    model_config = SettingsConfigDict(env_file=ENV_FILE, extra="ignore", validate_default=True)
 
     # Where things are kept
     data_dir: Path = Field(
@@ -71,7 +74,9 @@ class Settings(BaseSettings):
         description="host or host:port list of your own sites whose robots.txt need not be heeded.",
     )
     fetch_timeout_seconds: float = Field(
-        30.0, gt=0, description="Longest that fetching one page may take, redirects included."
+        30.0,
+        gt=0,
+        description="Longest that fetching one page may take, redirects included.",
     )
     fetch_max_bytes: int = Field(
         10 * MEBIBYTE, ge=1, description="Most bytes of one page, after decompression."
@@ -109,7 +114,9 @@ class Settings(BaseSettings):
         0, ge=0, description="Threads for inference; 0 means one per core."
     )
     embedding_timeout_seconds: float = Field(
-        30.0, gt=0, description="Longest that one call to an embedding endpoint may take."
+        30.0,
+        gt=0,
+        description="Longest that one call to an embedding endpoint may take.",
     )
     openai_api_key: SecretStr = Field(
         SecretStr(""), description="Key for the OpenAI-compatible endpoint."
@@ -216,6 +223,27 @@ class Settings(BaseSettings):
     def roots(self) -> list[Path]:
         """The folders that a local `uri` may read from, with the default filled in."""
         return self.source_roots or [Path.cwd(), Path.home()]
+
+
+def settings_from_environment(**given: Any) -> Settings:
+    """The settings of this process; `given` goes before the environment, and that before `.env`.
+
+    Raises ValidationError for what cannot be used, and where `.env` is not text or not readable.
+    """
+    try:
+        return Settings(**given)
+    except UnicodeDecodeError as error:
+        reason = f"it is not text in UTF-8 (byte {error.start}); save it in that encoding"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    fault = PydanticCustomError("env_file", "{text}", {"text": _unreadable(reason)})
+    raise ValidationError.from_exception_data(
+        Settings.__name__, [InitErrorDetails(type=fault, input=ENV_FILE)]
+    )
+
+
+def _unreadable(reason: str) -> str:
+    return f"The file {Path(ENV_FILE).absolute()} cannot be read: {reason}."
 
 
 def env_example() -> str:

@@ -238,9 +238,9 @@ def settings_of_its_own(settings: "Settings", data_directory: Path) -> "Settings
 @contextmanager
 def _open_service(data_directory: Path) -> "Iterator[Container]":
     from app.container import Container
-    from app.settings import Settings
+    from app.settings import settings_from_environment
 
-    own = settings_of_its_own(Settings(), data_directory)
+    own = settings_of_its_own(settings_from_environment(), data_directory)
     signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     with display.working("Opening the service"):
         container = Container.open(own, run_jobs=False)

@@ -20,7 +20,7 @@ from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import Generation, GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchBody
-from app.settings import Settings
+from app.settings import settings_from_environment
 
 ITEMS_A_PAGE = 200
 
@@ -117,7 +117,7 @@ def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
     SIGTERM ends the block like Ctrl-C does, so that everything is closed in order.
     """
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
-    settings = Settings()
+    settings = settings_from_environment()
     signal.signal(signal.SIGTERM, _terminate)
     with working("Opening the data directory"):
         was_there = settings.data_dir.exists()

@@ -7,7 +7,7 @@ import anyio.to_thread
 from app.adapters.loading.sources import Sources
 from app.errors import SourceNotFoundError, SourceRefusedError, SourceUnreadableError
 from app.protocols import LoadedDocument, SourceOpener
-from app.settings import Settings
+from app.settings import settings_from_environment
 
 logger = logging.getLogger(__name__)
 
@@ -21,7 +21,9 @@ class DocumentLoader:
     """
 
     def __init__(self, timeout: float = 30.0, sources: SourceOpener | None = None) -> None:
-        self._sources = sources or Sources.from_settings(Settings(), fetch_timeout_seconds=timeout)
+        self._sources = sources or Sources.from_settings(
+            settings_from_environment(), fetch_timeout_seconds=timeout
+        )
 
     async def load(self, uri: str, document_type: str) -> list[LoadedDocument]:
         """Load everything that `uri` names, on a worker thread.

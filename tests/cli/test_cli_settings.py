@@ -1,0 +1,26 @@
+"""Settings that a person got wrong, as the command tells them."""
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Start = Callable[..., "subprocess.Popen[str]"]
+WAIT_SECONDS = 60
+
+
+def refusal(process: "subprocess.Popen[str]") -> str:
+    """The one sentence that a command with a wrong setting ends with."""
+    out, err = process.communicate(timeout=WAIT_SECONDS)
+    assert (process.returncode, out) == (2, "")
+    assert err.count("\n") == 1
+    return err
+
+
+@pytest.mark.parametrize("command", ["serve", "stats"])
+def test_an_env_file_that_is_no_utf8_is_one_sentence(
+    start: Start, tmp_path: Path, command: str
+) -> None:
+    (tmp_path / ".env").write_bytes("CHUNK_SIZE=900\n".encode("utf-16"))
+    assert f"{tmp_path / '.env'} cannot be read: it is not text in UTF-8" in refusal(start(command))
