@@ -15,6 +15,9 @@ CommaSeparated = NoDecode
 
 MEBIBYTE = 1024 * 1024
 
+DAY_SECONDS = 24 * 3600.0
+"""The most for a time that somebody waits; sockets and locks refuse `inf` and what is near it."""
+
 ENV_FILE = ".env"
 
 _CHANGED_LATER = (
@@ -76,6 +79,7 @@ class Settings(BaseSettings):
     fetch_timeout_seconds: float = Field(
         30.0,
         gt=0,
+        le=DAY_SECONDS,
         description="Longest that fetching one page may take, redirects included.",
     )
     fetch_max_bytes: int = Field(
@@ -116,6 +120,7 @@ class Settings(BaseSettings):
     embedding_timeout_seconds: float = Field(
         30.0,
         gt=0,
+        le=DAY_SECONDS,
         description="Longest that one call to an embedding endpoint may take.",
     )
     openai_api_key: SecretStr = Field(
@@ -145,6 +150,7 @@ class Settings(BaseSettings):
     index_care_interval_seconds: float = Field(
         3600.0,
         ge=0,
+        le=366 * DAY_SECONDS,
         description="Pause in seconds between two comparisons of the indexes with the database, "
         "which mend what differs, in the background and gently; 0 turns them off.",
     )

@@ -24,3 +24,15 @@ def test_an_env_file_that_is_no_utf8_is_one_sentence(
 ) -> None:
     (tmp_path / ".env").write_bytes("CHUNK_SIZE=900\n".encode("utf-16"))
     assert f"{tmp_path / '.env'} cannot be read: it is not text in UTF-8" in refusal(start(command))
+
+
+@pytest.mark.parametrize("seconds", ["inf", "1e30"])
+@pytest.mark.parametrize(
+    "name",
+    ["FETCH_TIMEOUT_SECONDS", "EMBEDDING_TIMEOUT_SECONDS", "INDEX_CARE_INTERVAL_SECONDS"],
+)
+def test_a_time_that_no_clock_can_wait_for_is_refused_at_the_start(
+    start: Start, environment: dict[str, str], name: str, seconds: str
+) -> None:
+    environment[name] = seconds
+    assert refusal(start("stats")).startswith(f"Error: {name}: ")
