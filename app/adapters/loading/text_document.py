@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from app.adapters.loading.encoding import decode
-from app.adapters.loading.frontmatter import Frontmatter, read_frontmatter
+from app.adapters.loading.frontmatter import LINE_BREAK, Frontmatter, read_frontmatter
 from app.adapters.loading.titles import find_title
 from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument
@@ -27,12 +27,12 @@ def document_from_bytes(
     `name` is the file's name: its suffix decides how it is read, and it is the last resort for a
     title. Raises SourceUnreadableError when it is binary or holds nothing but white space.
     """
-    text, _ = decode(data, declared)
+    text, encoding = decode(data, declared)
     suffix = PurePosixPath(name).suffix.lower()
     told = read_frontmatter(text) if suffix in MARKDOWN_SUFFIXES else Frontmatter(text)
     if not told.text.strip():
         raise SourceUnreadableError(NO_CONTENT)
-    warnings = told.warnings
+    warnings = _losses(data, text, encoding) + told.warnings
     if told.source_url and not is_web_address(told.source_url):
         warnings += ("The frontmatter's source_url is no http(s) address and is not used.",)
     elif told.source_url:
@@ -51,6 +51,19 @@ def document_from_bytes(
         warnings=warnings,
         first_line=told.first_line,
     )
+
+
+def _losses(data: bytes, text: str, encoding: str) -> tuple[str, ...]:
+    """A warning where bytes could not be read, and stand as U+FFFD in the text."""
+    if "\ufffd" not in text:
+        return ()
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode(encoding, "replace")
+        line = len(LINE_BREAK.findall(before)) + 1
+        return (f"In line {line} stand bytes that are no {encoding}; they are read as �.",)
+    return ()
 
 
 def is_web_address(text: str) -> bool:

@@ -45,6 +45,27 @@ def test_frontmatter_is_read_and_is_not_text():
 
 
 @pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        ("# Große Straße\n\n".encode() + b"gr\xfcn, " + "äöüÄÖÜ".encode(), 3),
+        ("---\ntitle: ä\n---\nüöäüöä".encode() + b"\xff\r\nend", 4),
+        (b"\xef\xbb\xbfgood\rbad \xff", 2),
+        (b"\xef\xbb\xbfwritten \xef\xbf\xbd\nbad \xff", 2),
+        ("\ufeffgood\nodd".encode("utf-16-le") + b"x", 2),
+    ],
+)
+def test_bytes_that_cannot_be_read_cost_a_warning_that_says_where(data, line):
+    loaded = document_from_bytes(data, name="a.md", document_id="a.md", source_uri="/d/a.md")
+    assert "\ufffd" in loaded.content
+    assert len(loaded.warnings) == 1
+    assert loaded.warnings[0].startswith(f"In line {line} stand bytes that are no utf-")
+
+
+def test_a_replacement_character_that_the_author_wrote_is_no_damage():
+    assert document("A decoder shows \ufffd for what it cannot read.").warnings == ()
+
+
+@pytest.mark.parametrize(
     ("line", "language"), [("lang: en", "en"), ("language: pt-BR", "pt-BR"), ("lang: [a]", None)]
 )
 def test_the_language_is_that_of_the_frontmatter(line, language):
