@@ -186,10 +186,26 @@ class Settings(BaseSettings):
             return [part.strip() for part in value.split(",") if part.strip()]
         return value
 
+    @field_validator("allowed_hosts", "fetch_allow_hosts", "robots_ignore_hosts")
+    @classmethod
+    def _hosts_are_no_addresses(cls, hosts: list[str]) -> list[str]:
+        for host in hosts:
+            if re.search(r"[/\s]", host):
+                raise ValueError(f"{host!r} is no host: leave out http://, paths and blanks")
+        return hosts
+
     @field_validator("cors_allow_origins")
     @classmethod
     def _as_browsers_write_origins(cls, origins: list[str]) -> list[str]:
-        return [origin.lower().rstrip("/") for origin in origins]
+        written = [origin.lower().rstrip("/") for origin in origins]
+        for origin in written:
+            if origin not in {"*", "null"} and not re.fullmatch(
+                r"[a-z][a-z0-9+.-]*://[^/\s]+", origin
+            ):
+                raise ValueError(
+                    f"{origin!r} is no origin: write https://host, and a port if need be"
+                )
+        return written
 
     @field_validator("chroma_persist_directory", "models_dir", mode="before")
     @classmethod

@@ -36,3 +36,22 @@ def test_a_time_that_no_clock_can_wait_for_is_refused_at_the_start(
 ) -> None:
     environment[name] = seconds
     assert refusal(start("stats")).startswith(f"Error: {name}: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FETCH_ALLOW_HOSTS", "wiki.intern, http://intern/wiki"),
+        ("ROBOTS_IGNORE_HOSTS", "intern/wiki"),
+        ("ALLOWED_HOSTS", "docs.intern wiki.intern"),
+        ("CORS_ALLOW_ORIGINS", "app.example.com"),
+        ("CORS_ALLOW_ORIGINS", "https://app.example.com/start"),
+    ],
+)
+def test_an_entry_that_could_never_match_is_refused(
+    start: Start, environment: dict[str, str], name: str, value: str
+) -> None:
+    environment[name] = value
+    assert refusal(start("stats")).startswith(
+        f"Error: {name}: {value.rsplit(', ', maxsplit=1)[-1]!r} is no "
+    )
