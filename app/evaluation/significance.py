@@ -37,7 +37,8 @@ def confidence_interval(values: Sequence[float]) -> tuple[float, float] | None:
         batch=500,
         rng=np.random.default_rng(SEED),
     )
-    return float(drawn.confidence_interval.low), float(drawn.confidence_interval.high)
+    low, high = sorted(map(float, drawn.confidence_interval))  # of equal values, rounding may swap
+    return low, high
 
 
 def paired_p_value(values: Sequence[float], others: Sequence[float]) -> float:

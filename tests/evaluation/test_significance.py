@@ -1,7 +1,7 @@
 """How sure figures are."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.evaluation.significance import confidence_interval, paired_p_value
@@ -11,6 +11,8 @@ VALUES = st.lists(st.floats(0, 1), min_size=2, max_size=30)
 
 @settings(max_examples=20, deadline=None)  # the first one imports scipy
 @given(VALUES)
+@example([0.5223109037352175] * 2)
+@example([0.8079379768150344] * 5)
 def test_an_interval_lies_within_the_values(values: list[float]) -> None:
     interval = confidence_interval(values)
     assert interval is not None
