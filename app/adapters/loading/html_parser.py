@@ -2,6 +2,7 @@
 
 import html
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from html.parser import HTMLParser
 
@@ -23,7 +24,7 @@ COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.DOTALL)
 """By the HTML standard (13.2.5.43 on); the parser of Python 3.11 follows an older one."""
 
 
-class StandardParser(HTMLParser):
+class StandardParser(HTMLParser, ABC):
     """Knows the elements that are open, and tells when one begins or ends.
 
     Those who derive from it say what becomes of elements (`begins`, `ends`, `stands_alone`) and of
@@ -37,17 +38,17 @@ class StandardParser(HTMLParser):
         """The names of the elements that are open, the outermost first."""
         self._too_deep: Counter[str] = Counter()
 
+    @abstractmethod
     def begins(self, tag: str, given: dict[str, str]) -> None:
         """An element with these attributes is about to be put on the stack."""
-        raise NotImplementedError
 
+    @abstractmethod
     def ends(self, tag: str) -> None:
         """An element has just been taken from the stack."""
-        raise NotImplementedError
 
+    @abstractmethod
     def stands_alone(self, tag: str, given: dict[str, str]) -> None:
         """There is an element that can hold nothing."""
-        raise NotImplementedError
 
     def finish(self) -> None:
         """Take in what is left where the page ends inside a tag, and end all elements."""

@@ -107,20 +107,16 @@ class _Tidy(StandardParser):
         """Of what has been read so far."""
         return Tally(*self._counts.values())
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """As any parser by the standard, and note what the element says of the page."""
-        given = {name: value or "" for name, value in attrs}
-        self.head.note(tag, given, self.stack)
-        super().handle_starttag(tag, attrs)
-
     def stands_alone(self, tag: str, given: dict[str, str]) -> None:
         """Write the tag of an element that can hold nothing."""
+        self.head.note(tag, given, self.stack)
         if self._muted_at is None and not self._is_never_read(tag, given):
             self._count(tag, given)
             self.pieces.append(_start_tag(tag, given))
 
     def begins(self, tag: str, given: dict[str, str]) -> None:
         """Write the tag of an element, if it is read."""
+        self.head.note(tag, given, self.stack)
         start = len(self.pieces)
         if self._muted_at is None:
             self._open(tag, given)
