@@ -1,6 +1,7 @@
 """Reads the YAML block at the top of a Markdown file."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -19,6 +20,11 @@ MAX_CATEGORY_CHARACTERS = 500
 
 MODIFICATION_FIELDS = ("last_modified", "lastmod", "last_updated", "updated", "modified", "date")
 """What generators of web sites call the day of the last change, the surest first."""
+
+TEXT_FIELDS = (
+    *("title", "document_id", "source_url", "category"),
+    *("licence", "license", "language", "lang"),
+)
 
 OPENING = re.compile(r"---[ \t]*(?:\r\n|\n|\r)")
 CLOSING = re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
@@ -77,6 +83,7 @@ def read_frontmatter(text: str) -> Frontmatter:
         language=_language(fields),
         tags=_tags(fields.get("tags")),
         modified_at=_modified_at(fields),
+        warnings=tuple(f"The frontmatter's {problem}." for problem in _problems(fields)),
     )
 
 
@@ -100,6 +107,20 @@ def _parse(block: str) -> dict[object, object]:
     return fields
 
 
+def _problems(fields: dict[object, object]) -> Iterator[str]:
+    """What is left out because it is not of the kind that its name asks for."""
+    for name in TEXT_FIELDS:
+        if not isinstance(fields.get(name, ""), str):
+            yield f"{name} is a list or a mapping, where text is needed, and is not used"
+    tags = fields.get("tags", "")
+    if isinstance(tags, dict):
+        yield "tags are a mapping, where a list or text is needed, and are not used"
+    if isinstance(tags, list) and not all(isinstance(tag, str) for tag in tags):
+        yield "tags hold lists or mappings, which are not used"
+    if len(_tag_parts(tags)) > MAX_TAGS:
+        yield f"tags are more than {MAX_TAGS}, and only the first ones are used"
+
+
 def _text(value: object) -> str | None:
     if not isinstance(value, str) or value.strip().lower() in NOTHING:
         return None
@@ -119,13 +140,16 @@ def _language(fields: dict[object, object]) -> str | None:
     return found if found and len(found) <= MAX_LANGUAGE_CHARACTERS else None
 
 
-def _tags(value: object) -> tuple[str, ...]:
-    parts = value.split(",") if isinstance(value, str) else value
+def _tag_parts(value: object) -> list[str]:
+    """What stands between commas, in a text or in the texts of a list."""
+    parts = [value] if isinstance(value, str) else value
     if not isinstance(parts, list):
-        return ()
-    found = (
-        _text(part) for tag in parts[:MAX_TAGS] if isinstance(tag, str) for part in tag.split(",")
-    )
+        return []
+    return [part for tag in parts if isinstance(tag, str) for part in tag.split(",")]
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    found = map(_text, _tag_parts(value)[:MAX_TAGS])
     clipped = (tag[:MAX_TAG_CHARACTERS].strip() for tag in found if tag)
     return tuple(dict.fromkeys(tag for tag in clipped if tag))
 

@@ -32,7 +32,7 @@ def document_from_bytes(
     told = read_frontmatter(text) if suffix in MARKDOWN_SUFFIXES else Frontmatter(text)
     if not told.text.strip():
         raise SourceUnreadableError(NO_CONTENT)
-    warnings = _losses(data, text, encoding) + told.warnings
+    warnings = losses(data, text, encoding) + told.warnings
     if told.source_url and not is_web_address(told.source_url):
         warnings += ("The frontmatter's source_url is no http(s) address and is not used.",)
     elif told.source_url:
@@ -53,8 +53,8 @@ def document_from_bytes(
     )
 
 
-def _losses(data: bytes, text: str, encoding: str) -> tuple[str, ...]:
-    """A warning where bytes could not be read, and stand as U+FFFD in the text."""
+def losses(data: bytes, text: str, encoding: str) -> tuple[str, ...]:
+    """A warning where bytes could not be read, and stand as U+FFFD in the text made of them."""
     if "\ufffd" not in text:
         return ()
     try:

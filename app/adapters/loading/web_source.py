@@ -21,6 +21,7 @@ from app.adapters.loading.text_document import (
     NO_CONTENT,
     content_hash,
     document_from_bytes,
+    losses,
 )
 from app.adapters.loading.web_page import begins_like_html, declared_charset, read_page
 from app.errors import SourceUnreadableError
@@ -114,7 +115,7 @@ def _is_html(page: FetchedPage) -> bool:
 
 
 def _html(page: FetchedPage, entry: SourceEntry) -> LoadedDocument:
-    text, _ = decode(page.body, page.charset or declared_charset(page.body))
+    text, encoding = decode(page.body, page.charset or declared_charset(page.body))
     read = read_page(text, page.url)
     if not read.markdown:
         raise SourceUnreadableError(NO_CONTENT)
@@ -125,6 +126,7 @@ def _html(page: FetchedPage, entry: SourceEntry) -> LoadedDocument:
         source_uri=read.canonical or page.url,
         title=read.title,
         language=read.language,
+        warnings=losses(page.body, text, encoding) if "\ufffd" in read.markdown else (),
     )
 
 

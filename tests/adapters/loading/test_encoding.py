@@ -275,6 +275,24 @@ def test_a_few_broken_bytes_do_not_spoil_a_utf8_document():
     assert decode(data) == (f"{GERMAN}\ufffd{GERMAN}", "utf-8")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A caf\u00e9 costs 5 \ufffd.",
+        "It\u2019s na\u00efve \u2013 and br\ufffdken \ufffd.",
+        "\u00a9 2020\nM\ufffdller",
+    ],
+)
+def test_a_broken_byte_does_not_spoil_the_few_letters_of_a_utf8_document(text):
+    data = b"\xa3".join(part.encode() for part in text.split("\ufffd"))
+    assert decode(data) == (text, "utf-8")
+
+
+def test_western_text_whose_bytes_are_utf8_by_chance_is_read_in_its_own_encoding():
+    text = "Le mot \u00abCAF\u00c9\u00bb est dans une liste"
+    assert decode(text.encode("cp1252"))[0] == text
+
+
 def test_detection_of_a_large_file_is_bounded():
     data = (GERMAN * 20_000).encode("cp1252")
     started = time.process_time()

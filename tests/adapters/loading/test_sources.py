@@ -146,6 +146,20 @@ def test_the_charset_of_the_meta_element_counts_when_the_header_names_none(sourc
 
 
 @pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"<p>Caf\xc3\xa9 one\n<p>two\n<p>br\xa3ken", ["In line 3 stand bytes that are no utf-8"]),
+        (b"<script>br\xa3ken</script><p>Caf\xc3\xa9", []),
+    ],
+    ids=["in the text", "beside it"],
+)
+def test_bytes_of_a_page_that_cannot_be_read_cost_a_warning(sources, site, body, told):
+    site.expect_request("/").respond_with_data(body, content_type="text/html")
+    (loaded,) = read_all(sources.open(site.url_for("/"), "website"))
+    assert [warning.partition(";")[0] for warning in loaded.warnings] == told
+
+
+@pytest.mark.parametrize(
     ("body", "message"),
     [
         ("", "^No content to index$"),

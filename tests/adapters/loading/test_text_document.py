@@ -66,6 +66,27 @@ def test_a_replacement_character_that_the_author_wrote_is_no_damage():
 
 
 @pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("category: [Engineering]", "category is a list"),
+        ("title: {en: Guide}", "title is a list or a mapping"),
+        ("license:\n  name: MIT", "license is a list or a mapping"),
+        ("tags: {a: b}", "tags are a mapping"),
+        ("tags: [a, [b], {c: d}]", "tags hold lists or mappings"),
+        (f"tags: {list(range(101))}", "tags are more than 100"),
+    ],
+)
+def test_what_frontmatter_says_and_nobody_can_use_costs_a_warning(lines, problem):
+    (warning,) = document(f"---\n{lines}\n---\ntext").warnings
+    assert warning.startswith(f"The frontmatter's {problem}")
+
+
+def test_fields_without_a_value_and_names_that_nobody_knows_cost_no_warning():
+    lines = "title:\ntags: null\ncategory: ~\nlayout: {a: b}\nkeywords: [c]"
+    assert document(f"---\n{lines}\n---\ntext").warnings == ()
+
+
+@pytest.mark.parametrize(
     ("line", "language"), [("lang: en", "en"), ("language: pt-BR", "pt-BR"), ("lang: [a]", None)]
 )
 def test_the_language_is_that_of_the_frontmatter(line, language):
