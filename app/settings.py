@@ -194,6 +194,14 @@ class Settings(BaseSettings):
                 raise ValueError(f"{host!r} is no host: leave out http://, paths and blanks")
         return hosts
 
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _hosts_are_named_without_ports(cls, hosts: list[str]) -> list[str]:
+        for host in hosts:
+            if re.fullmatch(r"[^:]*:\d*|\[.*", host):
+                raise ValueError(f"{host!r} is no host name: leave out ports and brackets")
+        return hosts
+
     @field_validator("cors_allow_origins")
     @classmethod
     def _as_browsers_write_origins(cls, origins: list[str]) -> list[str]:

@@ -19,12 +19,12 @@ PORT_PATTERN = (
 )
 WEB_PATTERN = (
     r"[hH][tT][tT][pP][sS]?://"
-    r"([^\u0000-\u0020\u007f-\u00a0/?#@\[\]\\]*@)?"
     r"(\[[0-9A-Fa-f:.]+\]|[^\u0000-\u0020\u007f-\u00a0/?#@:\[\]\\]+)"
     rf"(:{PORT_PATTERN}?)?"
     r"([/?#][^\u0000-\u001f\u007f]*)?"
 )
-"""A host, maybe with a user before it and a port from 1 to 65535 after it, and then any path."""
+"""A host, maybe with a port from 1 to 65535, and then any path. No user and no password before it:
+such an address is not fetched, and lists and answers would show it to everybody."""
 
 URI_PATTERN = (
     rf"^({WEB_PATTERN} *"
@@ -35,6 +35,7 @@ URI_PATTERN = (
 """The rules for addresses, for clients that check before they send: another `x://` is refused."""
 
 WEB_ADDRESS = re.compile(WEB_PATTERN)
+WITH_USER = re.compile(r"https?://[^/?#]*@", re.IGNORECASE)
 URI_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]*):(//)?")
 
 
@@ -55,6 +56,11 @@ def _supported_uri(value: str) -> str:
     scheme = URI_SCHEME.match(value)
     if scheme and scheme[2] and scheme[1].lower() not in ("file", "http", "https"):
         raise ValueError("must be a path, a file:// address or an http(s):// address")
+    if WITH_USER.match(value):
+        raise ValueError(
+            "must not hold a user name or password: such an address is not fetched, and would be "
+            "shown to whoever lists the items"
+        )
     if is_web_address(value) and not WEB_ADDRESS.fullmatch(value):
         raise ValueError(
             "is no web address: after http(s):// stands a host without blanks, and after a colon "

@@ -144,7 +144,6 @@ def test_what_an_item_needs_must_be_given(client: TestClient, missing: str) -> N
         "http://example.com /",
         "http://[::1/",
         "http://::1/",
-        "http://a@b@example.com/",
     ],
 )
 @pytest.mark.parametrize("document_type", ["website", "markdown"])
@@ -163,13 +162,36 @@ def test_what_cannot_be_a_web_address_is_refused_at_once(
 @pytest.mark.parametrize(
     "uri",
     [
+        "http://user:secret@example.com/",
+        "HTTPS://token@example.com",
+        "http://a@b@example.com/",
+        "http://:@example.com",
+    ],
+)
+@pytest.mark.parametrize("document_type", ["website", "markdown"])
+def test_an_address_with_a_user_or_a_password_is_refused_at_once(
+    client: TestClient, item: dict[str, Any], uri: str, document_type: str
+) -> None:
+    change = {"uri": uri, "document_type": document_type}
+    response = client.post(ITEMS, json=GOOD | change)
+    assert_problem(response, 422, "invalid-request", "#/uri")
+    assert "user name or password" in response.text
+    assert "secret" not in response.text
+    address = f"{ITEMS}/{item['id']}"
+    assert_problem(client.patch(address, json=change), 422, "invalid-request", "#/uri")
+    assert not re.search(URI_PATTERN, uri)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
         "http://example.com",
         "HTTPS://Example.com:443?q=a b",
         "http://example.com:/",
         "http://127.0.0.1:65535/a b#c",
         "http://[::1]:8080/",
         "http://bücher.example/",
-        "http://user@example.com/",
+        "http://example.com/@name?mail=a@b",
         "http://under_score.lan:1",
     ],
 )
