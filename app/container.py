@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Self
 
 from app.adapters.lexical_index.healing import HealingLexicalIndex
@@ -37,7 +36,7 @@ from app.protocols import Embedder, ProgressListener, SourceOpener, TextSplitter
 from app.rag.service import RAGService
 from app.rag.threads import searches_at_once
 from app.search.collection_settings import CollectionSettings
-from app.settings import Settings, settings_from_environment
+from app.settings import Settings
 from app.web.health import PartHealth
 from app.web.metrics import Metrics
 
@@ -336,26 +335,3 @@ class Container:
     def _item_freed(self) -> None:
         self._worker.wake()
         self.follower.wake()
-
-
-def open_as_library(
-    persist_directory: str | Path | None,
-    collection_name: str | None,
-    chunk_size: int | None,
-    chunk_overlap: int | None,
-    embedding_model: str | None,
-) -> Container:
-    """A container for RAGService's own constructor; what is None comes from the environment."""
-    given: dict[str, object] = {
-        "chroma_collection_name": collection_name,
-        "chunk_size": chunk_size,
-        "overlap": chunk_overlap,
-        "embedding_model": embedding_model,
-    }
-    if persist_directory is not None:
-        folder = Path(persist_directory)
-        # The specification's users name the folder of Chroma; SQL lies beside it, not in it.
-        given["data_dir"] = folder.parent if folder.name == "chroma" else folder
-        given["chroma_persist_directory"] = ""
-    known = {name: value for name, value in given.items() if value is not None}
-    return Container.open(settings_from_environment(**known))

@@ -61,7 +61,7 @@ class RAGService:
         """
         if engine is None:
             # A library composes itself: the one import that runs against the layers.
-            from app.container import open_as_library  # noqa: PLC0415
+            from app.library import open_as_library  # noqa: PLC0415
 
             engine = open_as_library(
                 persist_directory, collection_name, chunk_size, chunk_overlap, embedding_model
