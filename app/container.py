@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 from app.adapters.lexical_index.healing import HealingLexicalIndex
-from app.adapters.loading.footprints import Footprints
-from app.adapters.loading.path_guard import PathGuard
 from app.adapters.loading.sources import Sources
 from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
+from app.assembly.background_work import BackgroundWork
 from app.assembly.embedders import open_embedder
 from app.assembly.generation_choice import OpenEmbedder
 from app.assembly.generation_keeper import GenerationKeeper
@@ -17,17 +16,13 @@ from app.assembly.generation_parts import GenerationParts
 from app.assembly.health import ServiceHealth
 from app.assembly.opening import OpenedData, open_data, released_on_failure
 from app.errors import AppError, StartupError, StorageError
-from app.following.service import FollowedItems, SourceFollower
+from app.following.service import FollowedItems
 from app.indexing.compaction import Compaction, CompactionReport
 from app.indexing.generation import Generation
 from app.indexing.indexer import Indexer
 from app.indexing.maintenance import CollectionStats, IndexMaintenance, VerifyReport
 from app.indexing.pipeline import IndexingPipeline
-from app.jobs.bell import JobBell
 from app.jobs.records import Outcome
-from app.jobs.service import JobService
-from app.jobs.watching import JobWatch
-from app.jobs.worker import JobWorker
 from app.knowledge.content import ContentService
 from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
@@ -41,9 +36,6 @@ from app.web.health import PartHealth
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
-
-EXPRESS_THREADS = 1
-"""Threads kept free for single items that a client waits for, whatever else goes on."""
 
 
 class Container:
@@ -96,11 +88,14 @@ class Container:
         self.history = HistoryService(self.database)
         self.knowledge = KnowledgeService(
             self.database,
-            FollowedItems(self.indexer, self._wake_follower),
+            FollowedItems(self.indexer, self._items_changed),
             settings.chroma_collection_name,
             settings.lexical_language,
         )
-        self._make_jobs()
+        self.rag = RAGService(engine=self)
+        self._work = BackgroundWork(settings, self.database, self.indexer, self.rag.job_handlers())
+        self.jobs = self._work.jobs
+        self.job_watch = self._work.job_watch
         self._health = ServiceHealth(settings, self.database, self._keeper, self.jobs, metrics)
         self._closed = False
 
@@ -144,9 +139,7 @@ class Container:
         self.collection_settings.load()
         self._keeper.start(renew=run_jobs)
         if run_jobs:
-            self._worker.start()
-            if not self.settings.disable_auto_indexing:
-                self.follower.start()
+            self._work.start()
 
     def close(self) -> None:
         """Stop in order: no new work, finish what is under way, flush, mark as clean."""
@@ -154,8 +147,7 @@ class Container:
             return
         self._closed = True
         self.stop_work()
-        self.follower.close()
-        self._worker.close()
+        self._work.close()
         self.indexer.close()
         in_use = self._keeper.close()
         if self._closes_embedder:
@@ -173,9 +165,7 @@ class Container:
 
     def stop_work(self) -> None:
         """Ask all indexing to end soon, without waiting; its requests then end with 503."""
-        self.follower.stop()
-        self._worker.stop()
-        self._job_bell.stop()
+        self._work.stop()
         self._keeper.stop()
         self.indexer.stop()
 
@@ -183,7 +173,7 @@ class Container:
         self, kind: str, arguments: Mapping[str, Any], watcher: ProgressListener
     ) -> Outcome:
         """Run a job in the calling thread, beside the worker's."""
-        return self._worker.run_here(kind, arguments, watcher)
+        return self._work.run_here(kind, arguments, watcher)
 
     def stats(self) -> CollectionStats:
         """Counts of what is stored and searchable."""
@@ -299,39 +289,11 @@ class Container:
             metrics=self.metrics,
         )
 
-    def _make_jobs(self) -> None:
-        """What is promised and done in the background."""
-        self._job_bell = JobBell()
-        self.jobs = JobService(
-            self.database,
-            on_queued=self._wake_worker,
-            bell=self._job_bell,
-            most_queued=self.settings.most_queued_jobs,
-        )
-        self.job_watch = JobWatch(self.jobs, self._job_bell)
-        self.rag = RAGService(engine=self)
-        self._worker = JobWorker(
-            self.database,
-            self.rag.job_handlers(),
-            threads=self.settings.index_threads,
-            items_in_use=self.indexer.items_in_use,
-            may_begin=self.indexer.runs_may_begin,
-            express_threads=EXPRESS_THREADS,
-            bell=self._job_bell,
-        )
-        self.follower = SourceFollower(
-            self.database, self.jobs, Footprints(PathGuard(self.settings.roots))
-        )
-
-    def _wake_worker(self) -> None:
-        self._worker.wake()
-
     def _index_changes_noted(self) -> None:
         self.publisher.settle_soon()
 
-    def _wake_follower(self) -> None:
-        self.follower.wake()
+    def _items_changed(self) -> None:
+        self._work.items_changed()
 
     def _item_freed(self) -> None:
-        self._worker.wake()
-        self.follower.wake()
+        self._work.item_freed()

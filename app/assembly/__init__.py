@@ -1,1 +1,1 @@
-"""Puts the parts together that `app.container` holds: models, indexes, generations."""
+"""Puts the parts together that `app.container` holds: models, indexes, generations, jobs."""

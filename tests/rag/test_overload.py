@@ -88,7 +88,7 @@ def test_searches_that_would_wait_too_long_are_refused_and_the_others_are_answer
 def test_a_full_queue_refuses_work_whether_it_is_waited_for_or_not(
     client: TestClient, container: Container
 ) -> None:
-    container._worker.stop()  # so that nothing leaves the queue
+    container._work._worker.stop()  # so that nothing leaves the queue
     body = {"title": "a", "uri": "/a.md", "document_type": "markdown"}
     first, second = (client.post("/api/v1/knowledge", json=body).json()["id"] for _ in range(2))
     assert client.post(f"/api/v1/rag/index/{first}?wait=false").status_code == 202

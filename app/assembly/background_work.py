@@ -1,0 +1,90 @@
+"""What goes on beside the requests: the jobs, their worker, and the following of sources."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.adapters.loading.footprints import Footprints
+from app.adapters.loading.path_guard import PathGuard
+from app.database import Database
+from app.following.service import SourceFollower
+from app.indexing.indexer import Indexer
+from app.jobs.bell import JobBell
+from app.jobs.records import JobHandler, Outcome
+from app.jobs.service import JobService
+from app.jobs.watching import JobWatch
+from app.jobs.worker import JobWorker
+from app.protocols import ProgressListener
+from app.settings import Settings
+
+EXPRESS_THREADS = 1
+"""Threads kept free for single items that a client waits for, whatever else goes on."""
+
+
+class BackgroundWork:
+    """Jobs can be promised at any time; from `start` to `stop` they are run, and some are added.
+
+    Nothing it does belongs to one generation: what a job is about is up to its handler.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        database: Database,
+        indexer: Indexer,
+        handlers: Mapping[str, JobHandler],
+    ) -> None:
+        """`handlers` do the jobs, by kind; `indexer` says which of them would have to wait."""
+        self._follows_sources = not settings.disable_auto_indexing
+        self._bell = JobBell()
+        self.jobs = JobService(
+            database,
+            on_queued=self._wake_worker,
+            bell=self._bell,
+            most_queued=settings.most_queued_jobs,
+        )
+        self.job_watch = JobWatch(self.jobs, self._bell)
+        self._worker = JobWorker(
+            database,
+            handlers,
+            threads=settings.index_threads,
+            items_in_use=indexer.items_in_use,
+            may_begin=indexer.runs_may_begin,
+            express_threads=EXPRESS_THREADS,
+            bell=self._bell,
+        )
+        self._follower = SourceFollower(database, self.jobs, Footprints(PathGuard(settings.roots)))
+
+    def start(self) -> None:
+        """Begin with what was promised, then follow sources; raises StorageError."""
+        self._worker.start()
+        if self._follows_sources:
+            self._follower.start()
+
+    def item_freed(self) -> None:
+        """An item is not worked on any more: jobs that waited for it can run."""
+        self._worker.wake()
+        self._follower.wake()
+
+    def items_changed(self) -> None:
+        """Items have come, changed or gone."""
+        self._follower.wake()
+
+    def run_here(
+        self, kind: str, arguments: Mapping[str, Any], watcher: ProgressListener
+    ) -> Outcome:
+        """Run a job in the calling thread, beside the worker's."""
+        return self._worker.run_here(kind, arguments, watcher)
+
+    def stop(self) -> None:
+        """Take no new job and let go whoever watches one; waits for nothing."""
+        self._follower.stop()
+        self._worker.stop()
+        self._bell.stop()
+
+    def close(self) -> None:
+        """Wait until all of it has stopped."""
+        self._follower.close()
+        self._worker.close()
+
+    def _wake_worker(self) -> None:
+        self._worker.wake()
