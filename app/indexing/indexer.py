@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from app.database import Database
 from app.errors import NotFoundError, StorageError
 from app.fault_points import FaultPoint, reached
-from app.indexing import queries
+from app.indexing import item_queries
 from app.indexing.claims import ItemClaims
 from app.indexing.generation import Generation
 from app.indexing.pipeline import IndexingPipeline
@@ -84,9 +84,9 @@ class Indexer:
         so has stopped or will do nothing.
         """
         with self._claims.take_over(item_id), self._database.write() as session:
-            if not queries.item_exists(session, item_id):
+            if not item_queries.item_exists(session, item_id):
                 raise NotFoundError(f"There is no knowledge item {item_id}.")
-            had_chunks = queries.clear_item(session, item_id)
+            had_chunks = item_queries.clear_item(session, item_id)
             if had_chunks:
                 # What the history names is to be gone as well; that it went is all that stays.
                 history_queries.forget_runs(session, item_id)

@@ -16,7 +16,7 @@ from app.errors import (
     WorkStoppedError,
 )
 from app.fault_points import FaultPoint, reached
-from app.indexing import queries
+from app.indexing import item_queries, queries
 from app.indexing.documents import KnownDocument, PreparedDocument
 from app.indexing.embedding import GROUP_CHUNKS, embed_unknown
 from app.indexing.generation import Generation
@@ -87,7 +87,7 @@ class IndexingPipeline:
         self._require_same_model(run.item.collection)
         with self._database.read() as session:
             known = queries.known_documents(session, run.item.id, self._generation.id)
-            mounts = queries.mounts_of(session, run.item.id)
+            mounts = item_queries.mounts_of(session, run.item.id)
         run.tally.known = known  # so that a run that fails at once tells what stays as it was
         source = self._sources.open(run.item.uri, run.item.document_type)
         listing = source.scan().without_lost_mounts(mounts)
@@ -157,12 +157,12 @@ class IndexingPipeline:
     def _finish(self, run: IndexingRunState) -> IndexingResult:
         self._withdraw(run, run.survey.gone)
         with self._database.write() as session:
-            if not queries.item_exists(session, run.item.id):
+            if not item_queries.item_exists(session, run.item.id):
                 raise NotFoundError(f"There is no knowledge item {run.item.id}.")
             queries.restamp_documents(session, run.survey.restamped)
-            if not queries.has_documents(session, run.item.id):
+            if not item_queries.has_documents(session, run.item.id):
                 raise SourceUnreadableError("No content to index")
-            content_hash, documents, chunks = queries.finish_item(
+            content_hash, documents, chunks = item_queries.finish_item(
                 session, run.item.id, (run.item.uri, run.item.document_type), run.mounts
             )
             entry = run.tally.run(run.changes, skipped=len(run.survey.skipped))
@@ -196,7 +196,7 @@ class IndexingPipeline:
         entry = run.tally.run(run.changes, skipped=len(run.survey.skipped), outcome="stopped")
         try:
             with self._database.write() as session:
-                if queries.item_exists(session, run.item.id):
+                if item_queries.item_exists(session, run.item.id):
                     history_queries.add_run(session, run.item.id, entry)
         except StorageError as error:
             logger.warning("History of item %d has a gap: %s", run.item.id, error.detail)
@@ -211,12 +211,12 @@ class IndexingPipeline:
         pause = error.retry_after_seconds if isinstance(error, SourceUnavailableError) else None
         with self._database.write() as session:
             source = (run.item.uri, run.item.document_type)
-            queries.fail_item(session, run.item.id, reason, source, pause)
+            item_queries.fail_item(session, run.item.id, reason, source, pause)
             if isinstance(error, SourceUnavailableError) and pause:
                 leave_host_alone(session, error.address or run.item.uri, pause)
             skipped = len(run.survey.skipped)
             entry = run.tally.run(run.changes, skipped=skipped, outcome="failed", error=reason)
-            if queries.item_exists(session, run.item.id):
+            if item_queries.item_exists(session, run.item.id):
                 history_queries.add_run(session, run.item.id, entry)
         run.ended = True
         reached(FaultPoint.ITEM_FAILED)

@@ -27,7 +27,7 @@ from app.content_versions import ContentVersions
 from app.database import Database
 from app.errors import AppError, ItemStoppedError, UnavailableError
 from app.fault_points import FaultPoint, reached
-from app.indexing import lexical_queries, queries, vector_queries
+from app.indexing import item_queries, lexical_queries, queries, vector_queries
 from app.indexing.documents import KnownDocument, PreparedDocument
 from app.indexing.generation import Generation
 from app.indexing.index_records import lexical_record, vector_record
@@ -217,7 +217,7 @@ class Publisher:
     def _swap(
         self, session: Session, item_id: int, documents: Sequence[PreparedDocument]
     ) -> tuple[Changes, list[str]]:
-        if not queries.item_exists(session, item_id):
+        if not item_queries.item_exists(session, item_id):
             raise _item_deleted()
         changes, touched = Changes(), []
         for document in documents:

@@ -1,6 +1,5 @@
-"""All SQL of indexing."""
+"""SQL of indexing: documents with their chunks, collections, and the outbox."""
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -14,7 +13,6 @@ from app.indexing.documents import (
     SourceTimes,
     document_number,
 )
-from app.indexing.refresh_queries import schedule_after_failure, schedule_after_success
 from app.indexing.results import Changes
 from app.models import (
     IS_CURRENT,
@@ -24,7 +22,6 @@ from app.models import (
     DocumentTagRow,
     GenerationDocumentRow,
     IndexChangeRow,
-    ItemRow,
     now,
 )
 
@@ -217,89 +214,6 @@ def delete_documents(session: Session, document_row_ids: Sequence[int]) -> list[
         session.execute(delete(ChunkRow).where(of_these))
         session.execute(delete(DocumentRow).where(DocumentRow.id.in_(ids)))
     return chunk_ids
-
-
-# Items -----------------------------------------------------------------------------------------
-
-
-def item_exists(session: Session, item_id: int) -> bool:
-    """Whether the item is still there."""
-    return session.scalar(select(ItemRow.id).where(ItemRow.id == item_id)) is not None
-
-
-def has_documents(session: Session, item_id: int) -> bool:
-    """Whether anything of the item is stored."""
-    statement = select(DocumentRow.id).where(DocumentRow.item_id == item_id).limit(1)
-    return session.scalar(statement) is not None
-
-
-def mounts_of(session: Session, item_id: int) -> list[str]:
-    """Where other file systems were mounted when the item was indexed last."""
-    return session.scalar(select(ItemRow.mounts).where(ItemRow.id == item_id)) or []
-
-
-def finish_item(
-    session: Session, item_id: int, indexed_source: tuple[str, str], mounts: Sequence[str] = ()
-) -> tuple[str, int, int]:
-    """Note a success; returns content hash, documents and chunks as they stand now.
-
-    An item that was pointed at another source (uri, document type) meanwhile stays `pending`.
-    """
-    rows = select(DocumentRow.key, DocumentRow.content_hash).where(DocumentRow.item_id == item_id)
-    hashes = sorted((key, digest) for key, digest in session.execute(rows))
-    content_hash = _content_hash(hashes)
-    of_item = select(func.count()).where(ChunkRow.item_id == item_id, IS_CURRENT)
-    chunks = session.scalar(of_item) or 0
-    item = session.get_one(ItemRow, item_id)
-    same_source = (item.uri, item.document_type) == indexed_source
-    if same_source and item.status in ("pending", "error"):
-        item.status = "active"
-    if same_source:
-        item.content_hash, item.error = content_hash, None
-        item.mounts = list(mounts)
-        schedule_after_success(item)
-    item.indexed_at = item.last_fetched_at = now()
-    return content_hash, len(hashes), chunks
-
-
-def _content_hash(hashes: Sequence[tuple[str, str]]) -> str:
-    """One document's own hash, or the SHA-256 of all keys and hashes in order."""
-    if len(hashes) == 1:
-        return hashes[0][1]
-    return hashlib.sha256("".join(f"{k}\0{h}\n" for k, h in hashes).encode()).hexdigest()
-
-
-def fail_item(
-    session: Session,
-    item_id: int,
-    error: str,
-    indexed_source: tuple[str, str],
-    retry_after_seconds: float | None = None,
-) -> None:
-    """Note a failure; what was searchable stays so. An item of which nothing is has the status.
-
-    It says nothing of an item that was pointed at another source meanwhile.
-    """
-    item = session.get(ItemRow, item_id)
-    if item is not None and (item.uri, item.document_type) == indexed_source:
-        item.error = error
-        nothing_left = not has_documents(session, item_id)
-        if nothing_left:
-            item.content_hash = None
-        if item.status == "pending" or (item.status == "active" and nothing_left):
-            item.status = "error"
-        schedule_after_failure(item, retry_after_seconds)
-
-
-def clear_item(session: Session, item_id: int) -> bool:
-    """Delete all documents of an item, which becomes `pending`; False if it had none."""
-    ids = list(session.scalars(select(DocumentRow.id).where(DocumentRow.item_id == item_id)))
-    add_index_change(session, delete_documents(session, ids))
-    item = session.get_one(ItemRow, item_id)
-    item.status = "archived" if item.status == "archived" else "pending"
-    item.content_hash = item.indexed_at = item.error = item.next_refresh_at = None
-    item.mounts = None
-    return bool(ids)
 
 
 # Collections -----------------------------------------------------------------------------------
