@@ -9,7 +9,7 @@ from app.adapters.vector_index.chroma import ChromaVectorIndex
 from app.container import Container
 from app.database import Database
 from app.errors import EmbeddingError, StartupError
-from app.indexing import queries
+from app.indexing import outbox_queries
 from app.knowledge.items import ItemDraft
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
@@ -40,7 +40,7 @@ def lose_records(settings: Settings, ids: list[str]) -> None:
     index.close()
     database = Database(settings.resolved_database_url)
     with database.write() as session:
-        queries.add_index_change(session, ids)
+        outbox_queries.add_index_change(session, ids)
     database.close()
     (settings.data_dir / "stopped-cleanly").unlink()
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from app.database import Database
 from app.errors import LexicalIndexError
-from app.indexing import maintenance_queries, repair_queries
+from app.indexing import maintenance_queries, outbox_queries, repair_queries
 from app.indexing.caretaker import IndexCaretaker
 from app.indexing.database_check import database_faults
 from app.indexing.database_repair import DatabaseRepair, Repair
@@ -147,7 +147,7 @@ class IndexMaintenance:
                 vector_index=self._index_name,
                 vector_index_records=self._index.count(),
                 lexical_index_records=self._count_lexical_records(),
-                pending_index_changes=maintenance_queries.count_open_changes(session),
+                pending_index_changes=outbox_queries.count_open_changes(session),
             )
 
     def _count_lexical_records(self) -> int:

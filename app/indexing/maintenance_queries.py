@@ -14,7 +14,6 @@ from app.models import (
     CollectionLanguageRow,
     DocumentRow,
     EmbeddingRow,
-    IndexChangeRow,
     IndexStampRow,
     ItemRow,
 )
@@ -39,11 +38,6 @@ def count_indexed_items(session: Session) -> int:
     """Items that have chunks that answer."""
     of_current = select(func.count(func.distinct(ChunkRow.item_id))).where(IS_CURRENT)
     return session.scalar(of_current) or 0
-
-
-def count_open_changes(session: Session) -> int:
-    """Rows of the outbox."""
-    return count(session, IndexChangeRow)
 
 
 class ChunkState(NamedTuple):
@@ -92,21 +86,6 @@ def _states(generation: Generation) -> Select[str, int, int, bytes, str]:
         .outerjoin(EmbeddingRow, on_embedding)
         .where(ChunkRow.generation_id == generation.id)
     )
-
-
-def open_changes(session: Session) -> set[int]:
-    """The ids of the rows of the outbox."""
-    return set(session.scalars(select(IndexChangeRow.id)))
-
-
-def chunks_of_changes(session: Session, change_ids: Sequence[int]) -> dict[int, frozenset[str]]:
-    """The chunks that each of these rows names; rows that are gone are left out."""
-    columns = (IndexChangeRow.id, IndexChangeRow.chunk_ids)
-    return {
-        row[0]: frozenset(row[1])
-        for some in slices(change_ids)
-        for row in session.execute(select(*columns).where(IndexChangeRow.id.in_(some)))
-    }
 
 
 def vectors_of_all(session: Session, generation: Generation) -> Iterator[tuple[str, bytes | None]]:

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from sqlalchemy.orm import Session
 
-from app.indexing import maintenance_queries
+from app.indexing import outbox_queries
 
 
 class OpenChanges:
@@ -19,9 +19,9 @@ class OpenChanges:
 
     def among(self, session: Session, chunk_ids: Collection[str]) -> set[str]:
         """Those of the chunks of which it is known that the indexes may differ from SQL."""
-        still_open = maintenance_queries.open_changes(session)
+        still_open = outbox_queries.open_changes(session)
         unread = sorted(still_open - self._rows.keys())
         kept = {key: named for key, named in self._rows.items() if key in still_open}
-        self._rows = kept | maintenance_queries.chunks_of_changes(session, unread)
+        self._rows = kept | outbox_queries.chunks_of_changes(session, unread)
         asked = frozenset(chunk_ids)
         return {chunk_id for named in self._rows.values() for chunk_id in asked & named}

@@ -27,7 +27,7 @@ from app.content_versions import ContentVersions
 from app.database import Database
 from app.errors import AppError, ItemStoppedError, UnavailableError
 from app.fault_points import FaultPoint, reached
-from app.indexing import item_queries, lexical_queries, queries, vector_queries
+from app.indexing import item_queries, lexical_queries, outbox_queries, queries, vector_queries
 from app.indexing.documents import KnownDocument, PreparedDocument
 from app.indexing.generation import Generation
 from app.indexing.index_records import lexical_record, vector_record
@@ -190,7 +190,7 @@ class Publisher:
             item = _item_as_it_stands(session, item_id, moment)
             present = queries.present_chunks(session, list(chunks))
             fresh = [chunk_id for chunk_id in chunks if chunk_id not in present]
-            change_id = queries.add_index_change(session, fresh)
+            change_id = outbox_queries.add_index_change(session, fresh)
         reached(FaultPoint.INTENT_COMMITTED)
         try:
             records, words = self._fresh_records(item_id, item, documents, set(fresh))
@@ -206,7 +206,7 @@ class Publisher:
                 if _item_as_it_stands(session, item_id, moment) != item:
                     # Whoever changed it meanwhile knew of no chunk that SQL did not hold yet.
                     touched += fresh
-                queries.update_index_change(session, change_id, touched)
+                outbox_queries.update_index_change(session, change_id, touched)
             reached(FaultPoint.ROWS_SWAPPED)
         except BaseException:
             self.settle_soon()  # takes the new chunks out of the indexes again
@@ -260,7 +260,7 @@ class Publisher:
         with self._database.write() as session:
             searchable = queries.count_searchable_chunks(session, row_ids)
             chunk_ids = queries.delete_documents(session, row_ids)
-            change_id = queries.add_index_change(session, chunk_ids)
+            change_id = outbox_queries.add_index_change(session, chunk_ids)
         reached(FaultPoint.DOCUMENTS_WITHDRAWN)
         self._settle(change_id, chunk_ids)
         return searchable
@@ -275,7 +275,7 @@ class Publisher:
     def _settle_oldest(self) -> bool:
         """Whether there was an open row."""
         with self._database.read() as session:
-            change = queries.oldest_index_change(session)
+            change = outbox_queries.oldest_index_change(session)
         if change is None:
             return False
         self._settle(*change)
@@ -285,7 +285,7 @@ class Publisher:
         self.equalise(chunk_ids)
         reached(FaultPoint.INDEXES_EQUALISED)
         with self._database.write() as session:
-            queries.close_index_change(session, change_id)
+            outbox_queries.close_index_change(session, change_id)
         reached(FaultPoint.OUTBOX_CLOSED)
 
     def equalise(self, chunk_ids: Sequence[str]) -> None:

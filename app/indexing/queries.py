@@ -1,4 +1,4 @@
-"""SQL of indexing: documents with their chunks, collections, and the outbox."""
+"""SQL of indexing: documents with their chunks, and collections."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
@@ -21,7 +21,6 @@ from app.models import (
     DocumentRow,
     DocumentTagRow,
     GenerationDocumentRow,
-    IndexChangeRow,
     now,
 )
 
@@ -205,6 +204,14 @@ def count_searchable_chunks(session: Session, document_row_ids: Sequence[int]) -
     )
 
 
+def present_chunks(session: Session, chunk_ids: Sequence[str]) -> set[str]:
+    """Those of the ids that SQL holds."""
+    present: set[str] = set()
+    for some in slices(chunk_ids):
+        present.update(session.scalars(select(ChunkRow.id).where(ChunkRow.id.in_(some))))
+    return present
+
+
 def delete_documents(session: Session, document_row_ids: Sequence[int]) -> list[str]:
     """Delete documents with their chunks; returns the ids of the chunks of all generations."""
     chunk_ids: list[str] = []
@@ -237,38 +244,3 @@ def add_collection(
                 dimension=dimension,
             )
         )
-
-
-# Outbox ----------------------------------------------------------------------------------------
-
-
-def present_chunks(session: Session, chunk_ids: Sequence[str]) -> set[str]:
-    """Those of the ids that SQL holds."""
-    present: set[str] = set()
-    for some in slices(chunk_ids):
-        present.update(session.scalars(select(ChunkRow.id).where(ChunkRow.id.in_(some))))
-    return present
-
-
-def add_index_change(session: Session, chunk_ids: Sequence[str]) -> int:
-    """Note chunks for which the vector index may differ from SQL; returns the row's id."""
-    row = IndexChangeRow(chunk_ids=list(chunk_ids))
-    session.add(row)
-    session.flush()
-    return row.id
-
-
-def update_index_change(session: Session, change_id: int, chunk_ids: Sequence[str]) -> None:
-    """Note other chunks instead."""
-    session.get_one(IndexChangeRow, change_id).chunk_ids = list(chunk_ids)
-
-
-def close_index_change(session: Session, change_id: int) -> None:
-    """The vector index agrees with SQL on these chunks again."""
-    session.execute(delete(IndexChangeRow).where(IndexChangeRow.id == change_id))
-
-
-def oldest_index_change(session: Session) -> tuple[int, list[str]] | None:
-    """The first open row of the outbox: its id and chunk ids."""
-    row = session.scalar(select(IndexChangeRow).order_by(IndexChangeRow.id).limit(1))
-    return (row.id, list(row.chunk_ids)) if row else None

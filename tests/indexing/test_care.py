@@ -14,7 +14,7 @@ from sqlalchemy import delete, event, update
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
 from app.errors import StorageError, VectorIndexError
-from app.indexing import queries
+from app.indexing import outbox_queries
 from app.indexing.caretaker import SLICE_CHUNKS, IndexCaretaker
 from app.indexing.comparison import Drift, DriftKind, IndexComparison
 from app.indexing.index_sources import lexical_source, vector_source
@@ -155,7 +155,7 @@ def test_what_stands_in_the_outbox_is_no_drift(shelf: Shelf):
     def delete_and_compare() -> set[str]:
         with shelf.container.database.write() as session:
             session.execute(delete(ChunkRow).where(ChunkRow.id.in_(gone)))
-            queries.add_index_change(session, gone)
+            outbox_queries.add_index_change(session, gone)
         comparison = shelf.container.parts.caretaker._comparison
         compared = comparison.after("", 100, mend=True)
         surplus = comparison.surplus("exact", gone, mend=True)
@@ -180,7 +180,7 @@ def test_a_row_of_the_outbox_is_read_once_however_much_is_compared(shelf: Shelf)
     def note_and_compare(chunk_ids: list[str]) -> set[str]:
         with shelf.container.database.write() as session:
             session.execute(delete(ChunkRow).where(ChunkRow.id.in_(chunk_ids)))
-            queries.add_index_change(session, chunk_ids)
+            outbox_queries.add_index_change(session, chunk_ids)
         found = [comparison.after(last, 3, mend=False).drift for last in ("", *ids[::3])]
         found += [comparison.surplus("exact", ids[n : n + 3], mend=False) for n in (0, 3, 6, 9)]
         return {each.chunk_id for drift in found for each in drift}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.container import Container
-from app.indexing import maintenance_queries, queries
+from app.indexing import outbox_queries
 from app.indexing.index_sources import lexical_source
 from app.indexing.publisher import Publisher
 from app.knowledge.items import ItemDraft, KnowledgeItem
@@ -88,7 +88,7 @@ def test_naming_the_language_of_the_settings_writes_nothing_anew(
 
 def open_changes(container: Container) -> int:
     with container.database.read() as session:
-        return maintenance_queries.count_open_changes(session)
+        return outbox_queries.count_open_changes(session)
 
 
 def test_a_language_that_is_set_again_leaves_no_more_to_settle_than_once(
@@ -97,8 +97,8 @@ def test_a_language_that_is_set_again_leaves_no_more_to_settle_than_once(
     """What an open row names besides is settled as well; one that names nothing has an owner."""
     publisher.publish(item.id, ready(container, item)).result()
     with container.database.write() as session:
-        queries.add_index_change(session, [])
-        queries.add_index_change(session, [*words.records, "gone"])
+        outbox_queries.add_index_change(session, [])
+        outbox_queries.add_index_change(session, [*words.records, "gone"])
     collections = CollectionSettings(container.database, "knowledge_base", "english")
     for language in ("german", "french", "german", "french"):
         collections.set_language("knowledge_base", language)

@@ -10,7 +10,7 @@ import pytest
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
-from app.indexing import maintenance_queries, queries
+from app.indexing import outbox_queries
 from app.indexing.publisher import SETTLED_AT_START, Publisher
 from app.knowledge.items import ItemDraft
 from app.protocols import LexicalRecord
@@ -46,12 +46,12 @@ def test_others_need_not_wait_until_every_row_of_the_outbox_is_settled(
     chunks = list(words.records)
     with container.database.write() as session:
         for _ in range(3):
-            queries.add_index_change(session, chunks)
+            outbox_queries.add_index_change(session, chunks)
     handed_in: Future[Future[int]] = Future()
 
     def open_changes() -> int:
         with container.database.read() as session:
-            return maintenance_queries.count_open_changes(session)
+            return outbox_queries.count_open_changes(session)
 
     words.meanwhile = lambda: handed_in.set_result(publisher.between_changes(open_changes))
     publisher.settle_soon()
@@ -69,7 +69,7 @@ def test_a_start_waits_for_a_few_rows_of_the_outbox_and_leaves_many_to_the_write
     publisher.close()
     with container.database.write() as session:
         for _ in range(SETTLED_AT_START + 3):
-            queries.add_index_change(session, list(words.records))
+            outbox_queries.add_index_change(session, list(words.records))
     words.writers.clear()
     vectors = ExactVectorIndex(embedder.dimension)
     again = Publisher(container.database, vectors, words, container.generation)

@@ -11,7 +11,7 @@ from sqlalchemy import delete, select, text, update
 
 from app.container import Container
 from app.generations import queries as generation_queries
-from app.indexing import queries
+from app.indexing import outbox_queries
 from app.indexing.database_check import Fault, database_faults
 from app.indexing.database_repair import DatabaseRepair
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow
@@ -214,7 +214,7 @@ def test_what_one_damaged_vector_leaves_is_searched_and_indexed(
     total = shelf.stats().total_chunks
     store_as_vector(shelf, damaged_bytes("truncated"))
     with shelf.database.write() as session:  # what a crash leaves is settled at the start
-        queries.add_index_change(session, [row.id for row in session.query(ChunkRow)])
+        outbox_queries.add_index_change(session, [row.id for row in session.query(ChunkRow)])
     shelf.close()
     shelf = open_container()
     shelf.settle()
