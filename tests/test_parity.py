@@ -26,12 +26,12 @@ PAGES = [
 MAY_CATCH_EXCEPTION = {
     "app/generations/renewal.py": 1,
     "app/jobs/surviving.py": 1,
-    "app/indexing/publisher.py": 1,
+    "app/indexing/writer_thread.py": 1,
 }
 """The loops of the threads that must not end. The other place is the handler of problems, which is
 registered and catches nothing itself."""
 
-MAY_HAND_OVER_BASE_EXCEPTION = {"app/indexing/prefetch.py": 1, "app/indexing/publisher.py": 1}
+MAY_HAND_OVER_BASE_EXCEPTION = {"app/indexing/prefetch.py": 1, "app/indexing/writer_thread.py": 1}
 """Threads that pass an error on to the thread that waits for their work."""
 
 SNAPSHOT = ROOT / "tests" / "openapi.json"

@@ -13,7 +13,6 @@ So whatever a crash leaves is mended by settling the rows that are still there.
 """
 
 import logging
-import queue
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
@@ -25,13 +24,14 @@ from sqlalchemy.orm import Session
 
 from app.content_versions import ContentVersions
 from app.database import Database
-from app.errors import AppError, ItemStoppedError, UnavailableError
+from app.errors import AppError, ItemStoppedError
 from app.fault_points import FaultPoint, reached
 from app.indexing import item_queries, lexical_queries, outbox_queries, queries, vector_queries
 from app.indexing.documents import KnownDocument, PreparedDocument
 from app.indexing.generation import Generation
 from app.indexing.index_records import lexical_record, vector_record
 from app.indexing.results import Changes
+from app.indexing.writer_thread import WriterThread
 from app.models import now
 from app.protocols import LexicalIndex, LexicalRecord, VectorIndex, VectorRecord
 
@@ -76,10 +76,8 @@ class Publisher:
         self._next_indexes: KeptIndexes | None = None
         self.versions = ContentVersions()
         """Which searches go by."""
-        self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._settling = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
-        self._closed = False
+        self._writer = WriterThread("publisher")
 
     @property
     def generation(self) -> Generation:
@@ -91,36 +89,33 @@ class Publisher:
         if all(self._settle_oldest() for _ in range(SETTLED_AT_START)):
             self.settle_soon()
         reached(FaultPoint.OUTBOX_SETTLED)
-        self._thread.start()
+        self._writer.start()
 
     def stop(self) -> None:
         """Take no more documents, and leave the one being published to the next start."""
-        self._closed = True
+        self._writer.stop()
 
     def close(self) -> None:
         """End what was handed in, then stop."""
-        self.stop()
-        self._tasks.put(None)
-        if self._thread.ident is not None:
-            self._thread.join()
+        self._writer.close()
 
     def publish(self, item_id: int, documents: Sequence[PreparedDocument]) -> "Future[Changes]":
         """Store new versions of documents whose embeddings are stored already."""
-        return self._submit(lambda: self._publish(item_id, documents))
+        return self._writer.submit(lambda: self._publish(item_id, documents))
 
     def withdraw(self, documents: Sequence[KnownDocument]) -> "Future[int]":
         """Remove documents that their source lacks; gives how many chunks could be found."""
-        return self._submit(lambda: self._withdraw(documents))
+        return self._writer.submit(lambda: self._withdraw(documents))
 
     def settle_soon(self) -> None:
         """There are rows in the outbox: settle them when there is time."""
         if not self._settling.is_set():
             self._settling.set()
-            self._tasks.put(self._settle_when_idle)
+            self._writer.add(self._settle_when_idle)
 
     def settled(self) -> "Future[None]":
         """Done once everything handed in before is done and the outbox is empty."""
-        return self._submit(self.settle_outbox)
+        return self._writer.submit(self.settle_outbox)
 
     def keep_also(self, following: KeptIndexes | None) -> None:
         """Settle into these indexes, too, which are to answer next; None: no more.
@@ -141,35 +136,9 @@ class Publisher:
 
         What SQL and the indexes may differ in meanwhile stands in the outbox, and only there.
         """
-        return self._submit(work)
+        return self._writer.submit(work)
 
-    # The writer thread ---------------------------------------------------------------------
-
-    def _submit(self, work: Callable[[], Result]) -> "Future[Result]":
-        self._require_open()
-        future: Future[Result] = Future()
-
-        def run() -> None:
-            try:
-                result = work()
-            except BaseException as error:  # noqa: BLE001, raised again where the result is awaited
-                future.set_exception(error)
-            else:
-                future.set_result(result)
-
-        self._tasks.put(run)
-        return future
-
-    def _require_open(self) -> None:
-        if self._closed:
-            raise UnavailableError("The service is stopping; try again when it has restarted.")
-
-    def _run(self) -> None:
-        while (task := self._tasks.get()) is not None:
-            try:
-                task()
-            except Exception:
-                logger.exception("The publisher goes on after an unexpected error")
+    # On the writer thread ------------------------------------------------------------------
 
     def _settle_when_idle(self) -> None:
         """One row, then whatever else has been handed in: a collection may be many rows."""
@@ -195,7 +164,7 @@ class Publisher:
         try:
             records, words = self._fresh_records(item_id, item, documents, set(fresh))
             for some in queries.slices(records, UPSERTED_AT_ONCE):
-                self._require_open()
+                self._writer.require_open()
                 self._indexes.vectors.upsert(some)
             reached(FaultPoint.VECTORS_UPSERTED)
             if words:

@@ -348,7 +348,7 @@ def test_a_title_that_is_new_while_the_next_indexes_catch_up_is_in_them(
             if not renamed.is_set():
                 renamed.set()
                 container.knowledge.update(filled, {"title": "Prairies"})
-                if threading.current_thread() is not container.publisher._thread:
+                if threading.current_thread() is not container.publisher._writer._thread:
                     container.publisher.settled().result()
 
         following.vectors.upsert = rename_meanwhile

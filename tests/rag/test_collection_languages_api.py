@@ -144,8 +144,7 @@ def test_a_process_that_dies_after_the_answer_leaves_the_rest_to_the_next(
 ) -> None:
     """The writer never gets to it: what is to be done stands in the database."""
     container.publisher.between_changes(container.publisher.stop).result()
-    container.publisher._tasks.put(None)
-    container.publisher._thread.join()
+    container.publisher.close()
     library.put(GERMAN, json={"language": "german"})
     with container.database.read() as session:
         assert session.scalars(select(IndexChangeRow)).all()

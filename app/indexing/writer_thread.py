@@ -1,0 +1,71 @@
+"""The thread of the one writer: does what is handed in, in that order, one thing at a time."""
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from app.errors import UnavailableError
+
+logger = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+
+
+class WriterThread:
+    """Takes work before it is started, too; what is handed in then waits for that."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._closed = False
+
+    def start(self) -> None:
+        """Begin with what was handed in first."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Let nobody submit any more; waits for nothing."""
+        self._closed = True
+
+    def close(self) -> None:
+        """End what was handed in, then stop."""
+        self.stop()
+        self._tasks.put(None)
+        if self._thread.ident is not None:
+            self._thread.join()
+
+    def require_open(self) -> None:
+        """Raises UnavailableError from `stop` on."""
+        if self._closed:
+            raise UnavailableError("The service is stopping; try again when it has restarted.")
+
+    def submit(self, work: Callable[[], Result]) -> "Future[Result]":
+        """Have work done whose result or error somebody awaits; raises UnavailableError."""
+        self.require_open()
+        future: Future[Result] = Future()
+
+        def run() -> None:
+            try:
+                result = work()
+            except BaseException as error:  # noqa: BLE001, raised again where the result is awaited
+                future.set_exception(error)
+            else:
+                future.set_result(result)
+
+        self._tasks.put(run)
+        return future
+
+    def add(self, work: Callable[[], None]) -> None:
+        """Have work done that nobody awaits."""
+        self._tasks.put(work)
+
+    def _run(self) -> None:
+        while (task := self._tasks.get()) is not None:
+            try:
+                task()
+            except Exception:
+                logger.exception("The %s goes on after an unexpected error", self._name)
