@@ -2,7 +2,6 @@
 
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
@@ -12,6 +11,7 @@ from app.adapters.lexical_index.lexical_store import (
     LexicalIndexStatus,
     LexicalStore,
 )
+from app.adapters.lexical_index.unsettled_writes import UnsettledWrites
 from app.errors import LexicalIndexError
 from app.fault_points import FaultPoint, reached
 from app.protocols import (
@@ -29,8 +29,6 @@ Answer = TypeVar("Answer")
 
 FILL_BATCH = 256
 """Records that a rebuild writes (0.2 s) before it lets a waiting writer go first."""
-UNSETTLED_RECORDS = 4096
-"""Latest writes that are kept in memory (10 MB at most), as SQL may not have committed them."""
 
 
 class HealingLexicalIndex:
@@ -52,7 +50,7 @@ class HealingLexicalIndex:
         self._index: FillableLexicalIndex | None = None
         self._set_aside: LexicalIndex | None = None
         self._filling: LexicalFilling | None = None
-        self._unsettled: OrderedDict[str, LexicalRecord] = OrderedDict()
+        self._unsettled = UnsettledWrites()
         self._missed_writes = False
         self._was_written = False
         self._degraded_reason: str | None = "The lexical index has not been opened yet."
@@ -115,11 +113,7 @@ class HealingLexicalIndex:
         with self._write_lock:
             self._check_open()
             self._was_written = True
-            for record in records:
-                self._unsettled.pop(record.chunk_id, None)
-                self._unsettled[record.chunk_id] = record
-            while len(self._unsettled) > UNSETTLED_RECORDS:
-                self._unsettled.popitem(last=False)
+            self._unsettled.note_upsert(records)
             if self._write(lambda index: index.upsert(records)) and self._filling:
                 self._filling.note_written([record.chunk_id for record in records])
 
@@ -128,8 +122,7 @@ class HealingLexicalIndex:
         with self._write_lock:
             self._check_open()
             self._was_written = True
-            for chunk_id in chunk_ids:
-                self._unsettled.pop(chunk_id, None)
+            self._unsettled.note_removal(chunk_ids)
             if self._write(lambda index: index.remove(chunk_ids)) and self._filling:
                 self._filling.note_removed(chunk_ids)
 
@@ -137,7 +130,7 @@ class HealingLexicalIndex:
         """Remove everything; from here on the index is what is written to it."""
         with self._maintenance_lock, self._write_lock:
             self._check_open()
-            self._unsettled.clear()
+            self._unsettled.forget()
             if self._write(lambda index: index.clear()):
                 self._store.mark_complete()
 
@@ -146,7 +139,7 @@ class HealingLexicalIndex:
         self._closed = True
         with self._maintenance_lock, self._write_lock:
             self._retire("The lexical index is closed.")
-            self._unsettled.clear()
+            self._unsettled.forget()
 
     # Maintenance -------------------------------------------------------------------------------
 
@@ -315,7 +308,7 @@ class HealingLexicalIndex:
                 index = get_index()
                 if self._index is not index:
                     self._set_aside = index
-                filling = LexicalFilling(index, list(self._unsettled.values()), self._check_open)
+                filling = LexicalFilling(index, self._unsettled.records(), self._check_open)
                 self._filling = filling
             for batch in self._source():
                 self._fill(filling, batch)

@@ -8,7 +8,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from app.adapters.lexical_index.healing import UNSETTLED_RECORDS, HealingLexicalIndex
+from app.adapters.lexical_index.healing import HealingLexicalIndex
+from app.adapters.lexical_index.unsettled_writes import UNSETTLED_RECORDS
 from app.errors import LexicalIndexError
 from app.protocols import LexicalRecord
 from tests.adapters.lexical_index.stores import FlakyStore
