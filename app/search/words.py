@@ -74,7 +74,7 @@ class QueryWords:
         )
 
     def highlights(self, content: str) -> tuple[Highlight, ...]:
-        """The matched words in order, and the sentence that has most of them, if any matched."""
+        """The matched words in order, and the sentence that says most of them, if any matched."""
         found = list(self._matches(content))
         words = tuple(
             Highlight(start, end, content[start:end], "word")
@@ -82,24 +82,46 @@ class QueryWords:
         )
         if not found:
             return ()
-        start, end = _telling_sentence(_sentences(content), found)
+        start, end = self._telling_sentence(content, found)
         return (Highlight(start, end, content[start:end], "sentence"), *words)
 
-    def _matches(self, content: str) -> Iterator[tuple[int, int, str]]:
-        """Start, end and term of each matched word; a name in one piece counts once.
+    def _matches(self, content: str) -> Iterator[tuple[int, int, frozenset[str]]]:
+        """Start, end and terms of each matched stretch; a name in one piece is one.
 
         Pairs of characters that overlap are one stretch of a script without spaces.
         """
-        last: tuple[int, int, str] | None = None
+        last: tuple[int, int, frozenset[str]] | None = None
         for token in self._finder.find(content):
             if last is not None and token.start < last[1]:
-                last = (last[0], max(last[1], token.end), last[2])
+                last = (last[0], max(last[1], token.end), last[2] | {token.term})
                 continue
             if last is not None:
                 yield last
-            last = (token.start, token.end, token.term)
+            last = (token.start, token.end, frozenset({token.term}))
         if last is not None:
             yield last
+
+    def _telling_sentence(
+        self, content: str, found: Sequence[tuple[int, int, frozenset[str]]]
+    ) -> tuple[int, int]:
+        """The sentence with most phrases, then most different words; of equals the shortest."""
+        sentences = _sentences(content)
+        starts = [start for start, _ in sentences]
+        terms: dict[int, set[str]] = {}
+        for start, _, said in found:
+            terms.setdefault(bisect.bisect_right(starts, start) - 1, set()).update(said)
+
+        def says(number: int) -> tuple[int, int, int]:
+            start, end = sentences[number]
+            return self._count_phrases(content[start:end]), len(terms[number]), start - end
+
+        return sentences[max(terms, key=says)]
+
+    def _count_phrases(self, text: str) -> int:
+        if not self._parsed.phrases:
+            return 0
+        tokens = self._analyser.analyse(text)
+        return sum(_holds(tokens, phrase) for phrase in self._parsed.phrases)
 
 
 def _subject(parsed: ParsedQuery) -> frozenset[str]:
@@ -155,15 +177,3 @@ def _sentence_ends(content: str) -> Iterator[tuple[int, int]]:
         if end is not None:
             yield end.span(end.lastindex or 0)
             read = end.end()
-
-
-def _telling_sentence(
-    sentences: Sequence[tuple[int, int]], found: Sequence[tuple[int, int, str]]
-) -> tuple[int, int]:
-    """The sentence with most different words of the query; of equals the shortest."""
-    starts = [start for start, _ in sentences]
-    terms: dict[int, set[str]] = {}
-    for start, _, term in found:
-        terms.setdefault(bisect.bisect_right(starts, start) - 1, set()).add(term)
-    best = max(terms, key=lambda n: (len(terms[n]), sentences[n][0] - sentences[n][1]))
-    return sentences[best]

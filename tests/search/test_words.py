@@ -80,6 +80,26 @@ def test_the_sentence_is_the_one_that_says_most_of_the_query():
     assert sentence("rotated", content) == "Rotated."
 
 
+def test_all_that_a_name_or_a_stretch_without_spaces_says_of_the_query_counts():
+    chinese = "# 数据库备份\n\n备份文件保存在目录里。\n\n不要删除旧的备份。"
+    assert sentence("备份文件", chinese) == "备份文件保存在目录里。"
+    prose = "The call can fail. Then the helper tries again: retry_call does that for you."
+    assert (
+        sentence("retry_call", prose)
+        == "Then the helper tries again: retry_call does that for you."
+    )
+
+
+def test_the_sentence_is_one_in_which_the_phrase_stands_if_there_is_one():
+    art = "Art for the state. The newest of all engines here is a state-of-the-art one."
+    assert sentence('"state of the art"', art).startswith("The newest of all")
+    rows = "| Part-6 | 7.50 |\n| Part-7 | 8.75 | note number 7 |\n| Part-8 | 1.00 |"
+    assert sentence('"Part-7"', rows) == "| Part-7 | 8.75 | note number 7 |"
+    scan = "Scan what is exact and what is slow. An exact scan takes long, and so it is slow."
+    assert sentence('"exact scan" slow', scan).startswith("An exact scan")
+    assert sentence('"exact scan"', "It is exact.\n\nScan it.") == "Scan it."
+
+
 def test_sentences_end_as_each_script_ends_them():
     japanese = "検索は文書を見つけます。「東京に住んでいます。」データベースは重要です！"  # noqa: RUF001
     assert sentence("東京", japanese) == "「東京に住んでいます。」"
