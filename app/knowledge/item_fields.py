@@ -1,6 +1,7 @@
 """What each field of a knowledge item may hold, as JSON."""
 
 import re
+import unicodedata
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -43,6 +44,11 @@ def _one_line(value: str) -> str:
     if CONTROL_CHARACTERS.search(value):
         raise ValueError("must not contain control characters or halves of characters")
     return value
+
+
+def _composed(value: Any) -> Any:
+    """In NFC before the length is looked at: a few characters are two in that form."""
+    return unicodedata.normalize("NFC", value) if isinstance(value, str) else value
 
 
 def _not_blank(value: str) -> str:
@@ -109,6 +115,7 @@ Category = Annotated[
     Annotated[
         str,
         Field(max_length=500, json_schema_extra={"pattern": NO_CONTROL_PATTERN}),
+        BeforeValidator(_composed),
         AfterValidator(_one_line),
     ]
     | None,
@@ -122,6 +129,7 @@ Category = Annotated[
 Tag = Annotated[
     str,
     Field(max_length=200, json_schema_extra={"pattern": NO_CONTROL_PATTERN}),
+    BeforeValidator(_composed),
     AfterValidator(_one_line),
 ]
 TagsAsText = Annotated[str, Field(max_length=200, pattern=NO_CONTROL_PATTERN)]

@@ -1,5 +1,6 @@
 """What a knowledge item is, apart from HTTP and SQL."""
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -118,12 +119,15 @@ def with_relative_path_explained(error: str, uri: str) -> str:
 
 
 def normalise_category(value: str | None) -> str | None:
-    """`/Engineering//Security/` is written `Engineering/Security`; nothing is None."""
-    parts = [part.strip() for part in (value or "").split("/")]
+    """`/Engineering//Security/` is written `Engineering/Security`; nothing is None.
+
+    Letters with accents are each one character (NFC), so that they equal those of a document.
+    """
+    parts = [part.strip() for part in unicodedata.normalize("NFC", value or "").split("/")]
     return "/".join(part for part in parts if part) or None
 
 
 def tidy_tags(tags: Iterable[str]) -> list[str]:
-    """Each tag once and trimmed; a comma separates tags within a list as well."""
-    parts = (part.strip() for tag in tags for part in tag.split(","))
+    """Each tag once, trimmed and in NFC; a comma separates tags within a list as well."""
+    parts = (part.strip() for tag in tags for part in unicodedata.normalize("NFC", tag).split(","))
     return list(dict.fromkeys(part for part in parts if part))

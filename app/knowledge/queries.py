@@ -1,5 +1,6 @@
 """All SQL about knowledge items."""
 
+import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -53,9 +54,20 @@ def filter_conditions(wanted: ItemFilter) -> list[ColumnElement[bool]]:
     if wanted.ids is not None:
         conditions.append(ItemRow.id.in_(wanted.ids))
     if wanted.text is not None:
-        in_title = ItemRow.title.icontains(wanted.text, autoescape=True)
-        conditions.append(or_(in_title, ItemRow.uri.icontains(wanted.text, autoescape=True)))
+        conditions.append(_said_in_title_or_uri(wanted.text))
     return conditions
+
+
+def _said_in_title_or_uri(text: str) -> ColumnElement[bool]:
+    """Paths stay as the file system has them, which may take accents apart, as may titles."""
+    writings = {text, *(unicodedata.normalize(form, text) for form in ("NFC", "NFD"))}
+    return or_(
+        *(
+            column.icontains(writing, autoescape=True)
+            for column in (ItemRow.title, ItemRow.uri)
+            for writing in sorted(writings)
+        )
+    )
 
 
 def _tagged(tags: Sequence[str], *, every: bool) -> ColumnElement[bool]:

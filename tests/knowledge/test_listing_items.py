@@ -54,6 +54,30 @@ def test_a_category_means_itself_and_what_is_below_it_and_no_namesake(
     assert ids(client, category="Engin") == []
 
 
+APART = "A\u0308pfel"
+TOGETHER = "\u00c4pfel"
+
+
+@pytest.mark.parametrize(("stored", "asked"), [(APART, TOGETHER), (TOGETHER, APART)])
+def test_accents_may_be_written_apart_from_their_letters(
+    client: TestClient, make_item: MakeItem, stored: str, asked: str
+) -> None:
+    item = make_item(category=f"Obst/{stored}", tags=[stored, asked], title=stored, uri="/x")
+    assert (item["category"], item["tags"]) == (f"Obst/{TOGETHER}", [TOGETHER])
+    by_uri = make_item(uri=f"/srv/{stored}")
+    assert ids(client, category=f"Obst/{asked}") == ids(client, tag=asked) == [item["id"]]
+    assert ids(client, q=asked.lower()) == [item["id"], by_uri["id"]]
+    assert by_uri["uri"] == f"/srv/{stored}"
+
+
+def test_a_label_must_fit_as_it_is_stored(client: TestClient, make_item: MakeItem) -> None:
+    two_in_nfc = "\u0958"
+    make_item(tags=[two_in_nfc * 100], category=two_in_nfc * 250)
+    for field, value in (("tags", [two_in_nfc * 101]), ("category", two_in_nfc * 251)):
+        body = {"title": "T", "uri": "/x", "document_type": "folder", field: value}
+        assert_problem(client.post(ITEMS, json=body), 422, "invalid-request")
+
+
 @pytest.mark.parametrize("name", ["100%", "a_b", "a\\b", "%", "[a]", "a*"])
 def test_wildcards_in_names_are_letters_like_others(
     client: TestClient, make_item: MakeItem, name: str

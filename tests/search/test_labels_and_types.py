@@ -78,6 +78,15 @@ def test_a_documents_own_tags_are_added_to_its_items(folder, find) -> None:
     }
 
 
+def test_labels_are_the_same_however_their_accents_are_written(folder, find) -> None:
+    apart, together = "A\u0308pfel", "\u00c4pfel"
+    folder("a", {"own.md": own(f"Obst/{apart}", apart)})
+    shown = find(category=f"Obst/{together}", tags=(together,))
+    assert [(result.category, result.tags) for result in shown] == [
+        (f"Obst/{together}", (together,))
+    ]
+
+
 def test_own_labels_follow_the_file(container, folder, find, source_root) -> None:
     item = folder("a", {"own.md": own("Sea", "deep")})
     (source_root / "a" / "own.md").write_text(own("Land", "dry"))

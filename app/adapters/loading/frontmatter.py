@@ -1,6 +1,7 @@
 """Reads the YAML block at the top of a Markdown file."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -127,6 +128,12 @@ def _text(value: object) -> str | None:
     return " ".join(clean(value).split())[:MAX_FIELD_CHARACTERS] or None
 
 
+def _label(value: object) -> str | None:
+    """In NFC, as labels of items are: editors and file names may take accents apart."""
+    found = _text(value)
+    return unicodedata.normalize("NFC", found) if found else None
+
+
 def _licence(fields: dict[object, object]) -> str | None:
     """What is too long is cut so that nobody can take what is left for a licence."""
     found = _text(fields.get("licence")) or _text(fields.get("license"))
@@ -149,14 +156,14 @@ def _tag_parts(value: object) -> list[str]:
 
 
 def _tags(value: object) -> tuple[str, ...]:
-    found = map(_text, _tag_parts(value)[:MAX_TAGS])
+    found = map(_label, _tag_parts(value)[:MAX_TAGS])
     clipped = (tag[:MAX_TAG_CHARACTERS].strip() for tag in found if tag)
     return tuple(dict.fromkeys(tag for tag in clipped if tag))
 
 
 def _category(value: object) -> str | None:
     """As categories of items are written: `/Engineering//Security/` is `Engineering/Security`."""
-    parts = (part.strip() for part in (_text(value) or "").split("/"))
+    parts = (part.strip() for part in (_label(value) or "").split("/"))
     return "/".join(part for part in parts if part)[:MAX_CATEGORY_CHARACTERS].strip("/ ") or None
 
 
