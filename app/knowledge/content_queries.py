@@ -1,5 +1,6 @@
 """All SQL about the stored text of items."""
 
+import unicodedata
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, func, select
@@ -79,9 +80,16 @@ def first_row_ids(connection: Connection, item_id: int) -> Sequence[int]:
 
 
 def row_ids_by_key(connection: Connection, item_id: int, key: str) -> Sequence[int]:
-    """The document with this key, if there is one."""
-    statement = select(DocumentRow.id).where(DocumentRow.item_id == item_id, DocumentRow.key == key)
-    return connection.scalars(statement).all()
+    """The document with this key, if there is one; else those that write its accents otherwise.
+
+    Keys are those of the file system, some of which take accents apart from their letters.
+    """
+    of_item = select(DocumentRow.id).where(DocumentRow.item_id == item_id)
+    found = connection.scalars(of_item.where(DocumentRow.key == key)).all()
+    if found or key.isascii():
+        return found
+    writings = [unicodedata.normalize(form, key) for form in ("NFC", "NFD")]
+    return connection.scalars(of_item.where(DocumentRow.key.in_(writings))).all()
 
 
 def row_ids_by_uri(connection: Connection, item_id: int, uri: str) -> Sequence[int]:

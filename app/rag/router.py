@@ -130,7 +130,8 @@ async def search_simple(
     ] = None,
     collection: NameFilter | None = None,
     path: Annotated[
-        search_schemas.PathGlob | None, Query(description="A glob on the documents' paths.")
+        search_schemas.PathGlob | None,
+        Query(description="A document's key, or a glob on the documents' paths."),
     ] = None,
     language: search_schemas.Language | None = None,
     licence_policy: search_schemas.LicencePolicy = search_schemas.LicencePolicy.ANY,

@@ -161,8 +161,10 @@ class SearchBody(BaseModel):
         None,
         min_length=1,
         max_length=50,
-        description="Globs on a document's path within its item, one of which must match: `*` "
-        "stays within a folder, `**` crosses folders; without `/`, any folder is meant.",
+        description="Keys of documents, as results have them in `document`, or globs on a "
+        "document's path within its item, one of which must match: `*` stays within a folder, "
+        "`**` crosses folders; without `/`, any folder is meant. In a glob `[ab]` is one of these "
+        "characters, and `[[]` a bracket.",
     )
     languages: list[Language] | None = Field(
         None, min_length=1, max_length=50, description="As the documents name their language."

@@ -1,14 +1,48 @@
-"""Path globs on documents' keys, with git's meaning of `*`, `?`, `[]`, `**` and `/`."""
+"""Which documents are meant by paths: by their keys, or by globs as git has them."""
 
 import fnmatch
 import functools
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 
 ANY_FOLDERS = "**"
 
 _CLASS = re.compile(r"\[(\^?)(\]?[^\]]*\])")
 """A class of characters; git negates one with `^` as with `!`."""
+
+
+_ASCII_START = re.compile(r"[\x00-\x7f]*")
+
+
+class PathFilter:
+    """What paths allow: the document of just that key, and all whose keys a glob matches.
+
+    A key may hold signs of globs, as `app/[id]/page.md` does. Keys are those of the file system,
+    which may take accents apart from their letters; both are compared in NFC.
+    """
+
+    def __init__(self, paths: Iterable[str]) -> None:
+        composed = [_composed(path) for path in paths]
+        self._keys = frozenset(composed)
+        self._globs = tuple(map(PathGlob, composed))
+
+    def __bool__(self) -> bool:
+        """Whether any path is named; without one, every document is allowed."""
+        return bool(self._globs)
+
+    @property
+    def literal_starts(self) -> tuple[str, ...]:
+        """With one of these every allowed key begins, however its accents are written."""
+        starts = (_ASCII_START.match(glob.literal_start) for glob in self._globs)
+        return tuple(start[0] for start in starts if start)
+
+    def allows(self, key: str) -> bool:
+        """Whether the key is one of the paths, or one of them matches it."""
+        if not self._globs:
+            return True
+        key = _composed(key)
+        return key in self._keys or any(glob.matches(key) for glob in self._globs)
 
 
 class PathGlob:
@@ -57,6 +91,10 @@ class PathGlob:
                     yield place + 2
             elif pattern.match(name):
                 yield place + 1
+
+
+def _composed(path: str) -> str:
+    return path if path.isascii() else unicodedata.normalize("NFC", path)
 
 
 def _parts(glob: str) -> list[re.Pattern[str] | None]:

@@ -16,7 +16,7 @@ from app.models import ChunkRow, DocumentRow, ItemRow
 from app.protocols import EVERYWHERE, SearchScope
 from app.search.document_labels import documents_decide, label_conditions
 from app.search.licences import is_permissive
-from app.search.path_globs import PathGlob
+from app.search.path_globs import PathFilter
 from app.search.requests import SearchRequest
 
 REMEMBERED_FILTERS = 16
@@ -39,8 +39,8 @@ class ResolvedFilter:
 
     scope: SearchScope
     conditions: tuple[ColumnElement[bool], ...]
-    """On items and documents joined; the globs say the rest."""
-    globs: tuple[PathGlob, ...]
+    """On items and documents joined; the paths say the rest."""
+    paths: PathFilter
 
     @property
     def allows_nothing(self) -> bool:
@@ -50,8 +50,8 @@ class ResolvedFilter:
         )
 
     def allows_path(self, key: str) -> bool:
-        """Whether one of the globs matches, if there are any."""
-        return not self.globs or any(glob.matches(key) for glob in self.globs)
+        """Whether the paths allow it, if there are any."""
+        return self.paths.allows(key)
 
 
 class ScopeResolver:
@@ -89,20 +89,20 @@ class ScopeResolver:
 def resolve_filter(connection: Connection, request: SearchRequest) -> ResolvedFilter:
     """What the filter allows now. Archived items never are, so their presence is a filter, too."""
     conditions: tuple[ColumnElement[bool], ...] = ()
-    globs = tuple(PathGlob(path) for path in request.paths)
+    paths = PathFilter(request.paths)
     scope = EVERYWHERE
     by_document = documents_decide(connection, request.category, request.tags)
     if request.restricts_items:
         conditions = tuple(_item_conditions(request, by_document=by_document))
     if request.restricts_documents or by_document:
-        conditions += tuple(_document_conditions(connection, request, globs))
-        numbers = _document_numbers(connection, conditions, globs)
+        conditions += tuple(_document_conditions(connection, request, paths))
+        numbers = _document_numbers(connection, conditions, paths)
         scope = SearchScope(document_numbers=numbers)
     elif request.restricts_items or _archived_chunks_exist(connection):
         allowed = conditions or (ItemRow.status != "archived",)
         item_ids = frozenset(connection.scalars(select(ItemRow.id).where(*allowed)))
         scope = SearchScope(item_ids=item_ids)
-    return ResolvedFilter(scope, conditions, globs)
+    return ResolvedFilter(scope, conditions, paths)
 
 
 def _item_conditions(request: SearchRequest, *, by_document: bool) -> list[ColumnElement[bool]]:
@@ -122,13 +122,13 @@ def _archived_chunks_exist(connection: Connection) -> bool:
 
 
 def _document_numbers(
-    connection: Connection, conditions: Sequence[ColumnElement[bool]], globs: Sequence[PathGlob]
+    connection: Connection, conditions: Sequence[ColumnElement[bool]], paths: PathFilter
 ) -> frozenset[int]:
     allowed = (*conditions, ItemRow.status != "archived")
-    if not globs:
+    if not paths:
         return frozenset(connection.scalars(_documents(DocumentRow.number).where(*allowed)))
     rows = connection.execute(_documents(DocumentRow.number, DocumentRow.key).where(*allowed))
-    return frozenset(number for number, key in rows if any(glob.matches(key) for glob in globs))
+    return frozenset(number for number, key in rows if paths.allows(key))
 
 
 def _documents(*columns: Any) -> Select[Any]:
@@ -136,11 +136,11 @@ def _documents(*columns: Any) -> Select[Any]:
 
 
 def _document_conditions(
-    connection: Connection, request: SearchRequest, globs: Sequence[PathGlob]
+    connection: Connection, request: SearchRequest, paths: PathFilter
 ) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
-    if globs:
-        conditions.append(or_(*(_begins_with(glob.literal_start) for glob in globs)))
+    if paths:
+        conditions.append(or_(*map(_begins_with, paths.literal_starts)))
     if request.languages:
         wanted = {language.lower() for language in request.languages}
         conditions.append(func.lower(DocumentRow.language).in_(wanted))

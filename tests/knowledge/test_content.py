@@ -191,6 +191,17 @@ def test_a_document_is_named_by_its_key_or_its_address(shelf: Shelf, get: Get) -
     assert get(item, document="guide/é.md").json()["content"] == "two\n"
 
 
+def test_a_key_is_found_however_its_accents_are_written(shelf: Shelf, get: Get) -> None:
+    apart, together = "u\u0308.md", "\u00fc.md"
+    item = shelf.add_item()
+    shelf.put(apart, "apart", item_id=item)
+    for asked in (apart, together):
+        assert get(item, document=asked).json()["document"] == apart
+    shelf.put(together, "together", item_id=item)
+    for asked in (apart, together):
+        assert get(item, document=asked).json()["document"] == asked
+
+
 def test_a_key_comes_before_an_address_that_reads_the_same(shelf: Shelf, get: Get) -> None:
     item = shelf.add_item()
     shelf.put("a.md", "by key\n", item_id=item)

@@ -1,12 +1,13 @@
 """Path globs mean what git means by them, and no glob is slow."""
 
 import time
+import unicodedata
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.search.path_globs import PathGlob
+from app.search.path_globs import PathFilter, PathGlob
 
 MEANING = [
     # Without a slash: in every folder.
@@ -105,6 +106,36 @@ def test_a_text_without_signs_matches_itself_alone(text, more):
     assert PathGlob(text).matches(text)
     assert PathGlob(text).matches(f"a/b/{text}")
     assert PathGlob(f"/{text}").matches(f"{more}{text}") == (more == "")
+
+
+@given(st.text("a[*?/!^]A\u0308\u00c4-", min_size=1))
+def test_a_key_allows_its_own_document_whatever_signs_it_holds(key):
+    key = key.lstrip("/") or "a"
+    for form in ("NFC", "NFD"):
+        allowed = PathFilter([unicodedata.normalize(form, key), "other"])
+        assert allowed.allows(key)
+        assert key.startswith(allowed.literal_starts)
+
+
+def test_a_key_of_brackets_means_its_own_document_and_what_it_says_as_a_glob():
+    allowed = PathFilter(["app/[id]/page.md"])
+    keys = ["app/[id]/page.md", "app/i/page.md", "app/[x]/page.md", "x/app/[id]/page.md"]
+    assert [key for key in keys if allowed.allows(key)] == keys[:2]
+
+
+def test_globs_match_however_accents_are_written():
+    apart, together = "U\u0308ber", "\u00dcber"
+    for asked in (apart, together):
+        allowed = PathFilter([f"docs/{asked}/?.md"])
+        for stored in (apart, together):
+            assert allowed.allows(f"docs/{stored}/\u00e4.md")
+            assert allowed.allows(f"docs/{stored}/a\u0308.md")
+    assert not PathFilter(["docs/U*"]).allows("docs/U\u0308ber")
+
+
+def test_without_paths_everything_is_allowed():
+    assert PathFilter([]).allows("a")
+    assert not PathFilter([])
 
 
 HOSTILE = {

@@ -202,6 +202,15 @@ def test_signs_of_sql_are_just_text_in_a_glob(filled, paths):
     assert filled.allowed() == ALL
 
 
+def test_a_documents_key_is_a_path_whatever_signs_and_accents_it_holds(library: Library) -> None:
+    item, key = library.add_item(), "gro\u00df/[id]/a\u0308.md"
+    for other in (key, "gro\u00df/id/b.md"):
+        library.add(item, other)
+    assert library.allowed(paths=(key,)) == {key}
+    assert library.allowed(paths=("gro\u00df/[id]/\u00e4.md",)) == {key}
+    assert library.allowed(paths=("gro\u00df/**/\u00e4.*",)) == {key}
+
+
 @pytest.mark.parametrize("hours", [14, -14])
 def test_moments_at_the_ends_of_the_calendar_are_bounds_like_others(filled, hours):
     zone = timezone(hours * HOUR)
