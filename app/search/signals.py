@@ -3,6 +3,7 @@
 import functools
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -90,8 +91,9 @@ def completeness(told: float | None) -> float:
 def boost(facts: SignalFacts, ranking: Ranking) -> float:
     """The product of the factors of all names that hold, from LEAST_BOOST to MOST_BOOST.
 
-    All are compared whatever their case, without space or slashes around them; a category holds
-    for what is below it. Names that come to the same count once, with the last factor.
+    All are compared whatever their case, in NFC as labels are, without space or slashes around
+    them; a category holds for what is below it. Names that come to the same count once, with the
+    last factor.
     """
     factor = _matching(ranking.tag_boosts, {tag.casefold() for tag in facts.tags})
     factor *= _matching(ranking.language_boosts, {(facts.language or "").casefold()})
@@ -105,7 +107,9 @@ def boosted(scores: Floats, factors: Floats) -> Floats:
 
 
 def _matching(boosts: Boosts, names: set[str]) -> float:
-    factors = {name.strip(" /").casefold(): factor for name, factor in boosts}
+    factors = {
+        unicodedata.normalize("NFC", name).strip(" /").casefold(): factor for name, factor in boosts
+    }
     return math.prod(factor for name, factor in factors.items() if name in names)
 
 

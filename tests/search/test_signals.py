@@ -82,6 +82,12 @@ def test_what_is_not_known_to_be_whole_is_between() -> None:
     assert (completeness(None), completeness(0.0), completeness(1.0)) == (0.5, 0, 1)
 
 
+def test_a_boost_holds_however_its_accents_are_written() -> None:
+    apart, together = "A\u0308pfel", "\u00c4pfel"
+    ranking = Ranking(tag_boosts=((apart, 2.0),), category_boosts=((f"Obst/{apart}", 3.0),))
+    assert boost(facts(tags=(together,), category=f"Obst/{together}"), ranking) == 6
+
+
 def test_boosts_hold_for_tags_languages_and_categories_with_all_below() -> None:
     ranking = Ranking(
         tag_boosts=(("Rust", 1.3), ("web", 2.0)),
