@@ -86,7 +86,11 @@ class DerivedIndexes:
         self.vector = self._make_vector_index()
 
     def start(self, *, is_empty: bool) -> None:
-        """Open both, or see to it in the background; `is_empty`: the database holds no chunks."""
+        """Open both, or see to it in the background; `is_empty`: the database holds no chunks.
+
+        Raises StorageError.
+        """
+        self._stamps.take()
         self._absent = set() if is_empty else self._not_on_disk() - self._being_made
         for name in sorted(self._absent):
             logger.warning("The %s index is not there: it is made from the database.", name)

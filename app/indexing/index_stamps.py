@@ -13,16 +13,27 @@ class IndexStamps:
     def __init__(self, database: Database, seals: Mapping[str, IndexSeal]) -> None:
         self._database = database
         self._seals = seals
+        self._taken: dict[str, str] = {}
+
+    def take(self) -> None:
+        """Take the stamps out of SQL, before anything is changed there; raises StorageError.
+
+        Whoever works on the database next finds none until this process has closed its indexes in
+        order: after a kill, an index that lies in another data directory is not trusted either.
+        """
+        with self._database.write() as session:
+            self._taken = maintenance_queries.take_index_stamps(session, self._seals.keys())
 
     def is_intact(self, name: str) -> bool:
         """Whether the index is as it was closed, beside the database that was closed with it."""
-        with self._database.read() as session:
-            stamp = maintenance_queries.index_stamp(session, name)
-        return self._seals[name].holds(stamp)
+        return self._seals[name].holds(self._taken.get(name))
 
     def renew(self, names: Collection[str]) -> None:
-        """Seal these indexes, which are closed and hold what SQL holds; raises StorageError."""
-        stamps = {name: self._seals[name].renew() for name in sorted(names)}
+        """Seal these indexes, which are closed and hold what SQL holds; raises StorageError.
+
+        Those that rested all the time keep the stamp that was taken for them.
+        """
+        renewed = {name: self._seals[name].renew() or "" for name in sorted(names)}
         with self._database.write() as session:
-            for name, stamp in stamps.items():
-                maintenance_queries.put_index_stamp(session, name, stamp or "")
+            for name, stamp in (self._taken | renewed).items():
+                maintenance_queries.put_index_stamp(session, name, stamp)

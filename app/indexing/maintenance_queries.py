@@ -1,9 +1,9 @@
 """SQL that counts and checks what is stored."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, func, select
+from sqlalchemy import Select, delete, func, select
 from sqlalchemy.orm import Session
 
 from app.indexing.generation import Generation
@@ -145,9 +145,12 @@ def active_items_without_chunks(session: Session) -> list[int]:
 # Stamps of the indexes -------------------------------------------------------------------------
 
 
-def index_stamp(session: Session, name: str) -> str | None:
-    """The stamp under which an index was last closed."""
-    return session.scalar(select(IndexStampRow.stamp).where(IndexStampRow.index_name == name))
+def take_index_stamps(session: Session, names: Collection[str]) -> dict[str, str]:
+    """The stamps under which these indexes were last closed, by index; they are deleted."""
+    of_these = IndexStampRow.index_name.in_(names)
+    stamps = (IndexStampRow.index_name, IndexStampRow.stamp)
+    taken = delete(IndexStampRow).where(of_these).returning(*stamps)
+    return dict(session.execute(taken).all())
 
 
 def put_index_stamp(session: Session, name: str, stamp: str) -> None:

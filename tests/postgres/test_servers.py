@@ -96,6 +96,34 @@ def test_what_a_server_was_killed_in_the_middle_of_another_one_ends_at_once(
     assert verified.returncode == 0, verified.stdout
 
 
+def test_who_comes_back_after_another_one_was_killed_finds_what_that_one_indexed(
+    own_server: StartServer,  # noqa: F811, a fixture
+    other_server: ServerProcess,
+    own_sources: Path,  # noqa: F811, a fixture
+    url: str,
+) -> None:
+    fill(own_sources, 3)
+    server = own_server(DATABASE_URL=url).start()
+    item = server.create(own_sources, "folder")
+    server.index(item)
+    assert server.stop() == 0
+    other_server.start()
+    for number in range(3):
+        (own_sources / f"{number}.md").write_text(f"# Otters\n\nAn otter of river {number}.\n")
+    assert other_server.index(item)["chunks_added"] == 3
+    other_server.kill()
+    server.start()
+    wait_until(
+        lambda: server.http.get("/health/ready").json()["status"] == "ready", "it is all there"
+    )
+    found = server.search("otter", mode="lexical")
+    assert len(found) == 3
+    assert all("otter" in hit["content"] for hit in found)
+    assert server.stop() == 0
+    verified = run_command(server.environment, "verify")
+    assert verified.returncode == 0, verified.stdout
+
+
 def test_a_database_that_goes_away_is_told_and_everything_goes_on_once_it_is_back(
     own_server: StartServer,  # noqa: F811, a fixture
     own_sources: Path,  # noqa: F811, a fixture
