@@ -148,6 +148,17 @@ class Database:
         if self.is_sqlite and self._log is None:
             self._log = LogFolding(self._fold_log, self._in_turn)
 
+    def sign(self) -> None:
+        """Note that this process works on what it holds, once migrated; raises StorageError."""
+        if isinstance(self._hold, postgres.ServiceHold):
+            self._hold.sign()
+
+    @property
+    def lost_because(self) -> str | None:
+        """Why this process may not write any more, until it is started again."""
+        hold = self._hold
+        return postgres.LOST if isinstance(hold, postgres.ServiceHold) and hold.is_lost else None
+
     @property
     def may_be_shared(self) -> bool:
         """Whether other processes may work on it now."""
@@ -192,6 +203,8 @@ class Database:
         path = self._file
         if path is not None and not path.exists():
             raise StorageError(f"The database {path} is gone; put it back and start again.")
+        if self._hold is not None:
+            self._hold.ensure()
         with self.read() as session:
             session.execute(select(ItemRow.id).limit(1))
 

@@ -3,6 +3,7 @@
 psycopg itself is optional, so nothing here imports it: connections are used as it documents them.
 """
 
+import secrets
 import select
 import threading
 from typing import Any
@@ -38,6 +39,15 @@ FROM pg_stat_activity WHERE pid = (
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
 )
 """  # noqa: S608, numbers of our own
+SIGN = """
+INSERT INTO index_stamps (index_name, stamp) VALUES ('service', %s)
+ON CONFLICT (index_name) DO UPDATE SET stamp = excluded.stamp
+"""
+WHO_SIGNED = "SELECT stamp FROM index_stamps WHERE index_name = 'service'"
+LOST = (
+    "Another Groundwork has worked on the database that DATABASE_URL names since this one lost its "
+    "hold on it, so what this one knows of it is out of date. Start this one again."
+)
 VERSION = "SELECT pg_current_snapshot()::text"
 """Which transactions a statement sees: as long as it is the same, so is all that can be read.
 
@@ -111,6 +121,23 @@ class ServiceHold:
         self._wait_milliseconds = int(wait_seconds * 1000)
         self._lock = threading.Lock()
         self._connection: Any = None
+        self._signature: str | None = None
+        self.is_lost = False
+        """Somebody else has worked on the database meanwhile: only a new start may write again."""
+
+    def sign(self) -> None:
+        """Note in the database that this process works on it from now on; raises StorageError.
+
+        Its tables must be there, and the hold taken. A hold that was lost is not taken again once
+        somebody else has signed.
+        """
+        signature = secrets.token_hex(16)
+        with self._lock:
+            try:
+                self._connection.execute(SIGN, (signature,))
+            except self._driver_error as error:
+                raise storage_error(DBAPIError(SIGN, None, error)) from error
+            self._signature = signature
 
     def ensure(self) -> None:
         """Take the hold, or have it again after the server was away; costs 3 µs while it lasts.
@@ -118,6 +145,8 @@ class ServiceHold:
         Raises StorageError when somebody else has it, and when the server does not answer.
         """
         with self._lock:
+            if self.is_lost:
+                raise StorageError(LOST)
             if self._connection is not None:
                 if not _has_something_to_say(self._connection):
                     return
@@ -148,6 +177,7 @@ class ServiceHold:
             connection.autocommit = True
             connection.execute(PREPARE.format(lock_milliseconds=self._wait_milliseconds))
             self._take(connection)
+            self._require_own_signature(connection)
         except self._driver_error as error:
             connection.close()
             raise storage_error(DBAPIError(TAKE_HOLD, None, error)) from error
@@ -162,7 +192,17 @@ class ServiceHold:
         except self._driver_error as error:
             if getattr(error, "sqlstate", None) != LOCK_NOT_AVAILABLE:
                 raise
+            self._require_own_signature(connection)
             raise _already_served(connection.execute(WHO_SERVES).fetchone()) from error
+
+    def _require_own_signature(self, connection: Any) -> None:
+        """Raise StorageError, from now on always, when somebody else has signed since we did."""
+        if self._signature is None:
+            return
+        row = connection.execute(WHO_SIGNED).fetchone()
+        self.is_lost = row is None or row[0] != self._signature
+        if self.is_lost:
+            raise StorageError(LOST)
 
     @property
     def _driver_error(self) -> type[Exception]:

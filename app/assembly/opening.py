@@ -58,6 +58,7 @@ def open_data(
             model = embedder or open_model(settings)
             database.hold()
             database.migrate()
+            database.sign()
             choice = choose_generation(settings, database, model, open_model, any_model=any_model)
         except AppError:
             if model is not None and embedder is None:

@@ -41,6 +41,7 @@ class _Server(uvicorn.Server):
         super().__init__(config)
         self._container = container
         self._addresses = addresses
+        self.lost_because: str | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer, and say so."""
@@ -61,6 +62,11 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
         await anyio.to_thread.run_sync(self._container.close)
         deadline.cancel()
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to end: also once another service has worked on the database."""
+        self.lost_because = self._container.database.lost_because
+        return await super().on_tick(counter) or self.lost_because is not None
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop in order at the first signal; the second Ctrl-C is as good as a kill."""
@@ -96,10 +102,13 @@ def serve(settings: Settings) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _ignore)
         set_rag_service(container.rag)
+        server = _Server(config, container, _announcement(listener))
         try:
-            _Server(config, container, _announcement(listener)).run([listener])
+            server.run([listener])
         finally:
             set_rag_service(None)
+        if server.lost_because:
+            raise StartupError(server.lost_because)
 
 
 def _opened(settings: Settings) -> Container:

@@ -366,6 +366,46 @@ def test_who_lost_the_database_to_another_service_writes_nothing_more(
     add(first)
 
 
+def test_who_lost_the_database_to_one_that_worked_on_it_never_writes_again(
+    line: Line, line_url: str, url: str, open_database: Open
+) -> None:
+    first, second = open_database(line_url), open_database(url)
+    for database in (first, second):
+        database.hold()
+        database.sign()
+        line.cut()
+    second.close()  # whoever comes back now would take a hold that is free
+    line.mend()
+    for ask in (add, Database.ping, add):
+        with pytest.raises(StorageError, match="Start this one again"):
+            ask(first)
+    assert first.lost_because is not None
+    assert count(first) == 0
+
+
+def test_who_signed_last_takes_the_hold_again(
+    line: Line, line_url: str, open_database: Open
+) -> None:
+    database = open_database(line_url)
+    database.hold()
+    database.sign()
+    line.drop()
+    add(database)
+    assert database.lost_because is None
+
+
+def test_who_has_no_hold_does_not_call_itself_well(
+    line: Line, line_url: str, url: str, open_database: Open
+) -> None:
+    first, second = open_database(line_url), open_database(url)
+    first.hold()
+    line.cut()
+    second.hold()
+    line.mend()
+    with pytest.raises(StorageError, match="Another Groundwork"):
+        first.ping()
+
+
 def test_what_is_held_is_not_shared(url: str, open_database: Open) -> None:
     database = open_database(url)
     assert database.may_be_shared

@@ -124,6 +124,22 @@ def test_who_comes_back_after_another_one_was_killed_finds_what_that_one_indexed
     assert verified.returncode == 0, verified.stdout
 
 
+def test_a_service_whose_database_another_one_has_taken_over_ends_and_says_why(
+    own_server: StartServer,  # noqa: F811, a fixture
+    other_server: ServerProcess,
+    line: Line,
+    line_url: str,
+) -> None:
+    server = own_server(DATABASE_URL=line_url).start()
+    line.cut()
+    other_server.start()
+    line.mend()
+    wait_until(lambda: server.exit_code is not None, "it notices")
+    assert server.exit_code == 1
+    assert "Another Groundwork has worked on the database" in server.log
+    assert other_server.stop() == 0
+
+
 def test_a_database_that_goes_away_is_told_and_everything_goes_on_once_it_is_back(
     own_server: StartServer,  # noqa: F811, a fixture
     own_sources: Path,  # noqa: F811, a fixture
