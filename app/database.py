@@ -296,7 +296,7 @@ def _newest_revisions() -> tuple[str, ...]:
 def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
     """An engine that connects to nothing yet; raises StorageError when the URL is no use."""
     try:
-        parsed = make_url(url)
+        parsed = _parsed(url)
         # The time that sqlite3 itself waits for a lock, or that a connection may take.
         options: dict[str, float] = {}
         if "connect_timeout" not in parsed.query:
@@ -320,6 +320,14 @@ def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
             "postgresql+psycopg://user:password@host/name, for which psycopg must be installed: "
             "docs/operations.md says how."
         ) from error
+
+
+def _parsed(url: str) -> URL:
+    """Raises ArgumentError; it does not quote what stands for the port, a password perhaps."""
+    try:
+        return make_url(url)
+    except ValueError as error:
+        raise ArgumentError("what stands in the place of its port is no number") from error
 
 
 def _is_sqlite(url: URL) -> bool:

@@ -387,6 +387,8 @@ def test_a_folder_that_is_missing_is_a_storage_error(tmp_path: Path) -> None:
         "nonsense hunter2",
         "",
         "mysql+hunter://host/name",
+        "postgresql+psycopg://someone:hunter2/name",
+        "postgresql+psycopg://host:someone/name",
     ],
 )
 def test_an_address_that_is_no_use_is_refused_with_advice_and_without_its_password(
@@ -395,6 +397,7 @@ def test_an_address_that_is_no_use_is_refused_with_advice_and_without_its_passwo
     with pytest.raises(StorageError, match="DATABASE_URL") as caught:
         Database(url)
     assert "someone" not in caught.value.detail
+    assert "hunter2" not in caught.value.detail
 
 
 @sqlite_only
