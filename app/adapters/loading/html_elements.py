@@ -37,7 +37,13 @@ ROW_GROUPS = {"thead", "tbody", "tfoot"}
 FIRST_OF_GROUP = "data-first-of-group"
 """The attribute that is written to the first row of a group, where no cell from above reaches."""
 
-KEPT_ATTRIBUTES = {"class", "role", "alt", FIRST_OF_GROUP}
+LANGUAGE_ATTRIBUTES = ("data-lang", "data-language")
+"""Of code, as Hugo, Asciidoctor and Expressive Code write them."""
+
+BRUSH = "data-syntaxhighlighter-params"
+"""The attribute in which Confluence names the language of code, as SyntaxHighlighter's classes."""
+
+KEPT_ATTRIBUTES = {"class", "role", "alt", FIRST_OF_GROUP, *LANGUAGE_ATTRIBUTES, BRUSH}
 DIGITS = {"colspan": 2, "start": 2, "rowspan": 4}
 """Attributes that are kept as numbers, with the most digits they may have."""
 
@@ -77,6 +83,16 @@ PERMALINK_CLASSES = {
 SIGN_CLASSES = {"anchor"}
 """As above, of rustdoc and GitHub; others give it to links within a text, so only signs count."""
 
+LINK_SIGNS = frozenset("\u21a9\u21b5\u2191\u2934\u00b6\u00a7\u25c6\ufe0e\ufe0f \xa0\n\t")
+"""What links within a page that only lead back or to themselves are written with, and nothing
+else: arrows (of footnotes, mostly), pilcrows, and Doxygen's diamond."""
+
+BACK_LINK_CLASSES = {
+    *("footnote-backref", "footnote-back", "footnote-return", "reversefootnote"),
+    *("data-footnote-backref", "mw-cite-backlink", "backrefs"),
+}
+"""Of what leads from a note back to its text, and may number the places there."""
+
 EDIT_LINK_CLASSES = {"mw-editsection"}
 """Of links to where what is below a heading is edited."""
 
@@ -95,7 +111,7 @@ LINE_NUMBER_CELLS = {"gutter", "lines-num", "blob-num", "hljs-ln-numbers"}
 LINE_OF_CODE_CELLS = {"lines-code", "blob-code", "hljs-ln-code"}
 """Of the cells beside those, each of which is a line."""
 
-NEVER_READ_CLASSES = EDIT_LINK_CLASSES | REPEATING_CLASSES | LINE_NUMBER_CLASSES
+NEVER_READ_CLASSES = EDIT_LINK_CLASSES | REPEATING_CLASSES | LINE_NUMBER_CLASSES | BACK_LINK_CLASSES
 
 CLOSES = {
     # Elements whose end tags HTML lets authors leave out: what ends them, and where that stops.
@@ -138,6 +154,17 @@ class Role(Enum):
     """Until a script shows it: panels of tabs, answers to unfold, and dialogs."""
     UNSPOKEN = auto()
     """Hidden from those who listen: icons and what stands there twice."""
+
+
+class LinkKind(Enum):
+    """What makes a link a sign that is not read."""
+
+    PERMALINK = auto()
+    """It leads to the heading that it stands in, which may be its text."""
+    SIGN = auto()
+    """As above if there is no word in it."""
+    WITHIN_PAGE = auto()
+    """Nothing is in it but LINK_SIGNS."""
 
 
 def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None:
@@ -190,15 +217,14 @@ def is_code(tag: str, given: dict[str, str]) -> bool:
     return tag == "pre" or (tag == "td" and not LINE_OF_CODE_CELLS.isdisjoint(classes_of(given)))
 
 
-def is_permalink(given: dict[str, str]) -> bool:
-    """Whether an element with these attributes links to the heading that it stands in."""
-    return not PERMALINK_CLASSES.isdisjoint(classes_of(given))
-
-
-def is_permalink_sign(tag: str, given: dict[str, str]) -> bool:
-    """Whether an element is such a link if there is no word in it."""
-    is_to_page = tag == "a" and given.get("href", "").startswith("#")
-    return is_to_page and not SIGN_CLASSES.isdisjoint(classes_of(given))
+def link_kind(tag: str, given: dict[str, str]) -> LinkKind | None:
+    """What a link with these attributes may be there for, other than to be read."""
+    classes = classes_of(given)
+    if PERMALINK_CLASSES & classes:
+        return LinkKind.PERMALINK
+    if tag == "a" and given.get("href", "").startswith("#"):
+        return LinkKind.SIGN if SIGN_CLASSES & classes else LinkKind.WITHIN_PAGE
+    return None
 
 
 def classes_of(given: dict[str, str]) -> set[str]:

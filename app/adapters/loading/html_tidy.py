@@ -13,14 +13,15 @@ from app.adapters.loading.html_elements import (
     INDENTING,
     KEPT_ATTRIBUTES,
     KNOWN,
+    LINK_SIGNS,
     READ_BUTTONS,
     ROW_GROUPS,
     UNFOLDING_ATTRIBUTES,
+    LinkKind,
     Role,
     is_code,
     is_never_read,
-    is_permalink,
-    is_permalink_sign,
+    link_kind,
     role_of,
 )
 from app.adapters.loading.html_parser import StandardParser
@@ -96,9 +97,8 @@ class _Tidy(StandardParser):
         """The number of pieces before the last text with a letter or digit."""
         self._group_begins = False
         """Whether the next row is the first of its group."""
-        self._permalink: tuple[int, Written] | None = None
-        self._is_sign = False
-        """Whether that is one only if there is no word in it."""
+        self._sign: tuple[int, Written, LinkKind] | None = None
+        """The outermost link that may be one."""
         self._formula = ""
         self._annotation: list[str] = []
         self._tex_at: int | None = None
@@ -132,10 +132,8 @@ class _Tidy(StandardParser):
             self._since_field = 0 if tag in FIELDS else self._since_field
             self._formula, self._annotation = given.get("alttext", ""), []
             return
-        is_link = is_permalink(given) or is_permalink_sign(tag, given)
-        if self._permalink is None and is_link:
-            self._permalink = (len(self.stack), self._written_so_far())
-            self._is_sign = not is_permalink(given)
+        if self._sign is None and (kind := link_kind(tag, given)):
+            self._sign = (len(self.stack), self._written_so_far(), kind)
         in_section = tag == "header" and not SECTIONS.isdisjoint(self.stack)
         role = role_of(tag, given, in_section=in_section)
         if role:
@@ -242,11 +240,21 @@ class _Tidy(StandardParser):
             _, part = self._open_parts.pop()
             part.end = len(self.pieces)
             part.tally = self.tally() - part.tally
-        start = self._starts.pop()
-        if self._permalink and self._permalink[0] == depth:
-            before, self._permalink = self._permalink[1], None
-            if self._last_word < start or (not self._is_sign and self._is_beside_text(before)):
+        self._starts.pop()
+        if self._sign and self._sign[0] == depth:
+            (_, before, kind), self._sign = self._sign, None
+            if self._is_for_looks(before, kind):
                 self._take_back(before)
+
+    def _is_for_looks(self, before: Written, kind: LinkKind) -> bool:
+        """Whether a link of this kind, all that was written since, is a sign to be left out."""
+        if self._last_word >= before.pieces:
+            return kind is LinkKind.PERMALINK and self._is_beside_text(before)
+        if kind is not LinkKind.WITHIN_PAGE:
+            return True
+        written = self.pieces[before.pieces :]
+        texts = "".join(piece for piece in written if not piece.startswith("<"))
+        return bool(texts.strip()) and LINK_SIGNS.issuperset(texts)
 
     def _is_beside_text(self, before: Written) -> bool:
         """Whether the heading (or else the element) that a permalink stands in has text before."""

@@ -4,9 +4,13 @@ import re
 
 from bs4 import BeautifulSoup, Tag
 
-from app.adapters.loading.html_elements import LINE_OF_CODE_CELLS
+from app.adapters.loading.html_elements import BRUSH, LANGUAGE_ATTRIBUTES, LINE_OF_CODE_CELLS
 
-CODE_LANGUAGE = re.compile(r"(?:language|highlight|lang)-(?P<name>[A-Za-z0-9+#_-]{1,30})")
+LANGUAGE_NAME = re.compile(r"[A-Za-z0-9+#_-]{1,30}")
+CODE_LANGUAGE = re.compile(
+    r"(?:(?:language|highlight(?:-source|-lang)?|lang)-|brush: ?)"
+    rf"(?P<name>{LANGUAGE_NAME.pattern})"
+)
 TICKS = re.compile("`+")
 LEADING_LINES = re.compile(r"\A[ \n]*\n")
 OPENING_FENCE = re.compile(r"(?:[ >]|- |[0-9]+\. )*(?P<fence>`{3,})[^`]*")
@@ -38,14 +42,21 @@ def in_one_line(text: str) -> str:
 
 
 def code_language(block: Tag) -> str:
-    """The language that a code block's classes name, on it, inside it or around it."""
+    """The language that a code block names in its attributes, on it, inside it or around it."""
     inside = block.find("code")
     for element in (block, inside, block.parent, block.parent and block.parent.parent):
-        classes = element.get("class") if isinstance(element, Tag) else None
-        found = CODE_LANGUAGE.search(" ".join(classes or []))
-        if found:
-            return found["name"]
+        if isinstance(element, Tag) and (name := _language(element)):
+            return name
     return ""
+
+
+def _language(element: Tag) -> str:
+    classes = " ".join(element.get("class") or ())
+    found = CODE_LANGUAGE.search(f"{classes} {element.get(BRUSH, '')}")
+    if found:
+        return found["name"]
+    named = (str(element.get(attribute, "")) for attribute in LANGUAGE_ATTRIBUTES)
+    return next(filter(LANGUAGE_NAME.fullmatch, named), "")
 
 
 def join_lines_of_code(soup: BeautifulSoup) -> None:

@@ -4,6 +4,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Callable
+from itertools import chain
 
 from bs4 import BeautifulSoup, Tag
 from markdownify import ATX, MarkdownConverter
@@ -49,12 +50,18 @@ def markdown_of(page: str, elements: int) -> str:
 
 
 def _unfold_layout_tables(soup: BeautifulSoup) -> None:
-    """Make blocks of the cells of tables that hold code, headings or further tables."""
+    """Make blocks of the cells of tables that hold code, headings or further tables.
+
+    One with headers is there to be read, unless they stand above code in a single column.
+    """
     for table in soup.find_all("table"):
         rows = table.find_all("tr", recursive=False)
-        cells = [cell for row in rows for cell in row.find_all(("td", "th"), recursive=False)]
+        by_rows = [row.find_all(("td", "th"), recursive=False) for row in rows]
+        cells = list(chain.from_iterable(by_rows))
+        has_columns = max(map(len, by_rows), default=0) > 1
         has_headers = any(cell.name == "th" for cell in cells)
-        if not has_headers and table.find(NOT_IN_CELLS) is not None:
+        spoiling = NOT_IN_CELLS if not has_headers else () if has_columns else ("pre",)
+        if spoiling and table.find(spoiling) is not None:
             for element in (table, *rows, *cells):
                 element.name = "div"
 
@@ -101,6 +108,8 @@ class _Converter(MarkdownConverter):
         """A code block, or in a cell its lines one after another."""
         if {"td", "th"} & parent_tags:
             return in_one_line(text)
+        if "pre" in parent_tags:
+            return text
         return fenced(text, code_language(element))
 
     def convert_tr(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002

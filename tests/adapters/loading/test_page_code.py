@@ -94,3 +94,40 @@ def test_code_in_a_cell_of_a_table_is_code_in_its_line(code, expected):
 )
 def test_a_block_in_code_is_a_line(code, expected):
     assert markdown(f"<pre><code>{code}</code></pre>") == f"```\n{expected}\n```"
+
+
+FILE_NAME = """<div class="highlight"><table class="highlighttable"><tr><th colspan="2"
+    class="filename"><span class="filename">main.py</span></th></tr><tr><td class="linenos">
+    <div class="linenodiv"><pre>1\n2</pre></div></td><td class="code"><div><pre>{}</pre></div></td>
+    </tr></table></div>"""
+
+
+def test_code_under_a_row_with_its_file_name_is_a_block():
+    assert markdown(FILE_NAME.format(CODE)) == f"main.py\n\n```\n{CODE}```"
+
+
+def test_code_beside_other_cells_under_headers_stays_in_its_table():
+    page = "<table><tr></tr><tr><th>Name<th>Code<tr><td>f<td><pre>f()</pre></table>"
+    assert "| f | `f()` |" in markdown(page)
+
+
+@pytest.mark.parametrize(
+    ("opening", "language"),
+    [
+        ('<pre class="brush: java; gutter: true">', "java"),
+        ('<pre class="brush:java">', "java"),
+        ('<pre data-syntaxhighlighter-params="brush: c++; theme: Confluence">', "c++"),
+        ('<pre data-lang="go">', "go"),
+        ('<pre data-language="a b">', ""),
+        ('<pre class="mw-highlight-lang-python">', "python"),
+        ('<pre class="highlight highlight-source-shell">', "shell"),
+        ('<pre class="language-js" data-lang="javascript">', "js"),
+    ],
+)
+def test_the_language_of_code_is_read_as_highlighters_write_it(opening, language):
+    assert markdown(f"{opening}x</pre>") == f"```{language}\nx\n```"
+
+
+def test_code_in_code_as_mdbook_writes_it_has_one_fence():
+    page = '<pre><pre class="playground"><code class="language-rust">let x = 5;</code></pre></pre>'
+    assert markdown(page) == "```rust\nlet x = 5;\n```"

@@ -97,6 +97,43 @@ def test_the_sign_of_a_permalink_is_left_out_and_other_links_of_its_class_are_no
     assert markdown(page) == expected
 
 
+@pytest.mark.parametrize(
+    "link",
+    [
+        ' <a class="footnote-backref" href="#fnref:1" title="Jump back">&#8617;</a>',
+        ' <a class="reversefootnote" href="#r" role="doc-backlink">\u21a9\ufe0e</a>',
+        '&#160;<a href="#fnref1">\u21a9\ufe0e</a>',
+        ' <a href="#r" class="data-footnote-backref"><i>\u21a9</i><sup>2</sup></a>',
+        '<span class="backrefs">(<a role="doc-backlink" href="#a">1</a>,<a href="#b">2</a>)</span>',
+        '<a href="#top">\u2191</a>',
+    ],
+    ids=["Python-Markdown", "kramdown", "no class", "GitHub", "docutils", "to the top"],
+)
+def test_what_leads_back_from_a_note_is_left_out(link):
+    assert markdown(f"<ol><li><p>The note.{link}</p></li></ol>") == "1. The note."
+
+
+def test_the_jumps_before_a_note_of_a_wiki_are_left_out():
+    jumps = '<span class="mw-cite-backlink">^ <a href="#a"><sup><i>a</i></sup></a></span>'
+    assert markdown(f"<ol><li>{jumps} A book.</ol>") == "1. A book."
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<a class="fn-backref" role="doc-backlink" href="#id2">1</a>',
+        '<a href="#plus">+</a>',
+        '<a href="/keys">\u21a9</a>',
+        '<a href="#enter">\u21a9 key</a>',
+        '<a href="#enter"><img alt="Enter"></a>',
+    ],
+    ids=["number", "operator", "other page", "words", "picture"],
+)
+def test_links_within_a_page_that_say_something_are_read(link):
+    said = markdown(f"<p>See {link}.</p>").removeprefix("See ").removesuffix(".")
+    assert said in {"1", "+", "\u21a9", "\u21a9 key", "Enter"}
+
+
 def test_a_permalink_around_a_heading_is_read():
     page = f"<div>Before.{PERMALINK.format('<h2>Two</h2>')}<p>Text.</p></div>"
     assert markdown(page) == "Before.\n\n## Two\n\nText."
