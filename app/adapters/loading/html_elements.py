@@ -37,13 +37,16 @@ ROW_GROUPS = {"thead", "tbody", "tfoot"}
 FIRST_OF_GROUP = "data-first-of-group"
 """The attribute that is written to the first row of a group, where no cell from above reaches."""
 
+BUTTON = "data-button"
+"""The attribute that is written to tabs that are buttons."""
+
 LANGUAGE_ATTRIBUTES = ("data-lang", "data-language")
 """Of code, as Hugo, Asciidoctor and Expressive Code write them."""
 
 BRUSH = "data-syntaxhighlighter-params"
 """The attribute in which Confluence names the language of code, as SyntaxHighlighter's classes."""
 
-KEPT_ATTRIBUTES = {"class", "role", "alt", FIRST_OF_GROUP, *LANGUAGE_ATTRIBUTES, BRUSH}
+KEPT_ATTRIBUTES = {"class", "role", "alt", FIRST_OF_GROUP, BUTTON, *LANGUAGE_ATTRIBUTES, BRUSH}
 DIGITS = {"colspan": 2, "start": 2, "rowspan": 4}
 """Attributes that are kept as numbers, with the most digits they may have."""
 
@@ -180,7 +183,7 @@ def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None
     return (
         _role_of_hidden(given, role)
         or _role_by_place(tag, role, classes, in_section)
-        or (Role.MENU if MENU_CLASSES & classes else None)
+        or (Role.MENU if MENU_CLASSES & classes and role != "tablist" else None)
         or {"article": Role.ARTICLE, "form": Role.FORM}.get(tag)
     )
 
@@ -210,6 +213,11 @@ def is_never_read(tag: str, given: dict[str, str], *, in_code: bool) -> bool:
         or (in_code and classes & LINE_NUMBERS_IN_CODE)
         or (tag == "td" and classes & LINE_NUMBER_CELLS)
     )
+
+
+def is_tab(given: dict[str, str]) -> bool:
+    """Whether an element with these attributes is the label of a tab."""
+    return given.get("role", "").lower() == "tab"
 
 
 def is_code(tag: str, given: dict[str, str]) -> bool:

@@ -5,6 +5,7 @@ import re
 
 from app.adapters.loading.html_elements import (
     BLOCKS,
+    BUTTON,
     CONTROLS,
     DIGITS,
     FIELDS,
@@ -21,6 +22,7 @@ from app.adapters.loading.html_elements import (
     Role,
     is_code,
     is_never_read,
+    is_tab,
     link_kind,
     role_of,
 )
@@ -152,6 +154,8 @@ class _Tidy(StandardParser):
             self._count(tag, given)
             if tag == "tr" and self._group_begins:
                 self._group_begins, given = False, {**given, FIRST_OF_GROUP: ""}
+            if tag == "button" and is_tab(given):
+                given = {**given, BUTTON: ""}
             self.pieces.append(_start_tag(self._written(tag), given))
         if self._code_at is None and is_code(tag, given):
             self._code_at = len(self.stack)
@@ -160,7 +164,9 @@ class _Tidy(StandardParser):
 
     def _is_never_read(self, tag: str, given: dict[str, str]) -> bool:
         in_code = self._code_at is not None
-        if tag == "button" and not in_code and not READ_BUTTONS.isdisjoint(self.stack):
+        if tag == "button" and is_tab(given):
+            tag = "span"
+        elif tag == "button" and not in_code and not READ_BUTTONS.isdisjoint(self.stack):
             starts = self._starts_of_headings()
             is_beside = bool(starts) and self._last_word >= starts[-1]
             tag = tag if is_beside and UNFOLDING_ATTRIBUTES.isdisjoint(given) else "span"

@@ -59,6 +59,14 @@ def _language(element: Tag) -> str:
     return next(filter(LANGUAGE_NAME.fullmatch, named), "")
 
 
+def drop_names_of_languages(soup: BeautifulSoup) -> None:
+    """Leave out the name of the language that stands above code for looks, as in VitePress."""
+    for name in soup.find_all("span", class_="lang"):
+        around = name.parent
+        if around is not None and around.name == "div" and _language(around):
+            name.clear()
+
+
 def join_lines_of_code(soup: BeautifulSoup) -> None:
     """Make a block of each table that holds a line of code in each row."""
     for table in soup.find_all("table"):

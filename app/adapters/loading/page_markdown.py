@@ -13,6 +13,7 @@ from app.adapters.loading.encoding import clean
 from app.adapters.loading.html_elements import FIRST_OF_GROUP, INLINE
 from app.adapters.loading.page_code import (
     code_language,
+    drop_names_of_languages,
     fenced,
     in_one_line,
     join_lines_of_code,
@@ -21,6 +22,7 @@ from app.adapters.loading.page_code import (
 )
 from app.adapters.loading.page_formulas import lowered, raised
 from app.adapters.loading.page_tables import MOST_ROWS, Cell, TableCells
+from app.adapters.loading.page_tabs import place_labels
 
 MAX_ELEMENTS = 50_000
 """A page of more elements becomes plain text: markdownify would take over ten seconds for it."""
@@ -40,6 +42,8 @@ def markdown_of(page: str, elements: int) -> str:
         text = _plain_text(page)
     else:
         soup = BeautifulSoup(page, "html.parser")
+        place_labels(soup)
+        drop_names_of_languages(soup)
         join_lines_of_code(soup)
         part_blocks_of_code(soup)
         _unfold_layout_tables(soup)
@@ -94,6 +98,8 @@ class _Converter(MarkdownConverter):
             self._list_positions[id(parent)] += 1
             mark = f"{position}. "
         lines = text.strip().split("\n")
+        if not lines[0]:
+            return ""
         indented = [" " * len(mark) + line if line else "" for line in lines[1:]]
         return "\n" + mark + "\n".join([lines[0], *indented]) + "\n"
 

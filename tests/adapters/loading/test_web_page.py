@@ -409,6 +409,9 @@ def repeated(text, size=5_000_000):
         "<pre>" + "<div>x</div>" * 45_000,
         "<h1>x" + " <a class=headerlink>y</a>" * 100_000,
         "<h1>" + repeated(" <a class=headerlink>", 2_000_000),
+        repeated("<a href='#x'>\u21a9", 3_000_000),
+        "<div role=tablist><b role=tab>x</b></div><p role=tabpanel>" * 16_000,
+        "<div role=tablist>" * 90 + "<b role=tab>x</b>" * 40_000,
     ],
     ids=lambda page: page[:14],
 )
