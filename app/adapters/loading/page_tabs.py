@@ -1,6 +1,5 @@
 """Writes the labels of tabs where they are needed: each above what its tab shows."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from bs4 import BeautifulSoup, Tag
@@ -18,16 +17,19 @@ CODE_GROUP = "vp-code-group"
 child of its child of the class `blocks` is what one of them shows."""
 
 LONGEST_LABEL = 100
-"""A tab of more letters is no switch: some pages give that role to whatever can be unfolded."""
+"""A list of more letters for each of its tabs is a text: some pages give that role to whatever can
+be unfolded."""
 
 
 @dataclass
 class _Tabs:
-    """The tabs of a list, and the panels that follow beside it, in their order."""
+    """A list of tabs, and the panels that follow beside it, in their order."""
 
     tab_list: Tag
-    tabs: list[Tag]
+    tabs: list[Tag] = field(default_factory=list)
     panels: list[Tag] = field(default_factory=list)
+    is_unfolding: bool = False
+    """Whether the panels stand in the list, each below its tab already."""
 
 
 def place_labels(soup: BeautifulSoup) -> None:
@@ -36,12 +38,12 @@ def place_labels(soup: BeautifulSoup) -> None:
     What is left out is emptied: to take an element from its place takes linear time.
     """
     for found in _tabs_of(soup):
-        labels = [tab.get_text(" ", strip=True) for tab in found.tabs]
-        if max(map(len, labels), default=0) > LONGEST_LABEL:
+        if len(found.tab_list.get_text(strip=True)) > LONGEST_LABEL * len(found.tabs):
             continue
+        labels = [label for tab in found.tabs if (label := tab.get_text(" ", strip=True))]
         if len(labels) == len(found.panels):
             for label, panel in zip(labels, found.panels, strict=True):
-                if label and panel.name != "pre":
+                if panel.name != "pre":
                     paragraph = soup.new_tag("p")
                     paragraph.string = label
                     panel.insert(0, paragraph)
@@ -54,33 +56,32 @@ def place_labels(soup: BeautifulSoup) -> None:
 
 
 def _tabs_of(soup: BeautifulSoup) -> list[_Tabs]:
-    """All lists of tabs; a panel belongs to the last one before it in the nearest element."""
-    found: list[_Tabs] = []
-    nearest: dict[int, _Tabs] = {}
-    for element in soup.find_all(_is_tab_list_or_panel):
+    """All lists of tabs; a panel belongs to the last one before it in the nearest element.
+
+    A list within a list is none, and a tab within a tab is none: each text is looked at once.
+    """
+    lists: dict[int, _Tabs] = {}
+    beside: dict[int, _Tabs] = {}
+    tabs: set[int] = set()
+    for element in soup.find_all(_is_of_tabs):
+        around = [id(parent) for parent in element.parents]
+        of = next((lists[parent] for parent in around if parent in lists), None)
         if _is_panel(element):
-            around = (nearest.get(id(parent)) for parent in element.parents)
-            if tabs := next(filter(None, around), None):
-                tabs.panels.append(element)
-        elif element.find(_is_panel) is None:
-            tabs = _Tabs(element, list(_labels(element)))
-            found.append(tabs)
-            nearest[id(_container(element))] = tabs
-    return found
+            if of:
+                of.is_unfolding = True
+            elif found := next((beside[parent] for parent in around if parent in beside), None):
+                found.panels.append(element)
+        elif of is None and _is_tab_list(element):
+            lists[id(element)] = beside[id(_container(element))] = _Tabs(element)
+        elif of and _is_tab(element) and tabs.isdisjoint(around):
+            of.tabs.append(element)
+            tabs.add(id(element))
+    return [found for found in lists.values() if not found.is_unfolding]
 
 
 def _is_switch(tab: Tag) -> bool:
     """Whether a tab leads elsewhere, or does something."""
     return tab.name == "a" or tab.has_attr(BUTTON)
-
-
-def _labels(tab_list: Tag) -> Iterator[Tag]:
-    by_role = tab_list.find_all(attrs={"role": "tab"})
-    yield from by_role or tab_list.find_all(_has_text, recursive=False)
-
-
-def _has_text(element: Tag) -> bool:
-    return bool(element.get_text(strip=True))
 
 
 def _container(tab_list: Tag) -> Tag | None:
@@ -91,8 +92,15 @@ def _container(tab_list: Tag) -> Tag | None:
     return parent
 
 
-def _is_tab_list_or_panel(element: Tag) -> bool:
-    return _is_tab_list(element) or _is_panel(element)
+def _is_of_tabs(element: Tag) -> bool:
+    return _is_tab_list(element) or _is_tab(element) or _is_panel(element)
+
+
+def _is_tab(element: Tag) -> bool:
+    """Whether an element is the label of a tab; in lists that have no role, all children are."""
+    parent = element.parent
+    is_child = parent is not None and not parent.has_attr("role") and _is_tab_list(parent)
+    return element.get("role") == "tab" or is_child
 
 
 def _is_tab_list(element: Tag) -> bool:

@@ -94,6 +94,11 @@ def test_what_unfolds_below_its_own_heading_stays_as_it_is():
     assert markdown(page) == "### A\n\na\n\n### B\n\nb"
 
 
+@pytest.mark.parametrize("inner", ["<p>text</p>", f"<a role=tab>A</a><p>{'text ' * 30}</p>"])
+def test_what_else_stands_in_a_list_of_tabs_is_read(inner):
+    assert "text" in markdown(f"<div role=tablist>{inner}</div><div role=tabpanel>x</div>")
+
+
 def test_a_tab_that_is_a_text_is_no_switch():
     text = "What it costs and why. " * 9
     page = f"<div role=tablist><div role=tab>{text}</div></div><div role=tabpanel>x</div>"
