@@ -17,7 +17,10 @@ from app.adapters.loading.html_elements import (
 MAX_DEPTH = 100
 """Elements deeper than this lose their tags, not their text: markdownify fails at about 330."""
 
-FOREIGN = {"svg", "math", "path", "use"}
+FOREIGN = {
+    *("svg", "path", "use"),
+    *("math", "mrow", "mi", "mn", "mo", "mtd", "mspace", "none", "mprescripts"),
+}
 """Elements that `/>` ends; in HTML it ends none."""
 
 COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.DOTALL)

@@ -28,6 +28,7 @@ from app.adapters.loading.html_elements import (
 )
 from app.adapters.loading.html_parser import StandardParser
 from app.adapters.loading.page_head import PageHead
+from app.adapters.loading.page_mathml import Formula
 from app.adapters.loading.page_parts import Part, Tally, TidyPage, Written
 from app.errors import SourceUnreadableError
 
@@ -45,9 +46,6 @@ CONTENT_ROLES = {Role.MAIN, Role.ARTICLE}
 NOT_SHOWN = {Role.HIDDEN, Role.UNSPOKEN}
 SECTIONS = {"main", "article", "section"}
 """What has a header of its own."""
-
-TEX = "application/x-tex"
-"""The encoding of an annotation that MathML gives to a formula."""
 
 BLANKS = re.compile(r"[ \t]+")
 
@@ -101,9 +99,7 @@ class _Tidy(StandardParser):
         """Whether the next row is the first of its group."""
         self._sign: tuple[int, Written, LinkKind] | None = None
         """The outermost link that may be one."""
-        self._formula = ""
-        self._annotation: list[str] = []
-        self._tex_at: int | None = None
+        self._formula: Formula | None = None
 
     def tally(self) -> Tally:
         """Of what has been read so far."""
@@ -122,8 +118,8 @@ class _Tidy(StandardParser):
         start = len(self.pieces)
         if self._muted_at is None:
             self._open(tag, given)
-        elif tag == "annotation" and given.get("encoding", "").lower() == TEX:
-            self._tex_at = len(self.stack) + 1
+        elif self._formula:
+            self._formula.begins(tag, given)
         self._starts.append(start)
 
     def _open(self, tag: str, given: dict[str, str]) -> None:
@@ -132,7 +128,7 @@ class _Tidy(StandardParser):
             self._muted_at = len(self.stack)
             self._counts["controls"] += tag in CONTROLS
             self._since_field = 0 if tag in FIELDS else self._since_field
-            self._formula, self._annotation = given.get("alttext", ""), []
+            self._formula = Formula(given) if tag == "math" else None
             return
         if self._sign is None and (kind := link_kind(tag, given)):
             self._sign = (len(self.stack), self._written_so_far(), kind)
@@ -185,8 +181,8 @@ class _Tidy(StandardParser):
         if "title" in self.stack[-2:] and "svg" not in self.stack:
             self.head.titles.append(data)
         if self._muted_at is not None:
-            if len(self.stack) == self._tex_at:
-                self._annotation.append(data)
+            if self._formula:
+                self._formula.take(data)
             return
         if "h1" in self.stack:
             self.headings[-1][1].append(data)
@@ -239,9 +235,11 @@ class _Tidy(StandardParser):
             if tag not in ROW_GROUPS:
                 self.pieces.append(f"</{self._written(tag)}>")
         elif depth == self._muted_at:
-            self._muted_at = None
-            if tag == "math":
-                self._write_formula()
+            formula, self._muted_at, self._formula = self._formula, None, None
+            if formula and (written := formula.written()):
+                self.handle_data(written)
+        elif self._formula:
+            self._formula.ends()
         if self._open_parts and self._open_parts[-1][0] == depth:
             _, part = self._open_parts.pop()
             part.end = len(self.pieces)
@@ -289,13 +287,6 @@ class _Tidy(StandardParser):
             del self.headings[-1][1][before.heading_texts :]
         self._last_word = before.last_word
         self._counts = before.tally._asdict()
-
-    def _write_formula(self) -> None:
-        """The TeX of the formula that has ended, if the page gives it, in place of its drawing."""
-        formula = " ".join((self._formula or "".join(self._annotation)).split())
-        self._tex_at = None
-        if formula:
-            self.handle_data(f"${formula}$")
 
 
 def _start_tag(tag: str, given: dict[str, str]) -> str:

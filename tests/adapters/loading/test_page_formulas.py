@@ -66,4 +66,55 @@ def test_the_tex_of_a_formula_is_kept_once(formula):
 
 
 def test_a_formula_without_tex_takes_none_from_one_before_it():
-    assert markdown(f"{DRAWN} and <math><mi>y</mi></math>.") == "$x^{2}+1$ and ."
+    assert markdown(f"{DRAWN} and <math><mi>y</mi></math>.") == "$x^{2}+1$ and y."
+
+
+N_PLUS_1 = "<mrow><mi>n</mi><mo>+</mo><mn>1</mn></mrow>"
+ROOT = (
+    "<msqrt><msup><mi>b</mi><mn>2</mn></msup><mo>\u2212</mo><mn>4</mn><mi>a</mi><mi>c</mi></msqrt>"
+)
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        (f"<msup><mi>x</mi>{N_PLUS_1}</msup>", "x^(n + 1)"),
+        ("<msup>\n <mi>x</mi>\n <mn>2</mn>\n</msup>", "x^2"),
+        ("<msubsup><mi>b</mi><mi>j</mi><mn>2</mn></msubsup><mi>a</mi>", "b_j^2 a"),
+        (f"<mfrac><mn>1</mn>{N_PLUS_1}</mfrac>", "1/(n + 1)"),
+        ('<mfrac linethickness="0"><mi>n</mi><mi>k</mi></mfrac>', "n choose k"),
+        (
+            f"<mo>\u2212</mo><mi>b</mi><mo>\u00b1</mo>{ROOT}",
+            "\u2212b \u00b1 \u221a(b^2 \u2212 4 a c)",
+        ),
+        ("<mroot><mi>y</mi><mn>3</mn></mroot>", "y^(1/3)"),
+        (
+            f"<munderover><mo>\u2211</mo>{N_PLUS_1}<mi>m</mi></munderover><mi>a</mi>",
+            "\u2211_(n + 1)^m a",
+        ),
+        ("<munder><mo>lim</mo><mi>n</mi></munder><mi>a</mi>", "lim_n a"),
+        ("<mover><mi>x</mi><mo>\u00af</mo></mover>", "x\u00af"),
+        ("<mi>sin</mi><mo>\u2061</mo><mi>x</mi>", "sin x"),
+        (
+            "<msup><mi>f</mi><mo>\u2032</mo></msup><mo>(</mo><mi>a</mi><mo>,</mo><mi>b</mi><mo>)</mo>",
+            "f\u2032(a, b)",
+        ),
+        (
+            "<mi>y</mi><mo>=</mo><mo>|</mo><mi>x</mi><mo>|</mo><mo>&lt;</mo><mo>-</mo><mn>2</mn>",
+            "y = |x| < -2",
+        ),
+        ("<mfenced open='['><mi>a</mi><mi>b</mi></mfenced>", "[a, b)"),
+        ("<mtable><mtr><mtd>1</mtd><mtd>0</mtd></mtr><mtr><mtd>2</mtd></mtr></mtable>", "1, 0; 2"),
+        ("<mi>x</mi><mtext> if </mtext><mi>y</mi><mspace/><mn>1</mn>", "x if y 1"),
+        ("<msup><mrow/><mn>2</mn></msup><mi>H</mi>", "^2 H"),
+        ("<semantics><mi>x</mi><annotation-xml><ci>x</ci></annotation-xml></semantics>", "x"),
+        ("x", "x"),
+        ("</mi></msup><msup><mi>x", "x"),
+    ],
+)
+def test_a_formula_without_tex_is_written_in_one_line(formula, expected):
+    assert markdown(f"Let <math>{formula}</math> be.") == f"Let {expected} be."
+
+
+def test_a_formula_that_is_hidden_and_gives_no_tex_is_left_out():
+    assert markdown('a <math aria-hidden="true"><mi>x</mi></math>b') == "a b"

@@ -404,6 +404,8 @@ def repeated(text, size=5_000_000):
         repeated("<p hidden>x</p>y ", 3_000_000),
         repeated('<math alttext="x">', 3_000_000),
         repeated("<sup>x", 300_000),
+        "<math>" + repeated("<mfrac><mi>x</mi>", 3_000_000),
+        "<math>" + "<msup>" * 90 + repeated("<mi>x</mi>", 3_000_000),
         "<pre>x" + " " * 200_000 + "y</pre>",
         "<pre>" + " \t" * 100_000 + "x</pre>",
         "<pre>" + "<div>x</div>" * 45_000,
