@@ -111,6 +111,9 @@ LINE_NUMBERS_IN_CODE = {"ln", "lnt", "linenumber", "line-number"}
 LINE_NUMBER_CELLS = {"gutter", "lines-num", "blob-num", "hljs-ln-numbers"}
 """As above, of cells of a table; of Hexo, Gitea, GitHub and highlight.js."""
 
+CODE_OF_LINES = "fragment"
+"""Doxygen's class for code, whose lines are its children of the class `line`."""
+
 LINE_OF_CODE_CELLS = {"lines-code", "blob-code", "hljs-ln-code"}
 """Of the cells beside those, each of which is a line."""
 
@@ -218,6 +221,16 @@ def is_never_read(tag: str, given: dict[str, str], *, in_code: bool) -> bool:
 def is_tab(given: dict[str, str]) -> bool:
     """Whether an element with these attributes is the label of a tab."""
     return given.get("role", "").lower() == "tab"
+
+
+def is_code_of_lines(tag: str, given: dict[str, str]) -> bool:
+    """Whether an element is code if each of its children is a line."""
+    return tag == "div" and CODE_OF_LINES in classes_of(given)
+
+
+def is_line(given: dict[str, str]) -> bool:
+    """Whether an element in such code is a line of it."""
+    return "line" in classes_of(given)
 
 
 def is_code(tag: str, given: dict[str, str]) -> bool:

@@ -21,6 +21,8 @@ from app.adapters.loading.html_elements import (
     LinkKind,
     Role,
     is_code,
+    is_code_of_lines,
+    is_line,
     is_never_read,
     is_tab,
     link_kind,
@@ -89,6 +91,8 @@ class _Tidy(StandardParser):
         self._open_parts: list[tuple[int, Part]] = []
         self._muted_at: int | None = None
         self._code_at: int | None = None
+        self._lines_at = -1
+        """Where the element is, if one is open, that becomes code with its first line."""
         self._starts: list[int] = []
         """The number of pieces before each element of the stack."""
         self._since_field = 0
@@ -144,6 +148,10 @@ class _Tidy(StandardParser):
             self._counts["menus"] += role in {Role.AROUND, Role.MENU}
         if tag == "h1" and "h1" not in self.stack:
             self.headings.append((len(self.pieces), []))
+        if self._code_at is None and self._lines_at == len(self.stack) - 1 and is_line(given):
+            self._code_at = self._lines_at
+            self.pieces.append("<pre>")
+        self._lines_at = len(self.stack) if is_code_of_lines(tag, given) else self._lines_at
         if tag in ROW_GROUPS:
             self._group_begins = True
         else:
@@ -229,6 +237,8 @@ class _Tidy(StandardParser):
             self._code_at = None
             if tag != "pre":
                 self.pieces.append("</pre>")
+        if depth == self._lines_at:
+            self._lines_at = -1
         if tag in ROW_GROUPS or tag == "table":
             self._group_begins = tag != "table"
         if self._muted_at is None:

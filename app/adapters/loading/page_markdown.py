@@ -21,6 +21,7 @@ from app.adapters.loading.page_code import (
     tidied_lines,
 )
 from app.adapters.loading.page_formulas import lowered, raised
+from app.adapters.loading.page_grids import make_tables_of_grids
 from app.adapters.loading.page_tables import MOST_ROWS, Cell, TableCells
 from app.adapters.loading.page_tabs import place_labels
 
@@ -43,6 +44,7 @@ def markdown_of(page: str, elements: int) -> str:
     else:
         soup = BeautifulSoup(page, "html.parser")
         place_labels(soup)
+        make_tables_of_grids(soup)
         drop_names_of_languages(soup)
         join_lines_of_code(soup)
         part_blocks_of_code(soup)

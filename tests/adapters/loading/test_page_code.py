@@ -131,3 +131,25 @@ def test_the_language_of_code_is_read_as_highlighters_write_it(opening, language
 def test_code_in_code_as_mdbook_writes_it_has_one_fence():
     page = '<pre><pre class="playground"><code class="language-rust">let x = 5;</code></pre></pre>'
     assert markdown(page) == "```rust\nlet x = 5;\n```"
+
+
+FRAGMENT = """<div class="fragment"><div class="line"><a id="l1"></a><span
+    class="lineno">1</span>def f():</div>\n<div class="line"><span
+    class="lineno">2</span>    pass</div></div>"""
+
+
+def test_the_lines_of_code_that_doxygen_writes_are_a_block():
+    assert markdown(f"<p>a</p>{FRAGMENT}<p>b</p>") == f"a\n\n```\n{CODE}```\n\nb"
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div class=fragment><p>A</p></div><div class=line>B</div>",
+        "<div class=fragment><p>A<span class=line>B</span></p></div>",
+        "<div class=line-block><div class=line>A</div><div class=line>B</div></div>",
+    ],
+    ids=["slide", "within a sentence", "verse"],
+)
+def test_lines_elsewhere_are_no_code(page):
+    assert "```" not in markdown(page)

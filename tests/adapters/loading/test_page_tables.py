@@ -117,3 +117,25 @@ def test_hostile_spans_make_no_page_many_times_its_size(rowspan):
     read = read_page(page, "http://h/x").markdown
     assert time.process_time() - started < 10
     assert read.count("x") <= 21 * 500 + MAX_FILLED_CELLS + 500
+
+
+GRID = """<div class="summary-table three-column-summary"><div class="table-header col-first">Type
+    </div><div class="table-header col-second">Method</div><div class="table-header col-last">About
+    </div><div class="col-first"><code>void</code></div><div class="col-second"><code><a>add</a>(E
+    e)</code></div><div class="col-last"><div class="block">Appends.</div></div><div
+    class="col-first"><code>int</code></div><div class="col-second"><code>size()</code></div><div
+    class="col-last">&nbsp;</div>{}</div>"""
+
+
+def test_the_summary_of_members_that_javadoc_lays_out_as_a_grid_is_a_table():
+    assert read_page(GRID.format(""), "http://h/x").markdown.splitlines() == [
+        "| Type | Method | About |",
+        "| --- | --- | --- |",
+        "| `void` | `add(E e)` | Appends. |",
+        "| `int` | `size()` |  |",
+    ]
+
+
+def test_a_grid_with_other_text_in_it_stays_as_it_is():
+    assert "|" not in read_page(GRID.format("text"), "http://h/x").markdown
+    assert "text" in read_page(GRID.format("text"), "http://h/x").markdown
