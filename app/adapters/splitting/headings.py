@@ -18,6 +18,10 @@ _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
 _ATTRIBUTES = re.compile(r"[ \t]\{[ \t]*[#.:][^{}]*\}$")
 """`{ #anchor .class }` after a title, as Pandoc and Python-Markdown write it."""
 _NOT_A_LOOSE_TITLE = re.compile(r"[-*+>|<#:]|\d+[.)]")
+_ITEM_OR_QUOTE = re.compile(r"[-*+][ \t]|>")
+"""What a line begins with that Markdown makes no title of: --- ends the list or quote."""
+
+_TAB_COLUMNS = 4
 _UNDERLINES = frozenset(string.punctuation) - {"`"}
 """Of reStructuredText, but for the one that is code in Markdown far more often."""
 
@@ -115,7 +119,8 @@ def _is_markdown_style(mark: HeadingMark) -> bool:
 def _hash_heading(lines: Lines, index: int, line: str) -> HeadingMark | None:
     body = line.strip()
     match = _HASH_HEADING.match(body)
-    if match is None or lines.indent(index) > 3:
+    indent = line[: lines.indent(index)].expandtabs(_TAB_COLUMNS)
+    if match is None or len(indent) > 3:
         return None
     title = _CLOSING_HASHES.sub("", body[match.end() :].strip()).strip()
     title = _ATTRIBUTES.sub("", title).rstrip()
@@ -136,9 +141,10 @@ def _is_title(title: str, overline: str, underline: str) -> bool:
         return overline == underline and len(title) <= len(underline)
     if title[0].isspace():
         return False
+    is_markdown = underline[0] in _MARKDOWN_UNDERLINES
     if len(title) <= len(underline):
-        return True
-    is_loose = underline[0] in _MARKDOWN_UNDERLINES and len(title) <= LOOSE_TITLE_CHARACTERS
+        return not (is_markdown and _ITEM_OR_QUOTE.match(title))
+    is_loose = is_markdown and len(title) <= LOOSE_TITLE_CHARACTERS
     return is_loose and not _NOT_A_LOOSE_TITLE.match(title)
 
 

@@ -145,6 +145,10 @@ def path_at(text: str, word: str) -> tuple[str, ...]:
         ("# A\n\n```\n# in a fence that nothing closes\nHERE", ("A",)),
         ("# A\n\nwords\n\n---\n\nHERE", ("A",)),
         ("# A\n\n- item\n---\nHERE", ("A",)),
+        ("# A\n\n- x\n---\n\n> y\n---\n\n* z\n-----\n\nHERE", ("A",)),
+        ("A\n===\n\n-x\n---\n\nHERE", ("A", "-x")),
+        ("# A\n\n\t# code\n\n  \t# code\n\n   # B\n\nHERE", ("B",)),
+        ("# A\n\n\t# code\n#\tB\n\t## code\nHERE", ("B",)),
         ("---\ntitle: no\n---\nHERE", ()),
         ("| a |\n|---|\n| b |\n\nHERE", ()),
         ("===  ===\na    b\n===  ===\n1    2\n===  ===\n\nHERE", ()),
@@ -215,9 +219,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-3:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-3:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-3:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-4:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-4:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-4:80:0:-"
 
 
 def test_it_is_a_text_splitter():
