@@ -180,7 +180,7 @@ class _Tidy(StandardParser):
         self._counts["elements"] += 1
         self._counts["titles"] += tag == "h1"
         self._counts["paragraphs"] += tag == "p"
-        self._counts["items"] += tag == "li"
+        self._counts["items"] += tag in {"li", "tr"}
         is_shown_input = tag == "input" and given.get("type", "").lower() != "hidden"
         self._counts["controls"] += is_shown_input or tag == "button"
         self._since_field = 0 if is_shown_input else self._since_field

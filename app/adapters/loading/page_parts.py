@@ -22,6 +22,7 @@ class Tally(NamedTuple):
     """Headings of the first level."""
     paragraphs: int = 0
     items: int = 0
+    """Of lists, and rows of tables."""
     controls: int = 0
     menus: int = 0
     mains: int = 0

@@ -141,3 +141,14 @@ def test_the_title_is_no_heading_that_is_left_out():
 def test_no_words_are_glued_or_blanks_lost_where_a_part_is_left_out():
     assert markdown("<p>a <span hidden>x </span> b<span hidden> x</span> c</p>") == "a b c"
     assert markdown("<pre>a <i hidden>x</i> b</pre>") == "```\na  b\n```"
+
+
+def test_topics_beside_a_topic_are_left_out_where_they_are_rows_of_links():
+    rows = "".join(
+        f"<tr><td><a href='/t/{n}'>How do I mount the volume of number {n}?</a><td>{n}<td>June {n}"
+        for n in range(5)
+    )
+    head = "<tr><th>Topic<th>Replies<th>Activity"
+    beside = f"<div role=complementary><h3>Related topics</h3><table>{head}{rows}</table></div>"
+    page = f"<div role=main><h1>Volumes</h1><p>How is that done here?</p>{beside}</div>"
+    assert read_page(page, "http://h/x").markdown == "# Volumes\n\nHow is that done here?"
