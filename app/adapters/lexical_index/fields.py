@@ -41,7 +41,7 @@ GAP = "|"
 class FieldWeights:
     """By how much a field's BM25 score counts; a field of weight 0 is not looked into.
 
-    Measured in docs/adr/0010: the fields beside the body lift code questions most.
+    Measured in docs/adr/0010 and 0022: the fields beside the body lift code questions most.
     """
 
     body: float = 1.0
@@ -50,8 +50,9 @@ class FieldWeights:
     """Title and headings."""
     path: float = 0.5
     """The document's key."""
-    symbols: float = 1.0
-    """Names that the content defines, whole and in parts."""
+    symbols: float = 0.5
+    """Names that the content defines, whole and in parts. Of a name's parts the body tells, too:
+    counted in full, a function of that name outweighs the one that does it."""
     identifiers: float = 0.5
     """Compound names in one piece, wherever they stand."""
 
