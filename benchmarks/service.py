@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,6 +22,9 @@ from benchmarks.server import Client, Server, serving
 
 PORT = 8765
 IDLE_SEARCHES = 400
+SHARE_ROUNDS = 3
+"""How often the pipeline and the model alone take turns."""
+
 EMBEDDED_AT_ONCE = 192
 """As many chunks as the pipeline embeds together."""
 
@@ -88,6 +92,12 @@ def search_paths() -> list[str]:
     ]
 
 
+def add_folder(client: Client, tree: Path) -> int:
+    """Create an item of a tree; its id."""
+    body = {"title": tree.name, "uri": str(tree), "document_type": "folder"}
+    return int(client.call("POST", "/api/v1/knowledge", body)["id"])
+
+
 def index_alone(server: Server, item: int) -> dict[str, Any]:
     """Index an item while nobody else asks for anything."""
     result = server.client().call("POST", f"/api/v1/rag/index/{item}")
@@ -116,10 +126,34 @@ def index_watched(server: Server, item: int) -> dict[str, Any]:
     }
 
 
-def embedding_alone(data_dir: Path, item: int) -> float:
+def measure_share(folder: Path, tree: Path, models: Path) -> dict[str, Any]:
+    """What the pipeline keeps of the model's throughput, in turns: the machine's speed drifts.
+
+    Each round indexes the tree into an empty data directory; what that took is set beside the mean
+    of the model's throughput just before and just after, with the same texts.
+    """
+    pipeline: list[float] = []
+    alone: list[float] = []
+    for number in range(SHARE_ROUNDS + 1):
+        data_dir = folder / f"share-{number}"
+        with serving(data_dir, folder, PORT + 1, MODELS_DIR=str(models)) as server:
+            item = add_folder(server.client(), tree)
+            pipeline.append(index_alone(server, item)["chunks_per_second"])
+            alone.append(embedding_alone(data_dir, models, item))
+    around = [statistics.mean(pair) for pair in pairwise(alone)]
+    shares = [round(both / model, 2) for both, model in zip(pipeline[1:], around, strict=True)]
+    return {
+        "pipeline_chunks_per_second": pipeline[1:],
+        "embedding_alone_chunks_per_second": alone,
+        "pipeline_shares_of_embedding": shares,
+        "pipeline_share_of_embedding": statistics.median(shares),
+    }
+
+
+def embedding_alone(data_dir: Path, models: Path, item: int) -> float:
     """Chunks a second when what was embedded of an item only goes through the model again."""
     texts = embedded_texts(data_dir, item)
-    embedder = LocalEmbedder.open("all-MiniLM-L6-v2", data_dir / "models")
+    embedder = LocalEmbedder.open("all-MiniLM-L6-v2", models)
     embedder.embed_documents(texts[:64])
     started = time.perf_counter()
     for start in range(0, len(texts), EMBEDDED_AT_ONCE):
@@ -200,15 +234,8 @@ def measure(data: Path) -> dict[str, Any]:
         with serving(data_dir, Path(folder), PORT) as server:
             report["first_start_seconds"] = round(server.seconds_to_ready, 1)
             client = server.client()
-            items = {}
-            for name, tree in trees.items():
-                body = {"title": name, "uri": str(tree), "document_type": "folder"}
-                items[name] = client.call("POST", "/api/v1/knowledge", body)["id"]
+            items = {name: add_folder(client, tree) for name, tree in trees.items()}
             report["docs_fastapi"] = index_alone(server, items["docs_fastapi"])
-            alone = embedding_alone(data_dir, items["docs_fastapi"])  # while the server is idle
-            report["embedding_alone_chunks_per_second"] = alone
-            pipeline = report["docs_fastapi"]["chunks_per_second"]
-            report["pipeline_share_of_embedding"] = round(pipeline / alone, 2)
             report["docs_peps"] = index_watched(server, items["docs_peps"])
             client = server.client()  # the old connection was idle too long to be kept
             report["answers"] = [answer_check(client, question) for question in QUESTIONS]
@@ -225,4 +252,5 @@ def measure(data: Path) -> dict[str, Any]:
                 server.client().search("warm")
                 report["peak_rss_mb_restarted"] = round(server.peak_rss_mb())
         report["second_start_seconds"] = starts
+        report |= measure_share(Path(folder), trees["docs_fastapi"], data_dir / "models")
     return report

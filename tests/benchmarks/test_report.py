@@ -41,6 +41,16 @@ PARTS = {
     "txtai": {"passages": 1000, "groundwork": side(9.0), "txtai": side(8.0)},
 }
 
+SERVICE = {
+    "docs_peps": {"search_meanwhile": latencies(20.0, 99.0), "health_meanwhile": latencies(3, 49)},
+    "search_idle": latencies(7.0, 14.0),
+    "changes": {"unchanged_seconds": [0.1, 0.2], "unchanged_embedded": 0},
+    "answers": [{"page_rank": 1}, {"page_rank": None}],
+    "pipeline_share_of_embedding": 0.84,
+    "second_start_seconds": [2.0, 3.1, 2.0],
+    "peak_rss_mb": 570,
+}
+
 
 def test_a_goal_is_met_from_the_side_it_is_wanted_from():
     assert report.Goal("", 120, 120, "", at_least=True).is_met
@@ -55,6 +65,15 @@ def test_goals_tell_what_was_missed():
         "200,000 passages, one client: p50",
         "200,000 beside 100,000 passages: p50",
         "beside txtai: p50",
+    }
+
+
+def test_goals_tell_what_the_service_missed():
+    missed = {goal.what for goal in report.goals({"service": SERVICE}) if not goal.is_met}
+    assert missed == {
+        "answers among five results",
+        "the pipeline's share of embedding",
+        "second start, slowest",
     }
 
 
