@@ -1,10 +1,10 @@
 """All SQL about the stored text of items."""
 
-import unicodedata
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, func, select
 
+from app.accents import writings
 from app.knowledge.content_records import DocumentText, StoredDocument
 from app.models import IS_CURRENT, ChunkRow, DocumentRow, ItemRow
 from app.text_order import by_character
@@ -88,8 +88,7 @@ def row_ids_by_key(connection: Connection, item_id: int, key: str) -> Sequence[i
     found = connection.scalars(of_item.where(DocumentRow.key == key)).all()
     if found or key.isascii():
         return found
-    writings = [unicodedata.normalize(form, key) for form in ("NFC", "NFD")]
-    return connection.scalars(of_item.where(DocumentRow.key.in_(writings))).all()
+    return connection.scalars(of_item.where(DocumentRow.key.in_(writings(key)))).all()
 
 
 def row_ids_by_uri(connection: Connection, item_id: int, uri: str) -> Sequence[int]:

@@ -1,11 +1,11 @@
 """What each field of a knowledge item may hold, as JSON."""
 
 import re
-import unicodedata
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from app.accents import composed
 from app.knowledge.items import normalise_category, tidy_tags
 from app.knowledge.refreshing import LOCAL_SECONDS, MOST_SECONDS, WEB_SECONDS, is_web_address
 from app.web.numbers import is_number
@@ -48,7 +48,7 @@ def _one_line(value: str) -> str:
 
 def _composed(value: Any) -> Any:
     """In NFC before the length is looked at: a few characters are two in that form."""
-    return unicodedata.normalize("NFC", value) if isinstance(value, str) else value
+    return composed(value) if isinstance(value, str) else value
 
 
 def _not_blank(value: str) -> str:

@@ -1,11 +1,12 @@
 """What a knowledge item is, apart from HTTP and SQL."""
 
-import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+
+from app.accents import composed
 
 
 class DocumentType(StrEnum):
@@ -123,11 +124,11 @@ def normalise_category(value: str | None) -> str | None:
 
     Letters with accents are each one character (NFC), so that they equal those of a document.
     """
-    parts = [part.strip() for part in unicodedata.normalize("NFC", value or "").split("/")]
+    parts = [part.strip() for part in composed(value or "").split("/")]
     return "/".join(part for part in parts if part) or None
 
 
 def tidy_tags(tags: Iterable[str]) -> list[str]:
     """Each tag once, trimmed and in NFC; a comma separates tags within a list as well."""
-    parts = (part.strip() for tag in tags for part in unicodedata.normalize("NFC", tag).split(","))
+    parts = (part.strip() for tag in tags for part in composed(tag).split(","))
     return list(dict.fromkeys(part for part in parts if part))

@@ -1,6 +1,5 @@
 """All SQL about knowledge items."""
 
-import unicodedata
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -9,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, func, insert, or_, select, tuple_
 from sqlalchemy.orm import Session
 
+from app.accents import writings
 from app.knowledge.items import ItemDraft, ItemFilter, KnowledgeItem
 from app.models import (
     IS_CURRENT,
@@ -60,12 +60,11 @@ def filter_conditions(wanted: ItemFilter) -> list[ColumnElement[bool]]:
 
 def _said_in_title_or_uri(text: str) -> ColumnElement[bool]:
     """Paths stay as the file system has them, which may take accents apart, as may titles."""
-    writings = {text, *(unicodedata.normalize(form, text) for form in ("NFC", "NFD"))}
     return or_(
         *(
             column.icontains(writing, autoescape=True)
             for column in (ItemRow.title, ItemRow.uri)
-            for writing in sorted(writings)
+            for writing in writings(text)
         )
     )
 

@@ -3,8 +3,9 @@
 import fnmatch
 import functools
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
+
+from app.accents import composed
 
 ANY_FOLDERS = "**"
 
@@ -23,9 +24,9 @@ class PathFilter:
     """
 
     def __init__(self, paths: Iterable[str]) -> None:
-        composed = [_composed(path) for path in paths]
-        self._keys = frozenset(composed)
-        self._globs = tuple(map(PathGlob, composed))
+        wanted = [composed(path) for path in paths]
+        self._keys = frozenset(wanted)
+        self._globs = tuple(map(PathGlob, wanted))
 
     def __bool__(self) -> bool:
         """Whether any path is named; without one, every document is allowed."""
@@ -41,7 +42,7 @@ class PathFilter:
         """Whether the key is one of the paths, or one of them matches it."""
         if not self._globs:
             return True
-        key = _composed(key)
+        key = composed(key)
         return key in self._keys or any(glob.matches(key) for glob in self._globs)
 
 
@@ -91,10 +92,6 @@ class PathGlob:
                     yield place + 2
             elif pattern.match(name):
                 yield place + 1
-
-
-def _composed(path: str) -> str:
-    return path if path.isascii() else unicodedata.normalize("NFC", path)
 
 
 def _parts(glob: str) -> list[re.Pattern[str] | None]:

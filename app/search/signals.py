@@ -3,7 +3,6 @@
 import functools
 import math
 import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,6 +11,7 @@ from pathlib import PurePosixPath
 import numpy as np
 import numpy.typing as npt
 
+from app.accents import composed
 from app.search.profiles import LEAST_BOOST, MOST_BOOST, Boosts, Ranking
 
 UNKNOWN_COMPLETENESS = 0.5
@@ -107,9 +107,7 @@ def boosted(scores: Floats, factors: Floats) -> Floats:
 
 
 def _matching(boosts: Boosts, names: set[str]) -> float:
-    factors = {
-        unicodedata.normalize("NFC", name).strip(" /").casefold(): factor for name, factor in boosts
-    }
+    factors = {composed(name).strip(" /").casefold(): factor for name, factor in boosts}
     return math.prod(factor for name, factor in factors.items() if name in names)
 
 

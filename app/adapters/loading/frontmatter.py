@@ -1,13 +1,13 @@
 """Reads the YAML block at the top of a Markdown file."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import yaml
 
+from app.accents import composed
 from app.adapters.loading.encoding import clean
 
 MAX_FRONTMATTER_CHARACTERS = 64 * 1024
@@ -131,7 +131,7 @@ def _text(value: object) -> str | None:
 def _label(value: object) -> str | None:
     """In NFC, as labels of items are: editors and file names may take accents apart."""
     found = _text(value)
-    return unicodedata.normalize("NFC", found) if found else None
+    return composed(found) if found else None
 
 
 def _licence(fields: dict[object, object]) -> str | None:
