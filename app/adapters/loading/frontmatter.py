@@ -1,17 +1,13 @@
-"""Reads the YAML block at the top of a Markdown file."""
+"""Reads what the block at the top of a Markdown file says about it."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import yaml
-
 from app.accents import composed
 from app.adapters.loading.encoding import clean
+from app.adapters.loading.frontmatter_blocks import LINE_BREAK, Fields, find_block
 
-MAX_FRONTMATTER_CHARACTERS = 64 * 1024
-MAX_NESTING = 20
 MAX_FIELD_CHARACTERS = 2000
 MAX_LANGUAGE_CHARACTERS = 64
 MAX_LICENCE_CHARACTERS = 200
@@ -27,9 +23,6 @@ TEXT_FIELDS = (
     *("licence", "license", "language", "lang"),
 )
 
-OPENING = re.compile(r"---[ \t]*(?:\r\n|\n|\r)")
-CLOSING = re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)")
-LINE_BREAK = re.compile(r"\r\n|\n|\r")
 NOTHING = {"", "~", "null"}
 
 
@@ -57,25 +50,16 @@ def read_frontmatter(text: str) -> Frontmatter:
 
     A block that cannot be read stays part of the text, and a warning says why.
     """
-    opening = OPENING.match(text)
-    if not opening:
+    block = find_block(text)
+    if block is None:
         return Frontmatter(text)
-    closing = CLOSING.search(text, opening.end(), opening.end() + MAX_FRONTMATTER_CHARACTERS)
-    if not closing:
-        return Frontmatter(text)
-    block = text[opening.end() : closing.start()]
     try:
-        fields = _parse(block)
-    except yaml.MarkedYAMLError as error:
-        # The mark counts the block's lines from 0, and the file has one line above them.
-        line = f" in line {error.problem_mark.line + 2}" if error.problem_mark else ""
-        reason = f"{error.problem or error.context}{line}"
-        return Frontmatter(text, warnings=(f"The frontmatter cannot be read: {reason}.",))
-    except (yaml.YAMLError, ValueError) as error:
+        fields = block.read(block.text)
+    except ValueError as error:
         return Frontmatter(text, warnings=(f"The frontmatter cannot be read: {error}.",))
     return Frontmatter(
-        text=text[closing.end() :],
-        first_line=len(LINE_BREAK.findall(text, 0, closing.end())) + 1,
+        text=text[block.end :],
+        first_line=len(LINE_BREAK.findall(text, 0, block.end)) + 1,
         title=_text(fields.get("title")),
         document_id=_text(fields.get("document_id")),
         source_url=_text(fields.get("source_url")),
@@ -88,27 +72,7 @@ def read_frontmatter(text: str) -> Frontmatter:
     )
 
 
-def _parse(block: str) -> dict[object, object]:
-    """The block's mapping with every scalar as it is written: `2024` and `yes` stay text.
-
-    yaml.BaseLoader makes no objects and merges no keys, so neither tags nor aliases can do harm;
-    only nesting must be bounded, since it recurses.
-    """
-    depth = 0
-    for event in yaml.parse(block, Loader=yaml.BaseLoader):
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > MAX_NESTING:
-            raise ValueError(f"it is nested more than {MAX_NESTING} levels deep")
-    fields = yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506  builds only str, list, dict
-    if fields in (None, ""):
-        return {}
-    if not isinstance(fields, dict):
-        raise ValueError("it is not a list of `name: value` lines")  # noqa: TRY004
-    return fields
-
-
-def _problems(fields: dict[object, object]) -> Iterator[str]:
+def _problems(fields: Fields) -> Iterator[str]:
     """What is left out because it is not of the kind that its name asks for."""
     for name in TEXT_FIELDS:
         if not isinstance(fields.get(name, ""), str):
@@ -134,7 +98,7 @@ def _label(value: object) -> str | None:
     return composed(found) if found else None
 
 
-def _licence(fields: dict[object, object]) -> str | None:
+def _licence(fields: Fields) -> str | None:
     """What is too long is cut so that nobody can take what is left for a licence."""
     found = _text(fields.get("licence")) or _text(fields.get("license"))
     if found is None or len(found) <= MAX_LICENCE_CHARACTERS:
@@ -142,7 +106,7 @@ def _licence(fields: dict[object, object]) -> str | None:
     return found[: MAX_LICENCE_CHARACTERS - 1] + "…"
 
 
-def _language(fields: dict[object, object]) -> str | None:
+def _language(fields: Fields) -> str | None:
     found = _text(fields.get("language")) or _text(fields.get("lang"))
     return found if found and len(found) <= MAX_LANGUAGE_CHARACTERS else None
 
@@ -167,7 +131,7 @@ def _category(value: object) -> str | None:
     return "/".join(part for part in parts if part)[:MAX_CATEGORY_CHARACTERS].strip("/ ") or None
 
 
-def _modified_at(fields: dict[object, object]) -> datetime | None:
+def _modified_at(fields: Fields) -> datetime | None:
     """The first of the fields that is a date or a time of ISO 8601; without a zone, in UTC."""
     for name in MODIFICATION_FIELDS:
         told = _text(fields.get(name))

@@ -5,7 +5,8 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from app.adapters.loading.encoding import decode
-from app.adapters.loading.frontmatter import LINE_BREAK, Frontmatter, read_frontmatter
+from app.adapters.loading.frontmatter import Frontmatter, read_frontmatter
+from app.adapters.loading.frontmatter_blocks import LINE_BREAK
 from app.adapters.loading.titles import find_title
 from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument

@@ -17,9 +17,19 @@ LINE_BREAK = re.compile(r"\r\n|\n|\r")
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 ATX_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?P<title>\S.*?)(?:[ \t]+#+)?[ \t]*$")
 SETEXT_LINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
-BLOCK_START = re.compile(r"---[ \t]*$")
-BLOCK_END = re.compile(r"(?:---|\.\.\.)[ \t]*$")
-FIELD = re.compile(r"[\"']?\w[\w .-]*[\"']?[ \t]*:(?:[ \t]|$)")
+FRONTMATTERS = (
+    (
+        re.compile(r"---[ \t]*$"),
+        re.compile(r"[\"']?\w[\w .-]*[\"']?[ \t]*:(?:[ \t]|$)"),
+        re.compile(r"(?:---|\.\.\.)[ \t]*$"),
+    ),
+    (
+        re.compile(r"\+\+\+[ \t]*$"),
+        re.compile(r"[\"']?\w[\w .-]*[\"']?[ \t]*=|\["),
+        re.compile(r"\+\+\+[ \t]*$"),
+    ),
+)
+"""In YAML and in TOML: the line above the fields, the first of these, and the line below them."""
 NOT_A_PARAGRAPH = re.compile(r"[ \t]*(?:[-*+>|<]|\d+[.)][ \t]|#)| {4}|\t")
 RST_LINE = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*$")
 PEP_HEADER = re.compile(
@@ -141,13 +151,13 @@ def _prose(lines: Sequence[str]) -> Iterator[str]:
 def _frontmatter_lines(lines: list[str]) -> int:
     """How many lines a leading frontmatter takes that is still part of the text, or 0.
 
-    Its last line would underline the one above. Between two rules stands something else when the
-    first line there, but for blank ones and comments, names no field.
+    Its last line would underline the one above, and its comments would be headings. Between two
+    rules stands something else when the first line there, but for blank ones and comments, names
+    no field.
     """
-    if not lines or not BLOCK_START.match(lines[0]):
-        return 0
     told = next((line for line in lines[1:] if line.strip() and not line.startswith("#")), "")
-    if not FIELD.match(told):
-        return 0
-    ends = (number for number, line in enumerate(lines[1:], 2) if BLOCK_END.match(line))
-    return next(ends, 0)
+    for opening, field, closing in FRONTMATTERS:
+        if lines and opening.match(lines[0]) and field.match(told):
+            ends = (number for number, line in enumerate(lines[1:], 2) if closing.match(line))
+            return next(ends, 0)
+    return 0

@@ -38,6 +38,21 @@ def test_frontmatter_tells_in_iso_8601(block, expected):
     assert read_frontmatter(f"---\n{block}\n---\ntext").modified_at == expected
 
 
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ("date = 2024-05-17", datetime(2024, 5, 17, tzinfo=UTC)),
+        ("date = 2024-05-17T10:30:00+02:00", MOMENT),
+        ("date = 2020-01-01\nlastmod = 2024-05-17 08:30:00", MOMENT),
+        ("lastmod = 08:30:00\nupdated = '2024-05-17T08:30:00Z'", MOMENT),
+        ("date = 0001-01-01T00:00:00+14:00", None),
+        ("date = [2024-05-17]", None),
+    ],
+)
+def test_frontmatter_in_toml_tells_in_its_own_dates(block, expected):
+    assert read_frontmatter(f"+++\n{block}\n+++\ntext").modified_at == expected
+
+
 @given(st.text(max_size=40))
 def test_no_date_whatever_it_says_is_an_error(told):
     moment = read_frontmatter(f"---\ndate: {told!r}\n---\ntext").modified_at

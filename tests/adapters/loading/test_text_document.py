@@ -17,6 +17,12 @@ def document(text, name="guide.md"):
     return document_from_bytes(text.encode(), name=name, document_id=name, source_uri=f"/d/{name}")
 
 
+def framed(block):
+    """The block between the lines of its language, with a text below it."""
+    rule = "+++" if "=" in block else "---"
+    return f"{rule}\n{block}\n{rule}\ntext"
+
+
 FULL = """---
 title: Configuration Guide
 document_id: config-guide-v1
@@ -31,9 +37,28 @@ license: MIT
 Content here...
 """
 
+FULL_IN_TOML = """+++
+title = 'Configuration Guide'
+document_id = "config-guide-v1"  # anything unique
+source_url = "https://docs.example.com/config"
+category = "Engineering/Security"
+tags = ["auth", " oauth ",
+  "auth"]
+license = "MIT"
 
-def test_frontmatter_is_read_and_is_not_text():
-    loaded = document(FULL)
+[params]
+title = "Not this one"
++++
+
+# Other heading
+
+Content here...
+"""
+
+
+@pytest.mark.parametrize("text", [FULL, FULL_IN_TOML], ids=["YAML", "TOML"])
+def test_frontmatter_is_read_and_is_not_text(text):
+    loaded = document(text)
     assert loaded.title == "Configuration Guide"
     assert loaded.document_id == "config-guide-v1"
     assert loaded.source_uri == "https://docs.example.com/config"
@@ -74,23 +99,34 @@ def test_a_replacement_character_that_the_author_wrote_is_no_damage():
         ("tags: {a: b}", "tags are a mapping"),
         ("tags: [a, [b], {c: d}]", "tags hold lists or mappings"),
         (f"tags: {list(range(101))}", "tags are more than 100"),
+        ("category = ['Engineering']", "category is a list"),
+        ("[title]\nen = 'Guide'", "title is a list or a mapping"),
+        ("license.name = 'MIT'", "license is a list or a mapping"),
+        ("tags = {a = 'b'}", "tags are a mapping"),
+        ("tags = ['a', ['b'], {c = 'd'}]", "tags hold lists or mappings"),
+        (f"tags = {list(range(101))}", "tags are more than 100"),
     ],
 )
 def test_what_frontmatter_says_and_nobody_can_use_costs_a_warning(lines, problem):
-    (warning,) = document(f"---\n{lines}\n---\ntext").warnings
+    (warning,) = document(framed(lines)).warnings
     assert warning.startswith(f"The frontmatter's {problem}")
 
 
 def test_fields_without_a_value_and_names_that_nobody_knows_cost_no_warning():
     lines = "title:\ntags: null\ncategory: ~\nlayout: {a: b}\nkeywords: [c]"
-    assert document(f"---\n{lines}\n---\ntext").warnings == ()
+    assert document(framed(lines)).warnings == ()
+    assert document(framed("title = ''\ntags = []\nlayout = {a = 1}\ndraft = true")).warnings == ()
 
 
 @pytest.mark.parametrize(
-    ("line", "language"), [("lang: en", "en"), ("language: pt-BR", "pt-BR"), ("lang: [a]", None)]
+    ("line", "language"),
+    [
+        *(("lang: en", "en"), ("language: pt-BR", "pt-BR"), ("lang: [a]", None)),
+        *(("lang = 'en'", "en"), ("language = 'pt-BR'", "pt-BR"), ("lang = ['a']", None)),
+    ],
 )
 def test_the_language_is_that_of_the_frontmatter(line, language):
-    assert document(f"---\n{line}\n---\ntext").language == language
+    assert document(framed(line)).language == language
 
 
 def test_a_licence_too_long_to_be_stored_is_none_that_permits_anything():
@@ -107,19 +143,28 @@ def lines_from(text, first_line):
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["Unix", "Windows", "old Mac"])
-def test_content_is_the_file_from_its_first_line_on(ending):
-    text = FULL.replace("\n", ending)
+@pytest.mark.parametrize(
+    ("text", "first_line"), [(FULL, 9), (FULL_IN_TOML, 13)], ids=["YAML", "TOML"]
+)
+def test_content_is_the_file_from_its_first_line_on(text, first_line, ending):
+    text = text.replace("\n", ending)
     loaded = document(text)
     assert (loaded.title, loaded.tags) == ("Configuration Guide", ("auth", "oauth"))
-    assert loaded.first_line == 9
-    assert loaded.content == lines_from(text, 9)
+    assert loaded.first_line == first_line
+    assert loaded.content == lines_from(text, first_line)
 
 
-@given(st.text(alphabet="-a:. \n\r\t'\"[]{}&*!", max_size=60), st.sampled_from(["\n", "\r"]))
-@example("---\rtext", "\r")
-@example("a: b\r---\ntext", "\r")
-def test_whatever_the_frontmatter_no_line_of_text_moves(block, ending):
-    text = f"---{ending}{block}"
+@given(
+    st.sampled_from(["---", "+++"]),
+    st.text(alphabet="-+a:=. \n\r\t'\"[]{}&*!#\\", max_size=60),
+    st.sampled_from(["\n", "\r"]),
+)
+@example("---", "---\rtext", "\r")
+@example("---", "a: b\r---\ntext", "\r")
+@example("+++", "+++\rtext", "\r")
+@example("+++", "a = 'b'\r+++ \ntext", "\r")
+def test_whatever_the_frontmatter_no_line_of_text_moves(rule, block, ending):
+    text = f"{rule}{ending}{block}"
     told = read_frontmatter(text)
     assert not told.text or told.text == lines_from(text, told.first_line)
 
@@ -133,6 +178,15 @@ def test_values_are_taken_as_they_are_written():
     loaded = document("---\ntitle: 2024-01-01\ndocument_id: 007\ntags: a, yes,, 1.0\n---\ntext")
     assert (loaded.title, loaded.document_id) == ("2024-01-01", "007")
     assert loaded.tags == ("a", "yes", "1.0")
+
+
+def test_values_of_toml_that_are_no_text_are_taken_as_such():
+    lines = (
+        "title = 2024-01-01T10:00:00Z\ndocument_id = 7\ntags = [true, 1.10, 10:30:00]\nlang = nan"
+    )
+    loaded = document(framed(lines))
+    assert (loaded.title, loaded.document_id) == ("2024-01-01T10:00:00+00:00", "7")
+    assert (loaded.tags, loaded.language) == (("true", "1.10", "10:30:00"), "nan")
 
 
 @pytest.mark.parametrize("empty", ["", "~", "null", "''", "[]", "{}", "[[a]]"])
@@ -165,6 +219,59 @@ def test_broken_frontmatter_costs_a_warning_and_stays_in_the_text(block):
     assert (loaded.content, loaded.first_line) == (text, 1)
 
 
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [
+        ("title = 'a'\ntitle = 'b'", "(at line 3, column"),
+        ("title = [unclosed", "(at line 2, column"),
+        ("title: of YAML", "(at line 2, column"),
+        ("date = 2024-02-30", "(at line 2, column"),
+        ("number = 0x" + "f" * 10_000, "digits"),
+        ("a = " + "[" * 1000, "more than 20 levels"),
+        ("a = " + "{a = " * 500, "more than 20 levels"),
+        ("a.'b c'.\"d\" ." * 10 + "a = 1", "more than 20 levels"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["Unix", "Windows", "old Mac"])
+def test_broken_toml_costs_a_warning_and_stays_in_the_text(block, reason, ending):
+    text = f"+++\n{block}\n+++\n# Heading\n".replace("\n", ending)
+    loaded = document(text)
+    (warning,) = loaded.warnings
+    assert warning.startswith("The frontmatter cannot be read: ")
+    assert reason in warning
+    assert (loaded.content, loaded.first_line) == (text, 1)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        'a = "' + "b.[{" * 30 + '"',
+        "a = '" + "b.[{" * 30 + "'",
+        'a = """\n' + 'b.[{"\\"""' * 30 + '"""',
+        "a = '''\n" + "b.[{'" * 30 + "'''",
+        "# " + "b.[{" * 30 + "\na = 1",
+        "a = [" + "1.5, [2.5], " * 30 + "]",
+        "[b.c]\n" + "".join(f"x.y{number} = 1\n" for number in range(30)),
+    ],
+)
+def test_what_only_looks_nested_is_read(block):
+    loaded = document(framed(f"title = 'Guide'\n{block}"))
+    assert (loaded.title, loaded.warnings) == ("Guide", ())
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        *("a." * 32_000 + "a = 1", "[" + "a." * 16_000 + "a]\n" + "b = 1\n" * 5000),
+        *('"""\\' * 16_000 + "=", '"\\' * 30_000 + "=", "='" * 30_000, "a = [" + "[]," * 20_000),
+    ],
+)
+def test_frontmatter_made_to_take_long_is_judged_in_good_time(block):
+    started = time.process_time()
+    assert document(framed(block)).warnings
+    assert time.process_time() - started < 1
+
+
 def test_python_tags_build_nothing():
     loaded = document("---\ntitle: !!python/name:os.system x\nn: !!int abc\n---\ntext")
     assert (loaded.title, loaded.warnings) == ("x", ())
@@ -189,8 +296,15 @@ def test_a_source_url_that_is_no_web_address_is_not_used():
     assert len(loaded.warnings) == 1
 
 
-@pytest.mark.parametrize("text", ["---\nno end\n", "text\n---\na: b\n---\n", "----\na: b\n----\nx"])
-def test_dashes_that_frame_no_frontmatter_are_text(text):
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("---\nno end\n", "text\n---\na: b\n---\n", "----\na: b\n----\nx"),
+        *("+++\na = 1\n", "text\n+++\na = 1\n+++\n", "++++\na = 1\n++++\nx"),
+        *("+++\na = 1\n---\nx", "---\na: b\n+++\nx", " +++\na = 1\n+++\nx"),
+    ],
+)
+def test_rules_that_frame_no_frontmatter_are_text(text):
     assert document(text).content == text
 
 
@@ -281,6 +395,9 @@ BROKEN = "---\ntitle: Guide: how to deploy\ntags: [a]\n"
         ("---\n\nBetween two rules: no\n\n---\n\n# Below", "Below"),
         ("---", None),
         ("---\n---\n# Real Title", "Real Title"),
+        ("+++\n# a comment\ntitle = Guide\n\n# more\n[x]\n+++ \n\n# Real Title", "Real Title"),
+        ("+++\n[params]\n# a comment\n+++\n\ntext", None),
+        ("+++\n\n# Between\n\nText of it.\n\n+++\n\n## Below", "Between"),
     ],
 )
 def test_a_frontmatter_that_cannot_be_read_gives_no_title(text, title):

@@ -1,0 +1,136 @@
+"""Finds the block of fields at the top of a Markdown file, and reads it as YAML or TOML."""
+
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, time
+
+import yaml
+
+MAX_FRONTMATTER_CHARACTERS = 64 * 1024
+MAX_NESTING = 20
+
+LINE_BREAK = re.compile(r"\r\n|\n|\r")
+TOML_MARK = re.compile(
+    r'"""(?:[^\\]|\\.)*?(?:"""|\Z)'
+    r"|'''.*?(?:'''|\Z)"
+    r'|"(?:[^"\\\n]|\\.)*+"?'
+    r"|'[^'\n]*+'?"
+    r"|#[^\n]*+"
+    r"|(?P<opening>[\[{])|(?P<closing>[\]}])|(?P<dot>\.)|(?P<next_key>[=,\n])",
+    re.DOTALL,
+)
+"""What nests, and what only looks so: strings, of which a key may be one, and comments."""
+
+Fields = dict[object, object]
+"""What a block says, by name: text, lists of it (or of lists), or mappings, which nobody uses."""
+
+
+@dataclass(frozen=True)
+class FieldBlock:
+    """What stands between the two lines that frame it."""
+
+    text: str
+    end: int
+    """Where the line after it begins."""
+    read: Callable[[str], Fields]
+    """Raises ValueError, which says what is wrong with the text, and in which line of the file."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    opening: re.Pattern[str]
+    closing: re.Pattern[str]
+    read: Callable[[str], Fields]
+
+
+def find_block(text: str) -> FieldBlock | None:
+    """The block that the text begins with; None where there is none, or nothing closes it."""
+    for form in FORMS:
+        if opening := form.opening.match(text):
+            limit = opening.end() + MAX_FRONTMATTER_CHARACTERS
+            closing = form.closing.search(text, opening.end(), limit)
+            if closing:
+                block = text[opening.end() : closing.start()]
+                return FieldBlock(block, closing.end(), form.read)
+    return None
+
+
+def _read_yaml(block: str) -> Fields:
+    """The block's mapping with every scalar as it is written: `2024` and `yes` stay text.
+
+    yaml.BaseLoader makes no objects and merges no keys, so neither tags nor aliases can do harm;
+    only nesting must be bounded, since it recurses.
+    """
+    try:
+        depth = 0
+        for event in yaml.parse(block, Loader=yaml.BaseLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent)
+            depth -= isinstance(event, yaml.CollectionEndEvent)
+            _require_shallow(depth)
+        fields = yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506  builds only str, list, dict
+    except yaml.MarkedYAMLError as error:
+        # The mark counts the block's lines from 0, and the file has one line above them.
+        line = f" in line {error.problem_mark.line + 2}" if error.problem_mark else ""
+        raise ValueError(f"{error.problem or error.context}{line}") from error
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from error
+    if fields in (None, ""):
+        return {}
+    if not isinstance(fields, dict):
+        raise ValueError("it is not a list of `name: value` lines")  # noqa: TRY004
+    return fields
+
+
+def _read_toml(block: str) -> Fields:
+    """The block's table with every scalar as text: numbers, and dates as ISO 8601 writes them."""
+    # The file has one line above the block, and any line break.
+    lines = "\n" + LINE_BREAK.sub("\n", block)
+    _require_shallow(_toml_nesting(lines))
+    fields = tomllib.loads(lines, parse_float=str)
+    return {name: _as_text(value) for name, value in fields.items()}
+
+
+def _toml_nesting(block: str) -> int:
+    """How deep brackets and the parts of a key nest.
+
+    tomllib recurses for the ones, and takes quadratic time for the others.
+    """
+    depth = dots = deepest = 0
+    for mark in TOML_MARK.finditer(block):
+        depth += (mark.lastgroup == "opening") - (mark.lastgroup == "closing")
+        dots += mark.lastgroup == "dot"
+        dots = 0 if mark.lastgroup == "next_key" else dots
+        deepest = max(deepest, depth + dots)
+    return deepest
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, list):
+        return [_as_text(part) for part in value]
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return str(value) if isinstance(value, int) else value
+
+
+def _require_shallow(depth: int) -> None:
+    if depth > MAX_NESTING:
+        raise ValueError(f"it is nested more than {MAX_NESTING} levels deep")
+
+
+FORMS = (
+    _Form(
+        re.compile(r"---[ \t]*(?:\r\n|\n|\r)"),
+        re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"),
+        _read_yaml,
+    ),
+    _Form(
+        re.compile(r"\+\+\+[ \t]*(?:\r\n|\n|\r)"),
+        re.compile(r"(?<=[\r\n])\+\+\+[ \t]*(?:\r\n|\n|\r|\Z)"),
+        _read_toml,
+    ),
+)
+"""As Jekyll and most others write it, and as Hugo and Zola do."""
