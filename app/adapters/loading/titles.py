@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from app.adapters.splitting.html_blocks import COMMENT_CLOSING, html_closing
+from app.adapters.splitting.verbatim import verbatim_opening
 
 MAX_TITLE_CHARACTERS = 300
 TITLE_LINES = 400
@@ -55,8 +55,8 @@ PARTING_TAGS = {"br", "img"}
 def find_title(text: str, suffix: str) -> str | None:
     """The title of a document, or None; `suffix` is its file's (`.md`, `.rst`, `.txt`).
 
-    Markdown: the first ATX or setext heading, or `<h1>` in HTML, outside fenced code, comments and
-    preformatted text, and after a frontmatter that could not be read. reStructuredText: the
+    Markdown: the first ATX or setext heading, or `<h1>` in HTML, outside fenced code and what else
+    is no Markdown, and after a frontmatter that could not be read. reStructuredText: the
     `Title:` of a leading field block, as PEPs have, else the first underlined line. Plain text:
     the first line when it is underlined.
     """
@@ -128,24 +128,33 @@ def _html_title(lines: list[str]) -> str | None:
 
 
 def _prose(lines: Sequence[str]) -> Iterator[str]:
-    """The lines, empty ones in the place of fenced code, HTML comments and preformatted text."""
+    """The lines, empty ones in the place of fenced code and of what else is no Markdown."""
     fence = ""
-    closing: re.Pattern[str] | None = None
+    verbatim_end = 0
     for number, line in enumerate(lines):
         mark = FENCE.match(line)
-        if not fence and closing is None:
-            closing = html_closing(line)
-            is_closed = closing and any(closing.search(below) for below in lines[number:])
-            closing = closing if is_closed or closing is COMMENT_CLOSING else None
-        hidden = bool(fence or mark or closing)
+        if not fence and number >= verbatim_end:
+            verbatim_end = _verbatim_end(lines, number)
+        hidden = bool(fence or mark) or number < verbatim_end
         if fence:
             closes = mark and mark[1].startswith(fence) and not line.strip().strip(fence[0])
             fence = "" if closes else fence
-        elif closing is not None:
-            closing = None if closing.search(line) else closing
-        elif mark:
+        elif mark and number >= verbatim_end:
             fence = mark[1]
         yield "" if hidden else line
+
+
+def _verbatim_end(lines: Sequence[str], number: int) -> int:
+    """The number of the line after what begins at this one and is no Markdown; else the same."""
+    opening = verbatim_opening(lines[number])
+    if opening is None:
+        return number
+    for end in range(number, len(lines)):
+        if end > number and not opening.form.spans_blanks and not lines[end].strip():
+            break
+        if opening.is_closed_by(lines[end], is_first=end == number):
+            return end + 1
+    return len(lines) if opening.form.reaches_end else number
 
 
 def _frontmatter_lines(lines: list[str]) -> int:

@@ -4,14 +4,12 @@ import re
 from dataclasses import dataclass
 
 from app.adapters.splitting.lines import Lines
+from app.adapters.splitting.verbatim import CODE_DIRECTIVES
 
 _FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _LIST_MARKS = re.compile(r"(?:(?:[-*+:]|\d{1,9}[.)])[ \t]+)+(?=```|~~~)")
 """Of an item, or a definition, that begins with fenced code."""
-_CODE_DIRECTIVE = re.compile(
-    r"\.\. (?:code|code-block|code-cell|sourcecode|parsed-literal|doctest|ipython|jupyter-execute"
-    r"|prompt|testcode|testsetup|testcleanup|testoutput)::"
-)
+_CODE_DIRECTIVE = re.compile(rf"\.\. (?:{CODE_DIRECTIVES})::")
 _PIPE_RULER = frozenset("|:- \t")
 _COLUMN_RULER = frozenset("= ")
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from app.adapters.splitting.blocks import Block, BlockFinder
 from app.adapters.splitting.headings import Heading, HeadingMark, heading_mark, settle_headings
-from app.adapters.splitting.html_blocks import COMMENT_CLOSING, html_closing
 from app.adapters.splitting.lines import Lines
+from app.adapters.splitting.verbatim import Opening, verbatim_opening
 
 _EXPLICIT_MARKUP = re.compile(r"\s*\.\.(?:[ \t]+(?P<directive>\w[\w:+.-]*::)?|$)")
 """Of reStructuredText: directives, comments, footnotes, targets."""
-_FRONT_MATTER_ENDS = ("---", "...")
+_FRONT_MATTER_ENDS = {"---": ("---", "..."), "+++": ("+++",)}
 
 
 @dataclass(frozen=True)
@@ -21,30 +21,44 @@ class Structure:
     blocks: list[Block]
 
 
+@dataclass(frozen=True)
+class Verbatim:
+    """A stretch of the text that is no Markdown."""
+
+    end: int
+    """The index of the line after it."""
+    is_block: bool
+    """Whether it is better kept whole."""
+
+
 class _UnheadedLines:
     """Recognises where lines that look like headings are none. Calls must go forward."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
         self._body_end = 0
-        self._unclosed: set[re.Pattern[str]] = set()
+        self._unclosed_before: dict[tuple[re.Pattern[str], str], int] = {}
         self.directives = 0
         """How many of reStructuredText were met so far; none that are within others or indented,
         as examples in Markdown are."""
 
-    def html_end(self, index: int) -> int:
-        """The index after the HTML that begins at this line; the same index when none does."""
-        line = self._lines.text(index)
-        closing = html_closing(line) if "<" in line[:4] and index >= self._body_end else None
-        if closing is None or closing in self._unclosed:
-            return index
-        for end in range(index, len(self._lines)):
-            if closing.search(self._lines.text(end)):
-                return end + 1
-        if closing is COMMENT_CLOSING:
-            return len(self._lines)
-        self._unclosed.add(closing)
-        return index
+    def verbatim(self, index: int) -> Verbatim | None:
+        """What begins at this line and is no Markdown; None when nothing does."""
+        opening = verbatim_opening(self._lines.text(index)) if index >= self._body_end else None
+        if opening is None or index < self._unclosed_before.get(opening.closing, 0):
+            return None
+        end = index
+        while end < len(self._lines) and (end == index or self._may_hold(opening, end)):
+            end += 1
+            if opening.is_closed_by(self._lines.text(end - 1), is_first=end == index + 1):
+                return Verbatim(end, opening.form.is_block)
+        if opening.form.reaches_end:
+            return Verbatim(end, opening.form.is_block)
+        self._unclosed_before[opening.closing] = end
+        return None
+
+    def _may_hold(self, opening: Opening, index: int) -> bool:
+        return opening.form.spans_blanks or self._lines.follows(index)
 
     def is_markup(self, index: int) -> bool:
         """Whether the line is a directive or comment of reStructuredText, or indented under one."""
@@ -70,9 +84,10 @@ def read_structure(lines: Lines) -> Structure:
     index = _front_matter_end(lines)
     after_break = True
     while index < len(lines):
-        html_end = unheaded.html_end(index)
-        if html_end > index:
-            index, after_break = html_end, True
+        if verbatim := unheaded.verbatim(index):
+            if verbatim.is_block:
+                blocks.append(Block(lines.start(index), lines.end(verbatim.end - 1)))
+            index, after_break = verbatim.end, True
             continue
         after_break = after_break or not lines.follows(index)
         is_markup = unheaded.is_markup(index)
@@ -82,12 +97,7 @@ def read_structure(lines: Lines) -> Structure:
             index += mark.line_count
             after_break = True
             continue
-        first, end, is_table = index, finder.fence_end(index), False
-        if end == index:
-            end = finder.table_end(index)
-            is_table = end > index
-        if end == index:
-            first, end = index + 1, finder.literal_end(index)
+        first, end, is_table = _block_at(finder, index)
         if end > first:
             blocks.append(Block(lines.start(first), lines.end(end - 1), is_table))
         after_break = end > first
@@ -95,13 +105,27 @@ def read_structure(lines: Lines) -> Structure:
     return Structure(settle_headings(marks, unheaded.directives), blocks)
 
 
+def _block_at(finder: BlockFinder, index: int) -> tuple[int, int, bool]:
+    """From which line to which the block reaches that this one begins or announces.
+
+    And whether it is a table. Without a block, it reaches from the next line to the same one.
+    """
+    if (end := finder.fence_end(index)) > index:
+        return index, end, False
+    if (end := finder.table_end(index)) > index:
+        return index, end, True
+    return index + 1, finder.literal_end(index), False
+
+
 def _front_matter_end(lines: Lines) -> int:
-    """The index after YAML front matter, whose closing --- would look like an underline."""
-    if lines.text(0).rstrip() != "---" or lines.start(0) != 0:
-        return 0
+    """The index after front matter that could not be read, in YAML or TOML.
+
+    Its last line would look like an underline, and its comments like headings.
+    """
+    ends = _FRONT_MATTER_ENDS.get(lines.text(0).rstrip(), ()) if lines.start(0) == 0 else ()
     index = 1
-    while lines.follows(index):
-        if lines.text(index).rstrip() in _FRONT_MATTER_ENDS:
+    while ends and lines.follows(index):
+        if lines.text(index).rstrip() in ends:
             return index + 1
         index += 1
     return 0

@@ -358,6 +358,13 @@ def test_a_document_without_text_is_refused(text):
         ("<preface>\n\n# Real", ".md", "Real"),
         ("<!--\n# never closed", ".md", None),
         ("Notes on the\n<script> tag\n\n# Real", ".md", "Real"),
+        ("{% highlight sh %}\n# no\n\n```\n{% endhighlight %}\n# Real", ".md", "Real"),
+        ("1. {{< highlight sh >}}\n# no\n{{< /highlight >}}\n# Real", ".md", "Real"),
+        (":::{code-block} sh\n# no\n:::\n# Real", ".md", "Real"),
+        ("$$\na\n=\nb\n$$\n# Real", ".md", "Real"),
+        ("$$ a pid\n\n# Real\n$$", ".md", "Real"),
+        ("{% highlight sh %}\n:::{code}\n# Real", ".md", "Real"),
+        ("```\n$$\n```\n# Real\n$$", ".md", "Real"),
         ("# " + "x" * 1000, ".md", "x" * 300),
         (
             "PEP: 8\nTitle: Style Guide\n for Code\nAuthor: x\n\nIntro\n=====",

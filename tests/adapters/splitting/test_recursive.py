@@ -95,10 +95,15 @@ def test_a_heading_does_not_end_a_chunk():
         "> > ~~~\n> > ```\n> > a b c\n> > d e f\n> > ~~~",
         "> | a | b |\n> |---|:-:|\n> | 1 | 2 |\n> | 3 | 4 |",
         ">+---+---+\n>| a | b |\n>+===+===+\n>| 1 | 2 |\n>+---+---+",
+        "{% highlight python %}\ndef f():\n\n    return 1\n{% endhighlight %}",
+        "{{< highlight python >}}\ndef f():\n\n    return 1\n{{< / highlight >}}",
+        "   :::{code-block} python\n   def f():\n\n       return 1\n   :::",
+        "$$\na + b\n= c + d\n= e + f\n$$",
     ],
     ids=[
         *("fence", "indented tildes", "pipes", "bare pipes", "grid", "columns"),
         *("quoted fence", "tildes in two quotes", "quoted pipes", "quoted grid"),
+        *("Jekyll's tag", "Hugo's shortcode", "directive between colons", "formula"),
     ],
 )
 def test_a_block_that_fits_is_not_cut(block):
@@ -179,6 +184,27 @@ def path_at(text: str, word: str) -> tuple[str, ...]:
             "A\n===\n\n## B\n\n    .. x:: y\n\n    .. x:: z\n\n    .. x::\n\n## C\n\nHERE",
             ("A", "C"),
         ),
+        (
+            "# A\n{% highlight yaml %}\n---\na: b\n---\n\n# no\n{% endhighlight %}\n## B\nHERE",
+            ("A", "B"),
+        ),
+        (
+            "# A\n\n1. Do:\n\n   {%- highlight sh -%}\n   # no\n   {%- endhighlight -%}\nHERE",
+            ("A",),
+        ),
+        ("# A\n\n- {{< highlight sh >}}\n# no\n  {{< /highlight >}}\n## B\nHERE", ("A", "B")),
+        ("# A\n\n:::{code-block} sh\n# no\n\n## no\n:::\n## B\n\nHERE", ("A", "B")),
+        ("# A\n:::: code-cell\n# no\n:::\n# no\n  :::::\nHERE", ("A",)),
+        ("# A\n:::{math}\n# no\n:::\n$$\n# no\n$$\n$$ x\n# no\n= y $$\n## B\nHERE", ("A", "B")),
+        ("# A\n{% raw %}\n## B\n{% endraw %}\n:::{note}\n### C\n:::\nHERE", ("A", "B", "C")),
+        ("# A\n:::{codes}\n## B\n:::\n::: {code\n### C\n:::\nHERE", ("A", "B", "C")),
+        ("# A\n$$x$$ and\n## B\n$$$ dear\n### C\n$$ $$\nHERE", ("A", "B", "C")),
+        ("# A\n{% highlight sh %} is a tag\n## B\n{% endhighlight %}\nHERE", ("A", "B")),
+        ("# A\n{% highlight sh %}\n## B\n{{< highlight sh >}}\n### C\nHERE", ("A", "B", "C")),
+        ("# A\n:::{code-block} sh\n## B\n:::: code\n### C\n::\nHERE", ("A", "B", "C")),
+        ("# A\n$$ is my wallet\n\n## B\n\n$$ is a pid\n\n### C\n\nHERE", ("A", "B", "C")),
+        ("# A\n```\n{% highlight sh %}\n```\n## B\n{% endhighlight %}\nHERE", ("A", "B")),
+        ("+++\n# no\ntitle = no\n+++\nHERE", ()),
     ],
 )
 def test_the_heading_path_is_the_one_in_force(text, expected):
@@ -219,9 +245,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-4:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-4:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-4:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-5:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-5:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-5:80:0:-"
 
 
 def test_it_is_a_text_splitter():
@@ -278,7 +304,8 @@ def test_tokens_keep_dense_text_short_and_prose_as_long_as_it_is():
         "x", "\n", "# h\n", "```\n", "a\r\n", "== ==\nx\n", "|a|\n|-|\n", "+-+\n\n", "a::\n\n b\n",
         "漢", "e\u0301", "👩‍👩‍👧‍👦", ". ", "T\n===\n\n", "a: b\n", "~", "\u0301", "# ",
         "<!--\n", "<!-- -->\n", "<pre>\n", "> ```\n", "> |a\n> |-\n", "> ",
-        ".. a::\n", ".. a::\n\n .. b::\n\n  # c\n",
+        ".. a::\n", ".. a::\n\n .. b::\n\n  # c\n", "$$ x\n", "$$\n", "$$\n\n", "- 1. ",
+        "{% highlight a %}\n", "{{< highlight ", ":::{code}\n", ":", ":::code\n::::code\n",
     ],
     ids=ascii,
 )  # fmt: skip

@@ -19,7 +19,8 @@ PARTS = (
     *("# Title\n", "## Sub ##\n\n", "Title\n=====\n", "---\n", "====\nOver\n====\n\n", "\u3000"),
     *("```\n", "~~~~\n", "``` py\nx = 1\n```\n", "code::\n\n    x\n", "    indented\n", "#", "="),
     *("| a | b |\n|---|---|\n| 1 | 2 |\n", "+--+\n|a |\n+--+\n", "=== ===\na   b\n=== ===\n\n"),
-    *("...", "+/=-_"),
+    *("...", "+/=-_", "$$\n", "$$ x\n", ":::{code}\n", ":::\n", "<!--\n", "-->\n"),
+    *("{% highlight sh %}\n", "{% endhighlight %}\n"),
 )
 
 any_text = st.text(max_size=300) | st.text(st.characters(codec="utf-8"), max_size=300)

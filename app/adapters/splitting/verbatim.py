@@ -1,0 +1,96 @@
+"""Knows the stretches of Markdown that are none: comments, preformatted text, code, formulas."""
+
+import re
+from dataclasses import dataclass
+
+CODE_DIRECTIVES = (
+    "code|code-block|code-cell|sourcecode|parsed-literal|doctest|ipython|jupyter-execute"
+    "|prompt|testcode|testsetup|testcleanup|testoutput"
+)
+"""What holds code in reStructuredText and in MyST, as a part of a regular expression."""
+
+_COLON_DIRECTIVES = f"(?:{CODE_DIRECTIVES}|literalinclude|math)"
+_INDENT = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
+"""What may stand before: blanks, and the marks of list items that begin so."""
+
+
+@dataclass(frozen=True)
+class _Form:
+    """How stretches of one kind are written; what ends one may stand where it begins, or below."""
+
+    opening: re.Pattern[str]
+    closing: re.Pattern[str]
+    is_block: bool = True
+    """Whether it is better kept whole, as code is."""
+    spans_blanks: bool = True
+    """Whether blank lines may stand in it."""
+    reaches_end: bool = False
+    """Whether one that nothing closes reaches to the text's end; else it is text like any other."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The line with which a stretch begins; whatever looks like headings or fences in it is not."""
+
+    form: _Form
+    mark: str
+    """What the closing repeats: the name of a tag, or a fence that may be longer there."""
+    body: int
+    """Where in the line the closing may stand at the earliest."""
+
+    @property
+    def closing(self) -> tuple[re.Pattern[str], str]:
+        """What openings share that the same line would close."""
+        return self.form.closing, self.mark
+
+    def is_closed_by(self, line: str, *, is_first: bool) -> bool:
+        """Whether the stretch ends with this line, which may be its first."""
+        closing = self.form.closing.search(line, self.body if is_first else 0)
+        return closing is not None and closing["mark"].startswith(self.mark)
+
+
+def verbatim_opening(line: str) -> Opening | None:
+    """What begins with this line; None when nothing does."""
+    for form in _FORMS:
+        if opening := form.opening.match(line):
+            return Opening(form, opening["mark"], opening.end())
+    return None
+
+
+_FORMS = (
+    _Form(
+        re.compile(r" {0,3}<!(?=--)(?P<mark>)"),
+        re.compile(r"-->(?P<mark>)"),
+        is_block=False,
+        reaches_end=True,
+    ),
+    _Form(
+        re.compile(r" {0,3}<(?:pre|script|style|textarea)(?=[ \t>]|$)(?P<mark>)", re.IGNORECASE),
+        re.compile(r"</(?:pre|script|style|textarea)>(?P<mark>)", re.IGNORECASE),
+        is_block=False,
+    ),
+    _Form(
+        re.compile(_INDENT + r"\{%-?[ \t]*(?P<mark>highlight)[ \t][^%]*%\}[ \t]*$"),
+        re.compile(r"\{%-?[ \t]*end(?P<mark>highlight)[ \t]*-?%\}"),
+    ),
+    _Form(
+        re.compile(_INDENT + r"\{\{<[ \t]*(?P<mark>highlight)[ \t][^>]*>\}\}[ \t]*$"),
+        re.compile(r"\{\{<[ \t]*/[ \t]*(?P<mark>highlight)[ \t]*>\}\}"),
+    ),
+    _Form(
+        re.compile(
+            rf"{_INDENT}(?P<mark>:{{3,}})[ \t]*(?P<brace>\{{)?{_COLON_DIRECTIVES}"
+            r"(?(brace)\}|(?=[ \t]|$))"
+        ),
+        re.compile(r"^[ \t]*(?P<mark>:{3,})[ \t]*$"),
+    ),
+    _Form(
+        re.compile(_INDENT + r"\$\$(?!\$)(?!.*\$\$)(?P<mark>)"),
+        re.compile(r"\$\$(?P<mark>)"),
+        spans_blanks=False,
+    ),
+)
+"""HTML as CommonMark has it (its kinds 1 and 2; but a `<script>` that nothing closes is a sentence
+about scripts); the tags of Jekyll and of Hugo for code; MyST's directives between colons; formulas,
+in which TeX lets no blank line stand. Liquid's `raw` is none of them: it is gone before Markdown is
+read, and headings stand in it as anywhere."""
