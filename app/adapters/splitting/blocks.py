@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.verbatim import CODE_DIRECTIVES
 
-_FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
+FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _LIST_MARKS = re.compile(r"(?:(?:[-*+:]|\d{1,9}[.)])[ \t]+)+(?=```|~~~)")
 """Of an item, or a definition, that begins with fenced code."""
 _CODE_DIRECTIVE = re.compile(rf"\.\. (?:{CODE_DIRECTIVES})::")
@@ -43,7 +43,7 @@ class BlockFinder:
         quotes, body = _unquoted(self._lines.text(index))
         is_ruled_out = index < self._no_listed_fence_before
         marks = None if is_ruled_out else _LIST_MARKS.match(body)
-        opening = _FENCE.match(body, marks.end() if marks else 0)
+        opening = FENCE.match(body, marks.end() if marks else 0)
         if opening is None:
             return index
         fence = opening[1] or opening[2]

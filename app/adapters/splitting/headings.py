@@ -5,6 +5,7 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from app.adapters.splitting.blocks import FENCE
 from app.adapters.splitting.lines import Lines
 
 TITLE_CHARACTERS = 200
@@ -18,8 +19,9 @@ _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
 _ATTRIBUTES = re.compile(r"[ \t]\{[ \t]*[#.:][^{}]*\}$")
 """`{ #anchor .class }` after a title, as Pandoc and Python-Markdown write it."""
 _NOT_A_LOOSE_TITLE = re.compile(r"[-*+>|<#:]|\d+[.)]")
-_ITEM_OR_QUOTE = re.compile(r"[-*+][ \t]|>")
-"""What a line begins with that Markdown makes no title of: --- ends the list or quote."""
+_NOT_A_TITLE = re.compile(rf"[-*+][ \t]|>|{FENCE.pattern}")
+"""What a line begins with that Markdown makes no title of: --- ends the list or quote, or is the
+first line of the code."""
 
 _TAB_COLUMNS = 4
 _UNDERLINES = frozenset(string.punctuation) - {"`"}
@@ -142,8 +144,10 @@ def _is_title(title: str, overline: str, underline: str) -> bool:
     if title[0].isspace():
         return False
     is_markdown = underline[0] in _MARKDOWN_UNDERLINES
+    if is_markdown and _NOT_A_TITLE.match(title):
+        return False
     if len(title) <= len(underline):
-        return not (is_markdown and _ITEM_OR_QUOTE.match(title))
+        return True
     is_loose = is_markdown and len(title) <= LOOSE_TITLE_CHARACTERS
     return is_loose and not _NOT_A_LOOSE_TITLE.match(title)
 
