@@ -40,6 +40,9 @@ FIRST_OF_GROUP = "data-first-of-group"
 BUTTON = "data-button"
 """The attribute that is written to tabs that are buttons."""
 
+TAB_LABEL = "data-tab-label"
+"""The attribute that is written to code that a tab shows by itself: a label in it would be code."""
+
 LANGUAGE_ATTRIBUTES = ("data-lang", "data-language")
 """Of code, as Hugo, Asciidoctor and Expressive Code write them."""
 

@@ -10,7 +10,7 @@ from bs4 import BeautifulSoup, Tag
 from markdownify import ATX, MarkdownConverter
 
 from app.adapters.loading.encoding import clean
-from app.adapters.loading.html_elements import FIRST_OF_GROUP, INLINE
+from app.adapters.loading.html_elements import FIRST_OF_GROUP, INLINE, TAB_LABEL
 from app.adapters.loading.page_code import (
     code_language,
     drop_names_of_languages,
@@ -113,12 +113,15 @@ class _Converter(MarkdownConverter):
     convert_ul = convert_ol = convert_list
 
     def convert_pre(self, element: Tag, text: str, parent_tags: set[str]) -> str:
-        """A code block, or in a cell its lines one after another."""
+        """A code block, or in a cell its lines one after another; after the label of its tab."""
         if {"td", "th"} & parent_tags:
-            return in_one_line(text)
-        if "pre" in parent_tags:
-            return text
-        return fenced(text, code_language(element))
+            code, apart = in_one_line(text), " "
+        elif "pre" in parent_tags:
+            code, apart = text, "\n"
+        else:
+            code, apart = fenced(text, code_language(element)), "\n\n"
+        label = element.get(TAB_LABEL)
+        return f"{apart}{label}{apart}" + code.lstrip("\n") if label else code
 
     def convert_tr(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         """One row; a table's first makes its header, or stands under an empty one.

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from bs4 import BeautifulSoup, Tag
 
-from app.adapters.loading.html_elements import BUTTON
+from app.adapters.loading.html_elements import BUTTON, TAB_LABEL
 
 TAB_LIST_CLASSES = {"tabbed-labels"}
 """Of the labels of tabs that have no role, as MkDocs Material writes them."""
@@ -43,16 +43,23 @@ def place_labels(soup: BeautifulSoup) -> None:
         labels = [label for tab in found.tabs if (label := tab.get_text(" ", strip=True))]
         if len(labels) == len(found.panels):
             for label, panel in zip(labels, found.panels, strict=True):
-                if panel.name != "pre":
-                    paragraph = soup.new_tag("p")
-                    paragraph.string = label
-                    panel.insert(0, paragraph)
+                _place(soup, label, panel)
         if found.panels or all(map(_is_switch, found.tabs)):
             found.tab_list.clear()
             continue
         for tab in found.tabs:
             if tab.name != "li":
                 tab.name = "div"
+
+
+def _place(soup: BeautifulSoup, label: str, panel: Tag) -> None:
+    """Write a label to where it stands above what its panel shows."""
+    if panel.name == "pre":
+        panel[TAB_LABEL] = " ".join(label.split())
+        return
+    paragraph = soup.new_tag("p")
+    paragraph.string = label
+    panel.insert(0, paragraph)
 
 
 def _tabs_of(soup: BeautifulSoup) -> list[_Tabs]:

@@ -59,6 +59,57 @@ def test_code_in_tabs_has_their_labels_and_no_name_of_its_language():
     assert markdown(page) == ("npm\n\n```sh\nnpm add x\n```\n\nYarn\n\n```sh\nyarn add x\n```")
 
 
+CODE = "<pre role=tabpanel class=language-sh>npm add x</pre><pre role=tabpanel>yarn add x</pre>"
+IN_BLOCKS = "npm\n\n```sh\nnpm add x\n```\n\nYarn\n\n```\nyarn add x\n```"
+
+
+def indented(first, mark, blank):
+    """What is expected of code in tabs within something that marks its lines."""
+    lines = IN_BLOCKS.split("\n")
+    return "\n".join([first + lines[0], *(mark + line if line else blank for line in lines[1:])])
+
+
+@pytest.mark.parametrize(
+    ("page", "read"),
+    [
+        (BUTTONS + CODE, IN_BLOCKS),
+        (f"<section>{LINKS}<div>{CODE}</div></section>", IN_BLOCKS),
+        (f"<ol><li>{BUTTONS}{CODE}</ol>", indented("1. ", "   ", "")),
+        (f"<blockquote>{BUTTONS}{CODE}</blockquote>", indented("> ", "> ", ">")),
+        (
+            """<div class=vp-code-group><div class=tabs><label>npm\n i</label></div><div
+            class=blocks><pre><div>a</div><div>b</div></pre></div></div>""",
+            "npm i\n\n```\na\nb\n```",
+        ),
+        (
+            f"<table><tr><th>A<th>B<tr><td>{BUTTONS}{CODE}<td>c</table>",
+            "| A | B |\n| --- | --- |\n| npm `npm add x` Yarn `yarn add x` | c |",
+        ),
+        (f"<pre>{BUTTONS}{CODE}</pre>", "```\nnpm\nnpm add x\nYarn\nyarn add x\n```"),
+        (
+            f"{BUTTONS}<pre role=tabpanel></pre><pre role=tabpanel>x</pre>",
+            "npm\n\nYarn\n\n```\nx\n```",
+        ),
+    ],
+    ids=[
+        "plain",
+        "in a div",
+        "in a list",
+        "in a quote",
+        "in a code group",
+        "in a cell",
+        "in code",
+        "empty",
+    ],
+)
+def test_code_that_a_tab_shows_by_itself_has_its_label(page, read):
+    assert markdown(page) == read
+
+
+def test_the_labels_of_code_are_those_of_tabs():
+    assert markdown("<pre data-tab-label=x>code</pre>") == "```\ncode\n```"
+
+
 def test_a_word_of_the_class_of_such_names_is_read_elsewhere():
     assert markdown("<p>The word <span class=lang>sh</span> is short.") == "The word sh is short."
 
