@@ -226,6 +226,9 @@ class IndexingPipeline:
             error=reason,
             error_is_transient=error.is_transient,
             retry_after_seconds=pause,
+            chunks_added=entry.chunks_added,
+            chunks_removed=entry.chunks_removed,
+            chunks_embedded=run.embedded,
             skipped=tuple(run.survey.skipped),
             warnings=tuple(run.survey.warnings),
         )

@@ -7,12 +7,15 @@ from app.protocols import SourceNote
 
 @dataclass(frozen=True)
 class IndexingResult:
-    """How indexing one item ended. A failure has an `error` that a person understands."""
+    """How indexing one item ended. A failure has an `error` that a person understands.
+
+    It may have changed something all the same: then it counts what it added and removed, too.
+    """
 
     success: bool
     knowledge_id: int
     chunks_indexed: int = 0
-    """Chunks of the item that are searchable now."""
+    """Chunks of the item that are searchable now; 0 after a failure, whatever still is."""
     content_hash: str = ""
     error: str | None = None
     error_is_transient: bool = False
@@ -20,6 +23,7 @@ class IndexingResult:
     retry_after_seconds: float | None = None
     """How long the source asked to be left alone, if it did."""
     documents: int = 0
+    """Of the item; 0 after a failure, as is `chunks_unchanged`."""
     chunks_added: int = 0
     chunks_removed: int = 0
     chunks_unchanged: int = 0

@@ -15,21 +15,24 @@ class SourceNote(BaseModel):
 
 
 class IndexingResult(BaseModel):
-    """How indexing one item ended."""
+    """How indexing one item ended; a failure counts what it changed all the same."""
 
     model_config = ConfigDict(from_attributes=True)
 
     success: bool
     knowledge_id: int
-    chunks_indexed: int = Field(description="Chunks of the item that are searchable now.")
+    chunks_indexed: int = Field(
+        description="Chunks of the item that are searchable now; 0 after a failure, whatever still "
+        "is: the item's `chunk_count` tells."
+    )
     content_hash: str = Field(description="SHA-256 of what was indexed; empty after a failure.")
     error: str | None = Field(
         None, description="What went wrong.", examples=["File not found: /docs/guide.md"]
     )
-    documents: int = Field(description="Documents of the item.")
+    documents: int = Field(description="Documents of the item; 0 after a failure.")
     chunks_added: int
     chunks_removed: int
-    chunks_unchanged: int
+    chunks_unchanged: int = Field(description="0 after a failure.")
     chunks_embedded: int = Field(
         description="Chunks that went through the model; equal text never does so twice."
     )

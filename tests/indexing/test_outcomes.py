@@ -139,6 +139,26 @@ def test_a_failing_model_changes_nothing_and_the_next_run_succeeds(
     assert container.maintenance.verify().problems == ()
 
 
+def test_a_run_that_fails_half_way_answers_what_it_stored_as_the_history_does(
+    container: Container, source_root, add_item, embedder: MoodyEmbedder
+):
+    for number in range(300):
+        (source_root / f"{number:03}.md").write_text(
+            "\n".join(f"Line {line} of text {number}." for line in range(20))
+        )
+    item = add_item(source_root)
+
+    def fail_from_now_on(progress: Progress) -> None:
+        embedder.failing = progress.chunks_embedded > 0
+
+    result = container.indexer.index(item.id, progress=fail_from_now_on)
+    (run,) = container.history.list(item.id, 50, None).items
+    stored = container.knowledge.get(item.id).chunk_count
+    assert (result.success, run.outcome) == (False, "failed")
+    assert 0 < stored == run.chunks_added == result.chunks_added
+    assert result.chunks_embedded == result.chunks_added
+
+
 def test_an_archived_item_stays_archived_and_unsearchable(
     container: Container, guide, add_item, index, found
 ):

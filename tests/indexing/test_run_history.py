@@ -60,9 +60,11 @@ def test_a_failed_run_says_why_and_what_it_changed_all_the_same(
     item = add_item(source_root)
     index(item)
     (source_root / "a.md").unlink()
-    index(item)
+    result = index(item)
     run = history(item)[0]
     assert (run.outcome, run.error, run.removed) == ("failed", "No content to index", ("a.md",))
+    assert (result.chunks_added, result.chunks_removed) == (0, 1)
+    assert (run.chunks_added, run.chunks_removed) == (0, 1)
 
 
 def test_a_run_that_cannot_look_at_the_source_counts_what_stays_as_it_was(
