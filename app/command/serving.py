@@ -7,7 +7,7 @@ import signal
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from types import FrameType
 
 import anyio.to_thread
@@ -87,6 +87,7 @@ def _end_at_once() -> None:
 def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM; raises StartupError when that cannot begin."""
     _configure_logging(settings.log_level)
+    _name_missing_roots(settings)
     with (
         closing(listening_socket(settings.host, settings.port)) as listener,
         closing(_opened(settings)) as container,
@@ -138,6 +139,19 @@ def _configure_logging(level: str) -> None:
     if level != "DEBUG":
         for name in QUIET_LOGGERS:
             logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _name_missing_roots(settings: Settings) -> None:
+    """A root may be mounted later, so none is refused; one that is misspelt is not overlooked."""
+    for root in settings.source_roots:
+        with suppress(OSError):
+            if root.expanduser().is_dir():
+                continue
+        logger.warning(
+            "SOURCE_ROOTS names %s, which is no folder that can be read now; between several "
+            "folders stand commas.",
+            root,
+        )
 
 
 def _is_no_cancelled_request(record: logging.LogRecord) -> bool:

@@ -96,6 +96,15 @@ def test_the_log_holds_no_traceback_and_no_query(served: Served) -> None:
     assert not re.search("confidentialword|Traceback", served.log)
 
 
+def test_a_root_that_is_no_folder_is_named_at_the_start(
+    own_server: StartServer, own_sources: Path
+) -> None:
+    colons_between = f"{own_sources}:{own_sources}"
+    server = own_server(SOURCE_ROOTS=f"{own_sources},{colons_between}").start()
+    assert f"SOURCE_ROOTS names {colons_between}, which is no folder" in server.log
+    assert server.log.count("SOURCE_ROOTS names") == 1
+
+
 def test_what_was_indexed_is_there_after_a_restart(
     own_server: StartServer, own_sources: Path
 ) -> None:
