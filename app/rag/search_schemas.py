@@ -1,12 +1,12 @@
 """What a search is asked, as JSON."""
 
 import re
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
 from pydantic import (
     AfterValidator,
-    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -103,7 +103,13 @@ def _is_moment(value: object) -> object:
     return value
 
 
-Moment = Annotated[AwareDatetime, BeforeValidator(_is_moment)]
+def _has_zone(value: datetime) -> datetime:
+    if value.tzinfo is None:
+        raise ValueError("must say its time zone, as in 2026-11-22T12:00:00Z or …+01:00")
+    return value
+
+
+Moment = Annotated[datetime, BeforeValidator(_is_moment), AfterValidator(_has_zone)]
 JsonKnowledgeId = Annotated[KnowledgeId, BeforeValidator(is_number)]
 ResultCount = Annotated[int, Field(ge=1, le=100), BeforeValidator(is_number)]
 Score = Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)]

@@ -53,6 +53,7 @@ class Cursor:
     def refusal() -> InvalidRequestError:
         """The error for a cursor that is not ours."""
         return InvalidRequestError(
-            "Use next_cursor of the page before, with the same sort, or leave it out.",
+            "Use next_cursor of the page before, of the same list in the same order, or leave it "
+            "out.",
             pointer="#/cursor",
         )

@@ -326,6 +326,7 @@ def test_no_item_and_no_cursor_of_ours_are_refused(shelf: Shelf, client: TestCli
     for cursor in ("x", "", "WyJrZXkiLDEsMV0"):  # the last one: ["key",1,1]
         response = client.get(f"{ITEMS}/{item}/documents", params={"cursor": cursor})
         assert_problem(response, 422, "invalid-request", "#/cursor")
+        assert "sort" not in response.json()["detail"], "this list has no such parameter"
     response = client.get(f"{ITEMS}/{item}/documents", params={"limit": 201})
     assert_problem(response, 422, "invalid-request", "#/limit")
 

@@ -195,6 +195,12 @@ def test_a_field_that_makes_no_sense_is_refused_with_its_place(library, wanted, 
     assert_problem(response, 422, "invalid-request", pointer)
 
 
+def test_a_time_without_its_zone_is_refused_with_one_that_has_it(library):
+    response = library.post(SEARCH, json={"query": "x", "indexed_before": "2024-01-01T00:00:00"})
+    assert_problem(response, 422, "invalid-request", "#/indexed_before")
+    assert "time zone, as in 2026-11-22T12:00:00Z" in response.json()["detail"]
+
+
 @pytest.mark.parametrize(
     ("query", "pointer"),
     [
