@@ -208,7 +208,7 @@ def remove(
 
 @app.command()
 def stats(ctx: typer.Context, url: Url = None, as_json: Json = False) -> None:
-    """Count what is stored and searchable."""
+    """Count what is stored."""
     with backends_of(ctx).choose(url) as backend:
         counts = backend.stats()
     if as_json:

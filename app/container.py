@@ -176,7 +176,7 @@ class Container:
         return self._work.run_here(kind, arguments, watcher)
 
     def stats(self) -> CollectionStats:
-        """Counts of what is stored and searchable."""
+        """Counts of what is stored."""
         return self._keeper.asked(lambda parts: parts.maintenance.stats())
 
     def verify(self, *, repair: bool = False) -> VerifyReport:

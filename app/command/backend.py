@@ -62,7 +62,7 @@ class Backend(Protocol):
         ...
 
     def stats(self) -> CollectionStats:
-        """Count what is stored and searchable."""
+        """Count what is stored."""
         ...
 
     def generations(self) -> GenerationList:

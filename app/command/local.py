@@ -75,7 +75,7 @@ class ContainerBackend:
         return SearchAnswer.of(anyio.run(self._container.rag.answer, request), request)
 
     def stats(self) -> CollectionStats:
-        """Count what is stored and searchable."""
+        """Count what is stored."""
         return CollectionStats.model_validate(self._container.rag.get_collection_stats())
 
     def generations(self) -> GenerationList:

@@ -83,7 +83,7 @@ class RemoteBackend:
         return self._call(SearchAnswer, "POST", "/rag/search", body=body)
 
     def stats(self) -> CollectionStats:
-        """Count what is stored and searchable."""
+        """Count what is stored."""
         return self._call(CollectionStats, "GET", "/rag/stats")
 
     def generations(self) -> GenerationList:

@@ -81,7 +81,10 @@ def fail_item(
 
 
 def clear_item(session: Session, item_id: int) -> bool:
-    """Delete all documents of an item, which becomes `pending`; False if it had none."""
+    """Delete all documents of an item, which becomes `pending` unless it is archived.
+
+    False if it had none.
+    """
     ids = list(session.scalars(select(DocumentRow.id).where(DocumentRow.item_id == item_id)))
     outbox_queries.add_index_change(session, queries.delete_documents(session, ids))
     item = session.get_one(ItemRow, item_id)

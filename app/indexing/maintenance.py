@@ -51,7 +51,7 @@ class RebuildableLexicalIndex(LexicalIndex, Rebuildable, Protocol):
 
 @dataclass(frozen=True)
 class CollectionStats:
-    """Counts of what is stored and searchable."""
+    """Counts of what is stored."""
 
     total_chunks: int
     unique_knowledge_items: int

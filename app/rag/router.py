@@ -93,7 +93,10 @@ def _accepted(job: Job) -> JSONResponse:
     responses=problem_responses(404, 422, 507),
 )
 async def remove_from_index(knowledge_id: ItemId, rag: RAGDep) -> schemas.RemovalResult:
-    """Take an item's chunks out of the index and keep the item, which becomes `pending`."""
+    """Take an item's chunks out of the index and keep the item, which becomes `pending`.
+
+    An archived one stays archived.
+    """
     removed = await rag.remove_knowledge(knowledge_id)
     return schemas.RemovalResult(knowledge_id=knowledge_id, removed=removed)
 
@@ -159,5 +162,5 @@ async def search_simple(
 
 @router.get("/stats", operation_id="get_stats", responses=problem_responses(422, 507))
 def get_stats(rag: RAGDep) -> schemas.CollectionStats:
-    """Count what is stored and searchable."""
+    """Count what is stored."""
     return schemas.CollectionStats.model_validate(rag.get_collection_stats())

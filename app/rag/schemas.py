@@ -66,13 +66,13 @@ class RemovalResult(BaseModel):
 
 
 class CollectionStats(BaseModel):
-    """Counts of what is stored and searchable."""
+    """Counts of what is stored, of all collections and statuses: archived items, too."""
 
     model_config = ConfigDict(from_attributes=True)
 
     total_chunks: int
     unique_knowledge_items: int = Field(description="Items that have chunks.")
-    collection_name: str
+    collection_name: str = Field(description="The default one.")
     embedding_model: str
     dimension: int
     total_items: int

@@ -128,8 +128,8 @@ class SearchBody(BaseModel):
 
     query: Query = Field(
         description='Plain text. Words in "double quotes" must stand side by side, in the text or '
-        "in its title and headings; a text that says a word after a minus sign (`-draft`) is left "
-        "out, if there is anything beside it to look for."
+        "in its document's title and headings; a text that says a word after a minus sign "
+        "(`-draft`) is left out, if there is anything beside it to look for."
     )
     n_results: ResultCount = 5
     mode: SearchMode = Field(

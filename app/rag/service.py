@@ -227,7 +227,7 @@ class RAGService:
         return self._engine.collection_settings.set_language(name, language)
 
     def get_collection_stats(self) -> CollectionStats:
-        """Counts of what is stored and searchable."""
+        """Counts of what is stored."""
         return self._engine.stats()
 
     # Care ----------------------------------------------------------------------------------
