@@ -24,6 +24,8 @@ import numpy.typing as npt
 from sqlalchemy import insert
 
 from app.adapters.embedding.local import LocalEmbedder
+from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.query import parse_query
 from app.assembly.generation_parts import splitter_of_settings
 from app.database import Database
 from app.generations.queries import add_generation, make_current
@@ -54,6 +56,7 @@ SECONDS_OF_LOAD = 15.0
 SHARES = {"half": 2, "tenth": 10, "hundredth": 100, "thousandth": 1000}
 """Tags, and of how many items each one carries it."""
 RESULTS = 10
+ANALYSER = Analyser()
 
 Vectors = npt.NDArray[np.float32]
 
@@ -219,7 +222,7 @@ def recall(
     allowed = np.flatnonzero((places // PASSAGES_PER_ITEM + 1) % share == 0)
     found = wanted = 0
     for _ in range(FILTERED_SEARCHES // 2):
-        question = asker.next()
+        question = _without_exclusions(asker)
         scores = vectors[allowed] @ embedder.embed_query(question)
         least = np.sort(scores)[-min(RESULTS, len(scores))]
         _, answer = search(client, question, tags=[tag], mode="dense", highlight=False)
@@ -227,6 +230,14 @@ def recall(
         found += sum(hit["score"] >= least - 1e-3 for hit in answer["results"])
         wanted += min(RESULTS, len(scores))
     return {**spread(hybrid), "recall": round(float(found / wanted), 4)}
+
+
+def _without_exclusions(asker: Asker) -> str:
+    """The next question that a scan of vectors understands as the service does."""
+    while True:
+        question = asker.next()
+        if not parse_query(question, ANALYSER).excluded:
+            return question
 
 
 def deletes(client: Client, texts: Sequence[str]) -> dict[str, Any]:
