@@ -69,7 +69,8 @@ def get_content(
         Query(
             max_length=30,
             description="`120-160`, `120`, `120-` (to the end) or `L120-L160`: lines of the "
-            "source, counted as in citations. Left out: all.",
+            "source, counted as in citations. An end past the last line stands for the last one. "
+            "Left out: all.",
             examples=["120-160"],
             json_schema_extra={"pattern": LINES_PATTERN},
         ),

@@ -82,6 +82,8 @@ def test_the_whole_text_is_answered_with_what_is_known_of_it(shelf: Shelf, get: 
         ("L3", 3, 3),
         ("1-10", 1, 10),
         ("003-5", 3, 5),
+        ("8-11", 8, 10),
+        ("10-999999999", 10, 10),
     ],
 )
 def test_lines_are_answered_as_they_are_asked_for(
@@ -94,7 +96,7 @@ def test_lines_are_answered_as_they_are_asked_for(
     assert answer["content"] == "".join(f"line {n}\n" for n in range(first, last + 1))
 
 
-@pytest.mark.parametrize("lines", ["0", "11", "5-3", "10-11", "0-3", "999999999"])
+@pytest.mark.parametrize("lines", ["0", "11", "11-12", "5-3", "0-3", "999999999"])
 def test_lines_that_the_document_does_not_have_are_refused_with_those_it_has(
     shelf: Shelf, get: Get, lines: str
 ) -> None:
