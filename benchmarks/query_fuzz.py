@@ -39,7 +39,9 @@ SHOWN_FAILURES = 10
 MODES = ("hybrid", "dense", "lexical")
 
 PLAIN = ["how", "to", "configure", "database", "e-mail", "getUserName", "C++", ".NET", "3.14", "v2"]
-SIGNS = list("\"'`-+*?~^!|&()[]{}<>:;,./\\=#@$%_ \t\n\r\0\x1b\x7f\u2028\ufeff\ufffe")
+SIGNS = list(
+    "\"'`-+*?~^!|&()[]{}<>:;,./\\=#@$%_ \t\n\r\0\x1b\x7f\u2028\ufeff\ufffe\u201c\u201d\u201e"
+)
 WORLD = [
     "\u202eright to left\u202c", "\u05e9\u05dc\u05d5\u05dd", "\u0645\u0631\u062d\u0628\u0627",
     "\u6771\u4eac\u90fd\u306b\u4f4f\u3080", "\ud55c\uad6d\uc5b4",

@@ -32,9 +32,9 @@ MOST_ATTEMPTS = 8
 DEEPER = 8
 """Factor by which more are asked for when too few candidates proved to be in SQL."""
 
-DEEPEST_READING = 64
-"""Times the depths: where no lexical index says which texts hold a phrase, they have to be read,
-and 8,000 take a second."""
+MOST_READ = 8_000
+"""Texts, about: where no lexical index says which hold a phrase, they have to be read, and so
+have those that say what the query excludes, where nearly all do. It takes 1 to 3 seconds."""
 
 
 class Searcher:
@@ -78,7 +78,8 @@ class Searcher:
     def search(self, request: SearchRequest) -> SearchAnswer:
         """The chunks that answer the query best, best first.
 
-        Never fewer than exist, unless the ranking leaves weak ones out.
+        Never fewer than exist, unless the ranking leaves weak ones out, or nearly everything holds
+        what the query excludes: then those may be missing that are farther than MOST_READ others.
 
         Raises EmbeddingError, StorageError, UnavailableError, VectorIndexError, LexicalIndexError.
         """
@@ -156,6 +157,7 @@ class Searcher:
         """What the indexes give; they know of whole documents only."""
         words = demands.words
         if request.mode == "dense" and words.require_words:  # who says that a text holds them?
+            self._retriever.embed(words.meaning)  # it stays a search by meaning, or is none
             request = dataclasses.replace(request, mode="hybrid")
         if ranking.widens:
             return self._widener.retrieve(request, ranking, demands, deeper)
@@ -206,7 +208,8 @@ def _complete(
     `read_whole`: the ranking was, to its end: hits of one group may fill what is read of it.
     """
     by_words = words.require_words and candidates.lexical_answered
-    if words.require_words and not by_words and deeper >= DEEPEST_READING:
+    must_read = words.exclude_any or (words.require_words and not by_words)
+    if must_read and deeper * request.dense_depth >= MOST_READ:
         return True
     if request.group_by is not None and not read_whole:
         return False

@@ -67,8 +67,7 @@ class Widener:
         except EmbeddingError:
             return found
         if ranking.expand:
-            rounds = [_Round(vector, found), *self._other_rounds(request, scope, deeper)]
-            found = self._merged(rounds) if len(rounds) > 1 else found
+            found = self._in_other_wordings(request, scope, deeper, _Round(vector, found))
         if ranking.feedback_weight and request.mode != "lexical":
             moved = self._moved(request, ranking, demands, vector, found)
             found = self._asked_again(request, scope, deeper, vector, found, moved)
@@ -76,16 +75,23 @@ class Widener:
 
     # Other wordings ------------------------------------------------------------------------
 
-    def _other_rounds(
-        self, request: SearchRequest, scope: SearchScope, deeper: int
-    ) -> Sequence[_Round]:
-        rounds = []
+    def _in_other_wordings(
+        self, request: SearchRequest, scope: SearchScope, deeper: int, first: _Round
+    ) -> Candidates:
+        """The candidates of the first round, and of the others as far as they can be embedded."""
+        rounds, missing = [first], ""
         for wording in other_wordings(request.query):
             meaning = WordsByCollection(wording, self._languages, {}).meaning
             asked = dataclasses.replace(request, query=wording)
-            candidates = self._retriever.retrieve(asked, meaning, scope, deeper)
-            rounds.append(_Round(self._retriever.embed(meaning), candidates))
-        return rounds
+            try:
+                vector = self._retriever.embed(meaning)
+                candidates = self._retriever.retrieve(asked, meaning, scope, deeper)
+            except EmbeddingError as error:
+                missing = f"embedding: {error.detail} Other wordings were left out."
+                break
+            rounds.append(_Round(vector, candidates))
+        found = self._merged(rounds) if len(rounds) > 1 else first.candidates
+        return dataclasses.replace(found, degraded=(*found.degraded, missing)) if missing else found
 
     def _merged(self, rounds: Sequence[_Round]) -> Candidates:
         """Each candidate counts by the wording that suits it best, by meaning and by words."""

@@ -88,9 +88,12 @@ _KNOWN = re.compile(
     re.IGNORECASE,
 )
 _LEFT_ALONE = re.compile(
-    r"(\"[^\"]*\"|\u201c[^\u201d]*\u201d|\u201e[^\u201c\u201d]*[\u201c\u201d]|(?<!\S)-\S+)"
+    r"((?:(?<!\S)-)?"
+    r"(?:\"[^\"]*\"|\u201c[^\u201c-\u201e]*\u201d|\u201e[^\u201c-\u201e]*[\u201c\u201d])"
+    r"|(?<!\S)-\S+)"
 )
-"""Phrases in quotes and what is excluded: nothing in them may change."""
+"""Phrases in quotes and what is excluded: nothing in them may change. No phrase holds an opening
+quote, so that a query of nothing else is not read to its end from each of them."""
 
 
 def other_wordings(query: str) -> list[str]:

@@ -16,6 +16,7 @@ from app.errors import EmbeddingError, LexicalIndexError
 from app.indexing.index_sources import lexical_source, vector_source
 from app.knowledge.items import ItemDraft
 from app.protocols import EVERYWHERE, LexicalHit, SearchScope, Vector, VectorHit
+from app.search import searcher
 from app.search.fusion import COVERAGE_DOCUMENT_SHARE
 from app.search.profiles import RankingWishes
 from app.search.requests import SearchAnswer, SearchRequest, SearchResult
@@ -235,8 +236,20 @@ def test_without_the_model_words_answer_alone_with_scores_of_0(filled):
         assert [reason.partition(":")[0] for reason in answer.degraded] == ["embedding"]
         with pytest.raises(EmbeddingError):
             filled.ask("brown harbour master", mode=mode, min_score=0.1)
-    with pytest.raises(EmbeddingError):
-        filled.ask("brown harbour master", mode="dense")
+    for query in ("brown harbour master", '"brown dog"'):
+        with pytest.raises(EmbeddingError):
+            filled.ask(query, mode="dense")
+
+
+def test_without_the_model_a_known_question_answers_and_its_other_wordings_are_left_out(filled):
+    wishes = RankingWishes(expand=True)
+    for mode in MODES:
+        filled.model.broken = False
+        known = filled.answer("the harbour config", mode=mode)
+        filled.model.broken = True
+        answer = filled.answer("the harbour config", mode=mode, ranking=wishes)
+        assert [hit.chunk_id for hit in answer.results] == [hit.chunk_id for hit in known.results]
+        assert [reason.partition(":")[0] for reason in answer.degraded] == ["embedding"]
 
 
 def test_with_neither_side_there_is_an_error_and_the_next_search_is_whole(filled):
@@ -296,6 +309,17 @@ def test_stale_candidates_and_exclusions_never_shorten_an_answer(stage, containe
     )
     assert len(set(found)) == 100
     assert not any("blinks" in text for text in found)
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense"])
+def test_what_nearly_everything_holds_is_not_excluded_from_ever_more_texts(
+    stage, monkeypatch, mode
+):
+    monkeypatch.setattr(searcher, "MOST_READ", 64)
+    stage.add([f"the lighthouse blinks draft {n}" for n in range(200)])
+    found = stage.found("lighthouse -draft", mode=mode, n_results=5, dense_depth=1)
+    assert found == []
+    assert stage.dense.searches == 3  # 1, 8 and 64 texts
 
 
 def test_grouping_gives_as_many_documents_as_are_wanted(stage):

@@ -15,9 +15,9 @@ QUICK_LANGUAGES = frozenset({"english"})
 take prefixes off (Dutch, Indonesian) or read `ue` as an umlaut (German)."""
 
 _FOREIGN = re.compile(r"[^\x00-\x7f]")
-_SIGNS_WITHIN = re.compile(r"[-_.,'][-_.,']*(?=[a-z0-9])")
-"""What may stand between the letters of a name in one piece: `e-mail` is also `email`. Not
-one class with `+`: `re` looks quickly only for what begins with a single character."""
+_SIGNS_WITHIN = re.compile(r"[-_.,'](?<![-_.,'].)[-_.,']*+(?=[a-z0-9])")
+"""What may stand between the letters of a name in one piece: `e-mail` is also `email`. Looked for
+once in each row of signs, from its start: a ruler of thousands of them is read once."""
 
 _STRETCH = re.compile(r"[^ ]+")
 _WHITE_SPACE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f"
