@@ -29,7 +29,12 @@ _CHANGED_LATER = (
 class Settings(BaseSettings):
     """What can be set, with its default. `.env.example` lists the same fields; a test compares."""
 
-    model_config = SettingsConfigDict(env_file=ENV_FILE, extra="ignore", validate_default=True)
+    model_config = SettingsConfigDict(
+        env_file=ENV_FILE,
+        extra="ignore",
+        validate_default=True,
+        hide_input_in_errors=True,  # a complaint about two of them shows them all, keys, too
+    )
 
     # Where things are kept
     data_dir: Path = Field(

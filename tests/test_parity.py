@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from app.main import create_app
 from app.settings import Settings, env_example
@@ -68,6 +69,14 @@ def test_nobody_is_told_to_install_what_bears_our_name_in_the_public_index() -> 
 
 def test_env_example_lists_every_setting() -> None:
     assert (ROOT / ".env.example").read_text(encoding="utf-8") == env_example(), "make snapshots"
+
+
+def test_a_complaint_about_settings_shows_none_of_them() -> None:
+    secrets = {"openai_api_key": "sk-hush", "database_url": "postgresql://me:hush@host/db"}
+    with pytest.raises(ValidationError) as refused:
+        Settings(_env_file=None, chunk_size=100, overlap=200, **secrets)
+    assert "overlap" in str(refused.value).lower()
+    assert "hush" not in str(refused.value)
 
 
 def test_every_setting_says_what_it_is_for() -> None:

@@ -133,7 +133,8 @@ class IndexMaintenance:
             return not maintenance_queries.chunks_exist(session)
 
     def stats(self) -> CollectionStats:
-        """Counts from one snapshot of SQL, and from the vector index."""
+        """Counts from one snapshot of SQL, and from the indexes just before it."""
+        vector_records, lexical_records = self._index.count(), self._count_lexical_records()
         with self._database.read() as session:
             return CollectionStats(
                 total_chunks=maintenance_queries.count_chunks(session),
@@ -145,8 +146,8 @@ class IndexMaintenance:
                 total_documents=maintenance_queries.count(session, DocumentRow),
                 total_embeddings=maintenance_queries.count(session, EmbeddingRow),
                 vector_index=self._index_name,
-                vector_index_records=self._index.count(),
-                lexical_index_records=self._count_lexical_records(),
+                vector_index_records=vector_records,
+                lexical_index_records=lexical_records,
                 pending_index_changes=outbox_queries.count_open_changes(session),
             )
 

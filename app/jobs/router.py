@@ -66,7 +66,7 @@ async def follow(job_id: JobId, request: Request) -> AsyncIterator[Following]:
 FollowingDep = Annotated[Following, Depends(follow)]
 
 
-@router.get("", operation_id="list_jobs", responses=problem_responses(422))
+@router.get("", operation_id="list_jobs", responses=problem_responses(422, 507))
 def list_jobs(
     service: ServiceDep,
     state: schemas.JobState | None = None,
@@ -81,7 +81,7 @@ def list_jobs(
     return schemas.JobPage(items=items, next_cursor=items[-1].id if len(jobs) > limit else None)
 
 
-@router.get("/{job_id}", operation_id="get_job", responses=problem_responses(404, 422))
+@router.get("/{job_id}", operation_id="get_job", responses=problem_responses(404, 422, 507))
 def get_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
     """Read one job."""
     return schemas.Job.model_validate(service.get(job_id))

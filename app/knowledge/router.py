@@ -49,7 +49,7 @@ def create_knowledge(
 @router.get(
     "",
     operation_id="list_knowledge",
-    responses=problem_responses(422),
+    responses=problem_responses(422, 507),
 )
 def list_knowledge(
     service: ServiceDep,
@@ -83,7 +83,11 @@ def list_knowledge(
     return schemas.ItemPage.model_validate(service.list(wanted, sort.value, limit, cursor))
 
 
-@router.get("/{knowledge_id}", operation_id="get_knowledge", responses=problem_responses(404, 422))
+@router.get(
+    "/{knowledge_id}",
+    operation_id="get_knowledge",
+    responses=problem_responses(404, 422, 507),
+)
 def get_knowledge(knowledge_id: ItemId, service: ServiceDep) -> schemas.Item:
     """Read one knowledge item."""
     return schemas.Item.model_validate(service.get(knowledge_id))

@@ -19,7 +19,7 @@ from app.web.pagination import LARGEST_ID
 SOURCE_FIELDS = frozenset({"uri", "document_type"})
 """Fields that say where an item's text comes from."""
 
-INDEXED_FIELDS = frozenset({"title", "uri", "document_type", "category", "tags"})
+INDEXED_FIELDS = frozenset({"title", "document_type", "category", "tags"})
 """Fields that the vector index keeps a copy of."""
 
 

@@ -31,11 +31,11 @@ from app.search.collection_settings import Collection
 from app.search.context import ContextAnswer, ContextRequest
 from app.search.profiles import RankingWishes
 from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
-from app.search.soundness import require_sound, require_sound_ranking
+from app.search.soundness import require_sound, require_sound_context, require_sound_ranking
 
 
 class RAGService:
-    """Indexes and searches knowledge. Every blocking call runs on a worker thread.
+    """Indexes and searches knowledge. What is `async` does its work on a worker thread.
 
     Used inside the service, or as a library:
 
@@ -57,7 +57,8 @@ class RAGService:
         """Open a data directory; what is None comes from the environment, as for the service.
 
         `persist_directory` is a data directory, or the folder `chroma` in one. Raises StartupError
-        when it is in use or cannot be written, or when the model is not to be had.
+        when it is in use or cannot be written, or when the model is not to be had, and pydantic's
+        ValidationError for a setting that cannot be used.
         """
         if engine is None:
             # A library composes itself: the one import that runs against the layers.
@@ -199,7 +200,7 @@ class RAGService:
 
     async def context(self, request: ContextRequest) -> ContextAnswer:
         """The passages that answer, put together for a prompt; raises InvalidRequestError."""
-        require_sound(request.search)
+        require_sound_context(request)
         assemble = functools.partial(self._engine.context.assemble, request)
         return await self._threads.search(assemble)
 

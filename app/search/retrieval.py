@@ -93,9 +93,9 @@ class Retriever:
 
         `meaning` is the text to embed.
 
-        In hybrid mode one side may fail while the other answers. Raises EmbeddingError,
-        LexicalIndexError and VectorIndexError when there is nobody left to answer, and
-        EmbeddingError when a `min_score` needs cosines that are not to be had.
+        In hybrid mode the model or the lexical index may fail while the other side answers. Raises
+        EmbeddingError, LexicalIndexError and VectorIndexError when there is nobody left to answer,
+        and EmbeddingError when a `min_score` needs cosines that are not to be had.
         """
         lexical = None
         if request.mode != "dense":

@@ -13,6 +13,8 @@ from typing import get_args
 from app.errors import InvalidRequestError
 from app.knowledge.filters import MOST_FILTER_CHARACTERS, MOST_FILTER_TAGS
 from app.knowledge.items import DocumentType, normalise_category, tidy_tags
+from app.search.context import LEAST_TOKENS, MOST_TOKENS, ContextRequest
+from app.search.context_formats import FORMATS
 from app.search.profiles import (
     LEAST_BOOST,
     LEAST_HALF_LIFE_DAYS,
@@ -75,6 +77,14 @@ def require_sound(request: SearchRequest) -> None:
             raise _refusal(name, "needs a time zone")
     _require_sound_filters(request)
     require_sound_ranking(request.ranking, "ranking/")
+
+
+def require_sound_context(request: ContextRequest) -> None:
+    """Raise InvalidRequestError for the first field that cannot be meant, of the search or not."""
+    require_sound(request.search)
+    _require_number("max_tokens", request.max_tokens, LEAST_TOKENS, MOST_TOKENS)
+    _require_number("context_chunks", request.context_chunks, 0, MOST_CONTEXT_CHUNKS)
+    _require_one_of("format", request.format, tuple(FORMATS))
 
 
 def require_sound_ranking(wishes: RankingWishes, below: str = "") -> None:

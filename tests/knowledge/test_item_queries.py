@@ -51,6 +51,7 @@ def test_deleting_an_item_deletes_what_was_made_of_it_and_notes_its_chunks(
         ({"category": "A"}, True),
         ({"tags": ("b", "a")}, True),
         ({"licence": "MIT"}, False),
+        ({"uri": "other.md"}, False),
         ({"status": "archived"}, False),
         ({"title": "Guide", "tags": ("a", "b")}, False),
     ],

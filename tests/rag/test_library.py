@@ -186,6 +186,30 @@ def test_a_request_from_python_is_held_to_the_bounds_of_http(
             anyio.run(ask)
 
 
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"format": "xml"},
+        {"max_tokens": 49},
+        {"max_tokens": 32_001},
+        {"max_tokens": "900"},
+        {"context_chunks": -1},
+        {"context_chunks": 6},
+    ],
+    ids=repr,
+)
+def test_a_context_that_http_refuses_a_library_refuses_too(
+    container: Container, client: TestClient, wanted: dict[str, Any]
+) -> None:
+    ((name, _),) = wanted.items()
+    with pytest.raises(InvalidRequestError) as refused:
+        anyio.run(container.rag.context, ContextRequest(SearchRequest("x"), **wanted))
+    assert refused.value.pointer == f"#/{name}"
+    answer = client.post("/api/v1/rag/context", json={"query": "x", **wanted})
+    assert answer.status_code == 422, answer.text
+    assert answer.json()["errors"][0]["pointer"] == f"#/{name}"
+
+
 NO_RANKINGS: list[dict[str, Any]] = [
     {"profile": "semantic"},
     {"fused_weight": -0.1},

@@ -173,9 +173,9 @@ def test_known_corners_are_as_in_git(work_tree, text):
 )
 def test_hostile_patterns_take_no_exponential_time(pattern, path):
     rules = parse_ignore_file(pattern, b"", ".gitignore")
-    started = time.perf_counter()
+    started = time.process_time()
     assert deciding_file([rules], path, False) is None
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_a_deeper_file_overrules_the_outer_one():
