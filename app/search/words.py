@@ -28,6 +28,15 @@ _SENTENCE_END = re.compile(
 where sentences follow each other without any."""
 
 
+_HEADING = re.compile(
+    r"#{1,6}[ \t][^\n]*|\*\*[^*\n]+\*\*|[^\n]+\n[ \t]*([=\-~^\"'`#*+.:_])\1{2,}[ \t]*"
+)
+"""A sentence that is only a heading: a Markdown one, a line in bold, or one with a line below."""
+
+_Match = tuple[int, int, frozenset[str]]
+"""Start, end and terms of a stretch."""
+
+
 class QueryWords:
     """The words of one query in one language."""
 
@@ -74,23 +83,25 @@ class QueryWords:
         )
 
     def highlights(self, content: str) -> tuple[Highlight, ...]:
-        """The matched words in order, and the sentence that says most of them, if any matched."""
+        """The sentence that says most of the matched words, and these in order, if any matched.
+
+        Of too many, those are kept that match in full rather than in part.
+        """
         found = list(self._matches(content))
         words = tuple(
-            Highlight(start, end, content[start:end], "word")
-            for start, end, _ in found[:MAX_WORD_HIGHLIGHTS]
+            Highlight(start, end, content[start:end], "word") for start, end, _ in _best(found)
         )
         if not found:
             return ()
         start, end = self._telling_sentence(content, found)
         return (Highlight(start, end, content[start:end], "sentence"), *words)
 
-    def _matches(self, content: str) -> Iterator[tuple[int, int, frozenset[str]]]:
-        """Start, end and terms of each matched stretch; a name in one piece is one.
+    def _matches(self, content: str) -> Iterator[_Match]:
+        """Each matched stretch; a name in one piece is one.
 
         Pairs of characters that overlap are one stretch of a script without spaces.
         """
-        last: tuple[int, int, frozenset[str]] | None = None
+        last: _Match | None = None
         for token in self._finder.find(content):
             if last is not None and token.start < last[1]:
                 last = (last[0], max(last[1], token.end), last[2] | {token.term})
@@ -101,19 +112,22 @@ class QueryWords:
         if last is not None:
             yield last
 
-    def _telling_sentence(
-        self, content: str, found: Sequence[tuple[int, int, frozenset[str]]]
-    ) -> tuple[int, int]:
-        """The sentence with most phrases, then most different words; of equals the shortest."""
+    def _telling_sentence(self, content: str, found: Sequence[_Match]) -> tuple[int, int]:
+        """The sentence with most phrases, then most different words; of equals the shortest.
+
+        The words of a heading count half: `heading_path` shows it, and the text below says more.
+        """
         sentences = _sentences(content)
         starts = [start for start, _ in sentences]
         terms: dict[int, set[str]] = {}
         for start, _, said in found:
             terms.setdefault(bisect.bisect_right(starts, start) - 1, set()).update(said)
 
-        def says(number: int) -> tuple[int, int, int]:
+        def says(number: int) -> tuple[int, float, bool, int]:
             start, end = sentences[number]
-            return self._count_phrases(content[start:end]), len(terms[number]), start - end
+            text, words = content[start:end], len(terms[number])
+            is_text = not _HEADING.fullmatch(text)
+            return self._count_phrases(text), words if is_text else words / 2, is_text, start - end
 
         return sentences[max(terms, key=says)]
 
@@ -130,7 +144,17 @@ def _subject(parsed: ParsedQuery) -> frozenset[str]:
 
 
 def _terms(word: Word) -> tuple[str, ...]:
-    return tuple(term for term in (*word.parts, word.whole, word.stem) if term)
+    """The ways to write a word; the `v` of `v99` alone is none."""
+    parts = word.parts
+    if len(parts) > 1:
+        parts = tuple(part for part in parts if len(part) > 1 or not part.isascii())
+    return tuple(term for term in (*parts, word.whole, word.stem) if term)
+
+
+def _best(found: Sequence[_Match]) -> list[_Match]:
+    if len(found) <= MAX_WORD_HIGHLIGHTS:
+        return list(found)
+    return sorted(sorted(found, key=lambda match: -len(match[2]))[:MAX_WORD_HIGHLIGHTS])
 
 
 def _holds(tokens: Sequence[Token], phrase: Sequence[Word]) -> bool:

@@ -65,10 +65,29 @@ def test_nothing_fails_and_every_highlight_is_a_stretch_of_the_content(query, co
         ("the fox", "the fox", ["fox"]),
         ("!!!", "wow!!!", []),
         ("fox", "", []),
+        ("E0047", "E0046, E0047 and E 0047", ["E0047", "0047"]),
+        ("OAuth2", "OAuth2 and OAuth 1", ["OAuth2", "Auth"]),
     ],
 )
 def test_the_words_that_match_are_marked_as_they_stand(query, content, expected):
     assert marked(query, content) == expected
+
+
+def test_of_too_many_words_those_that_match_in_full_are_marked():
+    rows = " ".join(f"Region{n}" for n in range(200))
+    found = marked("Region150", rows)
+    assert len(found) == MAX_WORD_HIGHLIGHTS
+    assert "Region150" in found
+    assert set(found) == {"Region", "Region150"}
+
+
+@pytest.mark.parametrize(
+    "heading", ["## Upload files", "**Upload a file**", "Upload files\n------------"]
+)
+def test_a_heading_is_the_sentence_only_where_the_text_says_little(heading):
+    body = "Files are kept for a day."
+    assert sentence("how do I upload a file?", f"{heading}\n\n{body}") == body
+    assert sentence("how do I upload a large file?", f"{heading}\n\nDays pass.") == heading
 
 
 def test_the_sentence_is_the_one_that_says_most_of_the_query():
