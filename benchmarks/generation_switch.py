@@ -58,7 +58,7 @@ class Searches(threading.Thread):
 
 
 def embedded_so_far(client: Client) -> int:
-    """Different texts that were embedded, ever."""
+    """Different texts whose vectors are kept: nothing is compacted meanwhile."""
     return int(client.call("GET", "/api/v1/rag/stats")["total_embeddings"])
 
 

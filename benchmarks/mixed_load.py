@@ -244,6 +244,7 @@ def run(server: Server, sources: Path, tree: Path, seconds: float) -> dict[str, 
         target=watch_health, args=(server.port, theirs)
     )
     watcher.start()
+    theirs.close()  # so that a watcher that has died is the end of what comes from it
     ends = time.monotonic() + seconds
     steps = [search] * SEARCHERS + [edit] * EDITORS + [index] * INDEXERS
 
@@ -252,8 +253,8 @@ def run(server: Server, sources: Path, tree: Path, seconds: float) -> dict[str, 
         while time.monotonic() < ends:
             try:
                 step(visitor)
-            except httpx.TransportError as error:
-                findings.fail(f"no answer: {error!r}")
+            except (httpx.TransportError, KeyError, TypeError, ValueError) as error:
+                findings.fail(f"no answer, or one of another form: {error!r}")
 
     threads = [
         threading.Thread(target=keep_on, args=(step, number))
@@ -267,8 +268,11 @@ def run(server: Server, sources: Path, tree: Path, seconds: float) -> dict[str, 
         time.sleep(MEMORY_PAUSE_SECONDS)
     for thread in threads:
         thread.join()
-    ours.send("stop")
-    health = spread(ours.recv())
+    try:
+        ours.send("stop")
+        health = spread(ours.recv())
+    except (EOFError, OSError):
+        sys.exit("/health/live did not answer: see above what it was.")
     watcher.join()
     return report(findings, indexed, health, memory)
 

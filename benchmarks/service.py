@@ -65,21 +65,28 @@ class Watch(threading.Thread):
     def __init__(self, client: Client, paths: Sequence[str]) -> None:
         super().__init__(daemon=True)
         self.milliseconds: list[float] = []
+        self._fault: Exception | None = None
         self._client = client
         self._paths = paths
         self._done = threading.Event()
 
     def run(self) -> None:
-        """Call until told to stop."""
+        """Call until told to stop, or until a call fails."""
         while not self._done.is_set():
             path = self._paths[len(self.milliseconds) % len(self._paths)]
-            self.milliseconds.append(self._client.timed_ms("GET", path))
+            try:
+                self.milliseconds.append(self._client.timed_ms("GET", path))
+            except (RuntimeError, OSError) as error:
+                self._fault = error
+                return
             time.sleep(PAUSE_SECONDS)
 
     def finish(self) -> dict[str, float]:
-        """Stop and sum up."""
+        """Stop and sum up; raises what a call failed with."""
         self._done.set()
         self.join()
+        if self._fault is not None:
+            raise self._fault
         return spread(self.milliseconds)
 
 

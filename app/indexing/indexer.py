@@ -86,15 +86,18 @@ class Indexer:
         with self._claims.take_over(item_id), self._database.write() as session:
             if not item_queries.item_exists(session, item_id):
                 raise NotFoundError(f"There is no knowledge item {item_id}.")
-            had_chunks = item_queries.clear_item(session, item_id)
-            if had_chunks:
-                # What the history names is to be gone as well; that it went is all that stays.
+            documents, chunks = item_queries.clear_item(session, item_id)
+            if documents:
+                # What the history names is to be gone as well; how much went is all that stays.
                 history_queries.forget_runs(session, item_id)
-                history_queries.add_run(session, item_id, IndexingRun("removed", now(), now()))
+                removal = IndexingRun(
+                    "removed", now(), now(), documents_removed=documents, chunks_removed=chunks
+                )
+                history_queries.add_run(session, item_id, removal)
             cancel_jobs_of_item(session, item_id, TAKEN_OUT)
         reached(FaultPoint.ITEM_CLEARED)
         self._publisher.settle_soon()
-        return had_chunks
+        return documents > 0
 
     def items_in_use(self) -> frozenset[int]:
         """The items that are being indexed or removed."""

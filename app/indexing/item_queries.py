@@ -37,8 +37,7 @@ def finish_item(
     rows = select(DocumentRow.key, DocumentRow.content_hash).where(DocumentRow.item_id == item_id)
     hashes = sorted((key, digest) for key, digest in session.execute(rows))
     content_hash = _content_hash(hashes)
-    of_item = select(func.count()).where(ChunkRow.item_id == item_id, IS_CURRENT)
-    chunks = session.scalar(of_item) or 0
+    chunks = _count_chunks(session, item_id)
     item = session.get_one(ItemRow, item_id)
     same_source = (item.uri, item.document_type) == indexed_source
     if same_source and item.status in ("pending", "error"):
@@ -49,6 +48,11 @@ def finish_item(
         schedule_after_success(item)
     item.indexed_at = item.last_fetched_at = now()
     return content_hash, len(hashes), chunks
+
+
+def _count_chunks(session: Session, item_id: int) -> int:
+    of_item = select(func.count()).where(ChunkRow.item_id == item_id, IS_CURRENT)
+    return session.scalar(of_item) or 0
 
 
 def _content_hash(hashes: Sequence[tuple[str, str]]) -> str:
@@ -80,15 +84,16 @@ def fail_item(
         schedule_after_failure(item, retry_after_seconds)
 
 
-def clear_item(session: Session, item_id: int) -> bool:
+def clear_item(session: Session, item_id: int) -> tuple[int, int]:
     """Delete all documents of an item, which becomes `pending` unless it is archived.
 
-    False if it had none.
+    Returns how many documents and searchable chunks it had.
     """
+    chunks = _count_chunks(session, item_id)
     ids = list(session.scalars(select(DocumentRow.id).where(DocumentRow.item_id == item_id)))
     outbox_queries.add_index_change(session, queries.delete_documents(session, ids))
     item = session.get_one(ItemRow, item_id)
     item.status = "archived" if item.status == "archived" else "pending"
     item.content_hash = item.indexed_at = item.error = item.next_refresh_at = None
     item.mounts = None
-    return bool(ids)
+    return len(ids), chunks

@@ -77,7 +77,9 @@ class CollectionStats(BaseModel):
     dimension: int
     total_items: int
     total_documents: int
-    total_embeddings: int = Field(description="Different texts that were embedded, ever.")
+    total_embeddings: int = Field(
+        description="Different texts whose vectors are kept, also of deleted ones until `compact`."
+    )
     vector_index: str
     vector_index_records: int
     lexical_index_records: int

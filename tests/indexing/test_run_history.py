@@ -131,7 +131,9 @@ def test_taking_an_item_out_of_the_index_forgets_what_its_history_names(
     item = add_item(source_root)
     index(item)
     container.indexer.remove(item.id)
-    assert [(run.outcome, run.added) for run in history(item)] == [("removed", ())]
+    (run,) = history(item)
+    assert (run.outcome, run.added, run.removed) == ("removed", (), ())
+    assert (run.documents_removed, run.chunks_removed) == (1, 1)
     container.indexer.remove(item.id)
     assert len(history(item)) == 1
 
