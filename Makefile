@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 DATA ?= ../shared/data
+QUESTIONS ?= evaluation/groundwork_docs
 
 .DEFAULT_GOAL := help
 
@@ -53,8 +54,8 @@ fix: $(INSTALLED) ## format, and mend what the linter can
 bench: $(INSTALLED) ## measure on real documents, into reports/bench (DATA=folder, ARGS=--txtai PYTHON …)
 	$(BIN)/python -m benchmarks $(DATA) $(ARGS)
 
-eval: $(INSTALLED) ## search quality on a question set (DATA=folder in BEIR layout)
-	$(BIN)/groundwork eval $(DATA)
+eval: $(INSTALLED) ## search quality on a question set (QUESTIONS=folder in BEIR layout; else our own)
+	$(BIN)/groundwork eval $(QUESTIONS)
 
 snapshots: $(INSTALLED) ## write .env.example and the OpenAPI snapshot after a deliberate change
 	$(BIN)/python -m app.settings > .env.example

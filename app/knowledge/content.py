@@ -139,7 +139,7 @@ def _range(lines: str, first_line: int, last_line: int) -> tuple[int, int]:
         raise _bad_lines("Write lines as 120-160, 120 or 120-.")
     start = int(written["start"])
     end = int(written["end"] or (last_line if written["dash"] else start))
-    if start < first_line and first_line > 1:
+    if 1 <= start < first_line and start <= end:
         raise _bad_lines(
             f"Lines 1 to {first_line - 1} are the document's frontmatter, which is not stored; its "
             f"text has lines {first_line}-{last_line}."

@@ -127,6 +127,10 @@ def test_the_lines_of_the_frontmatter_count_and_are_not_there(shelf: Shelf, get:
     response = get(item, lines="4-6")
     assert_problem(response, 422, "invalid-request", "#/lines")
     assert "frontmatter" in response.json()["detail"]
+    for lines in ("0", "3-1"):
+        response = get(item, lines=lines)
+        assert_problem(response, 422, "invalid-request", "#/lines")
+        assert "frontmatter" not in response.json()["detail"]
 
 
 @hypothesis_settings(
