@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from app.database import Database
-from app.errors import NotFoundError, StorageError
+from app.errors import StorageError
 from app.fault_points import FaultPoint, reached
 from app.indexing import item_queries
 from app.indexing.claims import ItemClaims
@@ -17,6 +17,7 @@ from app.indexing.results import IndexingResult
 from app.indexing.run_state import IndexingRunState
 from app.jobs.queries import cancel_jobs_of_item
 from app.knowledge import history_queries
+from app.knowledge.existing_items import require_item, unknown_item
 from app.knowledge.history_records import IndexingRun
 from app.knowledge.items import KnowledgeItem
 from app.knowledge.queries import get_item
@@ -84,8 +85,7 @@ class Indexer:
         so has stopped or will do nothing.
         """
         with self._claims.take_over(item_id), self._database.write() as session:
-            if not item_queries.item_exists(session, item_id):
-                raise NotFoundError(f"There is no knowledge item {item_id}.")
+            require_item(session, item_id)
             documents, chunks = item_queries.clear_item(session, item_id)
             if documents:
                 # What the history names is to be gone as well; how much went is all that stays.
@@ -154,5 +154,5 @@ class Indexer:
         with self._database.read() as session:
             item = get_item(session, item_id)
         if item is None:
-            raise NotFoundError(f"There is no knowledge item {item_id}.")
+            raise unknown_item(item_id)
         return item

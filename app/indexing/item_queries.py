@@ -11,11 +11,6 @@ from app.indexing.refresh_queries import schedule_after_failure, schedule_after_
 from app.models import IS_CURRENT, ChunkRow, DocumentRow, ItemRow, now
 
 
-def item_exists(session: Session, item_id: int) -> bool:
-    """Whether the item is still there."""
-    return session.scalar(select(ItemRow.id).where(ItemRow.id == item_id)) is not None
-
-
 def has_documents(session: Session, item_id: int) -> bool:
     """Whether anything of the item is stored."""
     statement = select(DocumentRow.id).where(DocumentRow.item_id == item_id).limit(1)

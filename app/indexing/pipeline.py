@@ -8,7 +8,6 @@ from app.errors import (
     AppError,
     ConflictError,
     EmbeddingError,
-    NotFoundError,
     SourceError,
     SourceUnavailableError,
     SourceUnreadableError,
@@ -27,6 +26,7 @@ from app.indexing.refresh_queries import leave_host_alone
 from app.indexing.results import IndexingResult
 from app.indexing.run_state import IndexingRunState
 from app.knowledge import history_queries
+from app.knowledge.existing_items import item_exists, require_item
 from app.knowledge.items import with_relative_path_explained
 from app.protocols import Embedder, SourceListing, SourceOpener, TextSplitter
 from app.web.metrics import Metrics
@@ -157,8 +157,7 @@ class IndexingPipeline:
     def _finish(self, run: IndexingRunState) -> IndexingResult:
         self._withdraw(run, run.survey.gone)
         with self._database.write() as session:
-            if not item_queries.item_exists(session, run.item.id):
-                raise NotFoundError(f"There is no knowledge item {run.item.id}.")
+            require_item(session, run.item.id)
             queries.restamp_documents(session, run.survey.restamped)
             if not item_queries.has_documents(session, run.item.id):
                 raise SourceUnreadableError("No content to index")
@@ -196,7 +195,7 @@ class IndexingPipeline:
         entry = run.tally.run(run.changes, skipped=len(run.survey.skipped), outcome="stopped")
         try:
             with self._database.write() as session:
-                if item_queries.item_exists(session, run.item.id):
+                if item_exists(session, run.item.id):
                     history_queries.add_run(session, run.item.id, entry)
         except StorageError as error:
             logger.warning("History of item %d has a gap: %s", run.item.id, error.detail)
@@ -216,7 +215,7 @@ class IndexingPipeline:
                 leave_host_alone(session, error.address or run.item.uri, pause)
             skipped = len(run.survey.skipped)
             entry = run.tally.run(run.changes, skipped=skipped, outcome="failed", error=reason)
-            if item_queries.item_exists(session, run.item.id):
+            if item_exists(session, run.item.id):
                 history_queries.add_run(session, run.item.id, entry)
         run.ended = True
         reached(FaultPoint.ITEM_FAILED)

@@ -26,12 +26,13 @@ from app.content_versions import ContentVersions
 from app.database import Database
 from app.errors import AppError, ItemStoppedError
 from app.fault_points import FaultPoint, reached
-from app.indexing import item_queries, lexical_queries, outbox_queries, queries, vector_queries
+from app.indexing import lexical_queries, outbox_queries, queries, vector_queries
 from app.indexing.documents import KnownDocument, PreparedDocument
 from app.indexing.generation import Generation
 from app.indexing.index_records import lexical_record, vector_record
 from app.indexing.results import Changes
 from app.indexing.writer_thread import WriterThread
+from app.knowledge.existing_items import item_exists
 from app.models import now
 from app.protocols import LexicalIndex, LexicalRecord, VectorIndex, VectorRecord
 
@@ -186,7 +187,7 @@ class Publisher:
     def _swap(
         self, session: Session, item_id: int, documents: Sequence[PreparedDocument]
     ) -> tuple[Changes, list[str]]:
-        if not item_queries.item_exists(session, item_id):
+        if not item_exists(session, item_id):
             raise _item_deleted()
         changes, touched = Changes(), []
         for document in documents:

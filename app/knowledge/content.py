@@ -9,6 +9,7 @@ from app.database import Database
 from app.errors import InvalidRequestError, NotFoundError
 from app.knowledge import content_queries
 from app.knowledge.content_records import Content, DocumentPage, DocumentText
+from app.knowledge.existing_items import require_item
 from app.web.pagination import Cursor
 
 LINES_PATTERN = r"^L?[0-9]{1,9}(-(L?[0-9]{1,9})?)?$"
@@ -42,7 +43,7 @@ class ContentService:
                 raise Cursor.refusal()
             after = value
         with self._database.snapshot() as connection:
-            _require_item(connection, item_id)
+            require_item(connection, item_id)
             found = content_queries.list_documents(connection, item_id, limit + 1, after)
             total = content_queries.count_documents(connection, item_id)
         documents, more = found[:limit], len(found) > limit
@@ -58,14 +59,9 @@ class ContentService:
         to be named, or for lines that are no lines of it.
         """
         with self._database.snapshot() as connection:
-            _require_item(connection, item_id)
+            require_item(connection, item_id)
             text = _find_text(connection, item_id, document)
         return _content(item_id, text, lines)
-
-
-def _require_item(connection: Connection, item_id: int) -> None:
-    if not content_queries.item_exists(connection, item_id):
-        raise NotFoundError(f"There is no knowledge item {item_id}.")
 
 
 def _find_text(connection: Connection, item_id: int, document: str | None) -> DocumentText:

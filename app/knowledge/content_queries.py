@@ -10,11 +10,6 @@ from app.models import IS_CURRENT, ChunkRow, DocumentRow, ItemRow
 from app.text_order import by_character
 
 
-def item_exists(connection: Connection, item_id: int) -> bool:
-    """Whether there is such an item, archived or not."""
-    return connection.scalar(select(ItemRow.id).where(ItemRow.id == item_id)) is not None
-
-
 def count_documents(connection: Connection, item_id: int) -> int:
     """How many documents the item has."""
     counted = select(func.count()).select_from(DocumentRow).where(DocumentRow.item_id == item_id)

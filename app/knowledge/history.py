@@ -1,8 +1,8 @@
 """The history of items: what each indexing run changed."""
 
 from app.database import Database
-from app.errors import NotFoundError
 from app.knowledge import history_queries
+from app.knowledge.existing_items import require_item
 from app.knowledge.history_records import HistoryPage
 from app.web.pagination import Cursor
 
@@ -22,8 +22,7 @@ class HistoryService:
         """
         before_id = Cursor.decode(cursor, _SORT).row_id if cursor is not None else None
         with self._database.read() as session:
-            if not history_queries.item_exists(session, item_id):
-                raise NotFoundError(f"There is no knowledge item {item_id}.")
+            require_item(session, item_id)
             found = history_queries.list_runs(session, item_id, limit + 1, before_id)
         runs = tuple(found[:limit])
         more = len(found) > limit

@@ -6,7 +6,7 @@ from sqlalchemy import Select, delete, select
 from sqlalchemy.orm import Session
 
 from app.knowledge.history_records import IndexingRun
-from app.models import IndexingRunRow, ItemRow
+from app.models import IndexingRunRow
 
 KEPT_RUNS = 100
 """Rows that are kept for an item; older ones are deleted as new ones come."""
@@ -46,11 +46,6 @@ def _says_the_same(last: IndexingRunRow, run: IndexingRun) -> bool:
 def forget_runs(session: Session, item_id: int) -> None:
     """Delete the history of an item: it names documents that are to be gone."""
     session.execute(delete(IndexingRunRow).where(IndexingRunRow.item_id == item_id))
-
-
-def item_exists(session: Session, item_id: int) -> bool:
-    """Whether there is such an item, archived or not."""
-    return session.scalar(select(ItemRow.id).where(ItemRow.id == item_id)) is not None
 
 
 def list_runs(

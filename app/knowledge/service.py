@@ -7,9 +7,10 @@ from typing import Any, Protocol
 from sqlalchemy.orm import Session
 
 from app.database import Database
-from app.errors import ConflictError, InvalidRequestError, NotFoundError
+from app.errors import ConflictError, InvalidRequestError
 from app.fault_points import FaultPoint, reached
 from app.knowledge import queries
+from app.knowledge.existing_items import unknown_item
 from app.knowledge.items import ItemDraft, ItemFilter, ItemPage, KnowledgeItem, type_complaint
 from app.knowledge.refreshing import next_refresh
 from app.knowledge.statuses import require_new_status, status_after, wish_of_replacement
@@ -64,7 +65,7 @@ class KnowledgeService:
         with self._database.read() as session:
             item = queries.get_item(session, item_id)
         if item is None:
-            raise _no_such_item(item_id)
+            raise unknown_item(item_id)
         return item
 
     def ids(self, wanted: ItemFilter) -> Sequence[int]:
@@ -137,7 +138,7 @@ class KnowledgeService:
         """Delete an item; when this returns, no search shows it. Raises NotFoundError."""
         with self._database.write() as session:
             if not queries.delete_item(session, item_id):
-                raise _no_such_item(item_id)
+                raise unknown_item(item_id)
         reached(FaultPoint.ITEM_DELETED)
         self._listener.item_deleted(item_id)
 
@@ -181,7 +182,7 @@ class KnowledgeService:
 def _require_item(session: Session, item_id: int) -> KnowledgeItem:
     item = queries.get_item(session, item_id)
     if item is None:
-        raise _no_such_item(item_id)
+        raise unknown_item(item_id)
     return item
 
 
@@ -191,7 +192,3 @@ def _require_agreement(before: KnowledgeItem, changes: dict[str, Any]) -> None:
     complaint = type_complaint(document_type, changes.get("uri", before.uri))
     if complaint:
         raise ConflictError(f"{complaint}: change uri and document_type together.".capitalize())
-
-
-def _no_such_item(item_id: int) -> NotFoundError:
-    return NotFoundError(f"There is no knowledge item {item_id}.")
