@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
 
 HITS_PER_GROUP = 10
 LEAST_HITS = 100
@@ -11,30 +10,6 @@ speak of this part of the ranking, so that they do not depend on how the candida
 
 MOST_OTHER_HITS = 20
 """Named for one group; the count tells of all."""
-
-
-class Hit(Protocol):
-    """What grouping has to know of a search result."""
-
-    @property
-    def knowledge_id(self) -> int: ...  # noqa: D102, the types say it
-    @property
-    def chunk_id(self) -> str: ...  # noqa: D102
-    @property
-    def score(self) -> float: ...  # noqa: D102
-    @property
-    def start_line(self) -> int: ...  # noqa: D102
-    @property
-    def end_line(self) -> int: ...  # noqa: D102
-    @property
-    def document(self) -> str: ...  # noqa: D102
-    @property
-    def citation(self) -> str: ...  # noqa: D102
-    @property
-    def content(self) -> str: ...  # noqa: D102
-
-
-AnyHit = TypeVar("AnyHit", bound=Hit)
 
 
 @dataclass(frozen=True)
@@ -51,10 +26,17 @@ class OtherHit:
 
 
 @dataclass(frozen=True)
-class GroupedHits(Generic[AnyHit]):
+class RowHit(OtherHit):
+    """What grouping has to know of a hit."""
+
+    content: str
+
+
+@dataclass(frozen=True)
+class GroupedHits:
     """Hits of one document, or of one text."""
 
-    best: AnyHit
+    best: RowHit
     """The hit that stands for the others."""
     count: int
     """Hits of the group, the best one included."""
@@ -67,12 +49,12 @@ def hits_to_group(n_groups: int) -> int:
     return max(LEAST_HITS, n_groups * HITS_PER_GROUP)
 
 
-def group_by_document(hits: Sequence[AnyHit]) -> list[GroupedHits[AnyHit]]:
+def group_by_document(hits: Sequence[RowHit]) -> list[GroupedHits]:
     """The documents of these hits, in the order of their best ones."""
     return [_grouped(group, group[0]) for group in _groups(hits, _document_of)]
 
 
-def group_by_text(hits: Sequence[AnyHit]) -> list[GroupedHits[AnyHit]]:
+def group_by_text(hits: Sequence[RowHit]) -> list[GroupedHits]:
     """The different texts of these hits, wherever they stand, in the order of their best ones.
 
     Copies of a document have the same texts: one that was chosen before is chosen again, so that
@@ -80,7 +62,7 @@ def group_by_text(hits: Sequence[AnyHit]) -> list[GroupedHits[AnyHit]]:
     LEAST_HITS: how far the ranking is read beyond depends on how many groups are wanted, and the
     first of many are to be those of few.
     """
-    grouped: list[GroupedHits[AnyHit]] = []
+    grouped: list[GroupedHits] = []
     chosen: set[Hashable] = set()
     always_read = {hit.chunk_id for hit in hits[:LEAST_HITS]}
     for group in _groups(hits, lambda hit: hit.content):
@@ -91,23 +73,23 @@ def group_by_text(hits: Sequence[AnyHit]) -> list[GroupedHits[AnyHit]]:
     return grouped
 
 
-def _document_of(hit: Hit) -> Hashable:
+def _document_of(hit: RowHit) -> Hashable:
     return hit.knowledge_id, hit.document
 
 
-def _groups(hits: Sequence[AnyHit], key_of: Callable[[AnyHit], Hashable]) -> Iterable[list[AnyHit]]:
-    groups: dict[Hashable, list[AnyHit]] = {}
+def _groups(hits: Sequence[RowHit], key_of: Callable[[RowHit], Hashable]) -> Iterable[list[RowHit]]:
+    groups: dict[Hashable, list[RowHit]] = {}
     for hit in hits:
         groups.setdefault(key_of(hit), []).append(hit)
     return groups.values()
 
 
-def _grouped(group: Sequence[AnyHit], best: AnyHit) -> GroupedHits[AnyHit]:
+def _grouped(group: Sequence[RowHit], best: RowHit) -> GroupedHits:
     others = [hit for hit in group if hit is not best]
     return GroupedHits(best=best, count=len(group), others=_others(others))
 
 
-def _others(hits: Sequence[Hit]) -> tuple[OtherHit, ...]:
+def _others(hits: Sequence[RowHit]) -> tuple[OtherHit, ...]:
     return tuple(
         OtherHit(
             knowledge_id=hit.knowledge_id,

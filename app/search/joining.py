@@ -9,17 +9,17 @@ from sqlalchemy import Connection
 
 from app.search.demands import Demands
 from app.search.document_spread import spread
-from app.search.grouping import GroupedHits, group_by_document, group_by_text, hits_to_group
+from app.search.grouping import GroupedHits, RowHit, group_by_document, group_by_text, hits_to_group
 from app.search.neighbours import NO_NEIGHBOURS, Neighbours, neighbours_of_chunks
 from app.search.profiles import Ranking
-from app.search.queries import RowHit, Shown, hit_of, result_of, tags_of
+from app.search.queries import Shown, hit_of, result_of, tags_of
 from app.search.ranking import RankedCandidates, explain
 from app.search.requests import GroupBy, ResultGroup, SearchRequest, SearchResult
 from app.search.retrieval import Candidates
 from app.search.row_hits import RowHits, strong_hits
 from app.search.weighing import weigh
 
-GROUPINGS: Mapping[GroupBy, Callable[[Sequence[RowHit]], list[GroupedHits[RowHit]]]] = {
+GROUPINGS: Mapping[GroupBy, Callable[[Sequence[RowHit]], list[GroupedHits]]] = {
     "document": group_by_document,
     "text": group_by_text,
 }

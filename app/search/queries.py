@@ -10,7 +10,7 @@ from sqlalchemy import Connection, bindparam, select
 from app.adapters.lexical_index.symbols import first_symbol
 from app.models import ChunkRow, DocumentRow, ItemRow, TagRow
 from app.search.document_labels import all_tags, own_or_items_category
-from app.search.grouping import OtherHit
+from app.search.grouping import RowHit
 from app.search.neighbours import Neighbours
 from app.search.requests import Explanation, Highlight, ResultGroup, SearchResult
 from app.search.scope import ResolvedFilter
@@ -77,13 +77,6 @@ def tags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, tupl
         for item_id, tag in connection.execute(_TAGS, {"item_ids": list(item_ids)}).all():
             tags[item_id] = (*tags.get(item_id, ()), tag)
     return tags
-
-
-@dataclass(frozen=True)
-class RowHit(OtherHit):
-    """What grouping has to know of a row."""
-
-    content: str
 
 
 @dataclass(frozen=True)

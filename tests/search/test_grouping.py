@@ -2,13 +2,14 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.search.grouping import (
     MOST_OTHER_HITS,
+    RowHit,
     group_by_document,
     group_by_text,
     hits_to_group,
@@ -16,22 +17,10 @@ from app.search.grouping import (
 from app.search.queries import citation
 
 
-@dataclass(frozen=True)
-class FoundChunk:
-    knowledge_id: int
-    chunk_id: str
-    score: float
-    start_line: int
-    end_line: int
-    document: str
-    citation: str
-    content: str = ""
-
-
-def found(ranking: Sequence[tuple[int, str]]) -> list[FoundChunk]:
+def found(ranking: Sequence[tuple[int, str]]) -> list[RowHit]:
     """One hit for each pair of item and document key, in this order."""
     return [
-        FoundChunk(item, f"c{n}", 1 / n, n, n + 2, key, citation(key, n, n + 2))
+        RowHit(item, key, f"c{n}", 1 / n, n, n + 2, citation(key, n, n + 2), content="")
         for n, (item, key) in enumerate(ranking, 1)
     ]
 
