@@ -173,7 +173,10 @@ class SearchBody(BaseModel):
         "characters, and `[[]` a bracket.",
     )
     languages: list[Language] | None = Field(
-        None, min_length=1, max_length=50, description="As the documents name their language."
+        None,
+        min_length=1,
+        max_length=50,
+        description="As the documents name their language; `en` stands for `en-US`, too.",
     )
     licence_policy: LicencePolicy = Field(
         LicencePolicy.ANY,

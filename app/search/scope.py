@@ -15,6 +15,7 @@ from app.knowledge.queries import filter_conditions
 from app.models import ChunkRow, DocumentRow, ItemRow
 from app.protocols import EVERYWHERE, SearchScope
 from app.search.document_labels import documents_decide, label_conditions
+from app.search.language_tags import in_language
 from app.search.licences import is_permissive
 from app.search.path_globs import PathFilter
 from app.search.requests import SearchRequest
@@ -142,8 +143,8 @@ def _document_conditions(
     if paths:
         conditions.append(or_(*map(_begins_with, paths.literal_starts)))
     if request.languages:
-        wanted = {language.lower() for language in request.languages}
-        conditions.append(func.lower(DocumentRow.language).in_(wanted))
+        stored = DocumentRow.language.expression
+        conditions.append(or_(*(in_language(stored, name) for name in request.languages)))
     if request.indexed_after is not None:
         conditions.append(DocumentRow.indexed_at > _in_utc(request.indexed_after))
     if request.indexed_before is not None:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.accents import composed
+from app.search.language_tags import language_tag, tags_that_hold
 from app.search.profiles import LEAST_BOOST, MOST_BOOST, Boosts, Ranking
 
 UNKNOWN_COMPLETENESS = 0.5
@@ -92,11 +93,12 @@ def boost(facts: SignalFacts, ranking: Ranking) -> float:
     """The product of the factors of all names that hold, from LEAST_BOOST to MOST_BOOST.
 
     All are compared whatever their case, in NFC as labels are, without space or slashes around
-    them; a category holds for what is below it. Names that come to the same count once, with the
+    them; a category holds for what is below it, and a language for its kinds. Names that come to the same count once, with the
     last factor.
     """
     factor = _matching(ranking.tag_boosts, {tag.casefold() for tag in facts.tags})
-    factor *= _matching(ranking.language_boosts, {(facts.language or "").casefold()})
+    of_languages = tuple((language_tag(name), more) for name, more in ranking.language_boosts)
+    factor *= _matching(of_languages, tags_that_hold(facts.language or ""))
     factor *= _matching(ranking.category_boosts, _with_those_above(facts.category))
     return min(max(factor, LEAST_BOOST), MOST_BOOST)
 

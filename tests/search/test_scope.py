@@ -109,7 +109,7 @@ def filled(library: Library) -> Library:
     library.add(first, "docs/a.md", language="en", indexed_at=NOON - HOUR)
     library.add(first, "docs/deep/b.md", language="DE", licence="GPL-3.0-only")
     library.add(first, "README.md", licence="()", indexed_at=NOON + HOUR)
-    library.add(second, "docs/c.py", language="en")
+    library.add(second, "docs/c.py", language="en_US")
     library.add(second, "Docs/d.md", licence="MIT OR GPL-3.0-only", language="fr")
     return library
 
@@ -137,6 +137,8 @@ FIRST = {"docs/a.md", "docs/deep/b.md", "README.md"}
         ({"paths": ("/Docs/",)}, {"Docs/d.md"}),
         ({"paths": ("docs",)}, set()),
         ({"languages": ("EN",)}, {"docs/a.md", "docs/c.py"}),
+        ({"languages": ("en-us",)}, {"docs/c.py"}),
+        ({"languages": ("en-gb", "e", "e%", "en_")}, set()),
         ({"languages": ("de", "fr")}, {"docs/deep/b.md", "Docs/d.md"}),
         # A document's own licence counts, else its item's; what is no expression is not permissive.
         ({"licence_policy": "permissive"}, {"docs/a.md", "Docs/d.md"}),

@@ -98,6 +98,9 @@ def test_boosts_hold_for_tags_languages_and_categories_with_all_below() -> None:
     assert boost(facts(category="Eng/Security/Keys"), ranking) == pytest.approx(1.5)
     assert boost(facts(category="Engine"), ranking) == 1
     assert boost(facts(language="en", tags=("WEB",)), ranking) == pytest.approx(2.2)
+    assert boost(facts(language="en_GB"), ranking) == pytest.approx(1.1)
+    assert boost(facts(language="enm"), ranking) == 1
+    assert boost(facts(language="en-us"), Ranking(language_boosts=(("en_US", 2.0),))) == 2
     assert boost(facts(), ranking) == 1
 
 

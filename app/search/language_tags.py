@@ -1,0 +1,22 @@
+"""What a language stands for: `en` for `en-US`, too (basic filtering of RFC 4647, 3.3.1)."""
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, func, or_
+
+
+def language_tag(name: str) -> str:
+    """The form in which names of languages are compared: `en_US` is `en-us`."""
+    return name.strip().lower().replace("_", "-")
+
+
+def tags_that_hold(name: str) -> set[str]:
+    """The tags that stand for this language: its own, and each beginning before a hyphen."""
+    parts = language_tag(name).split("-")
+    return {"-".join(parts[: count + 1]) for count in range(len(parts))}
+
+
+def in_language(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
+    """Whether the language in this column is the one named, or a kind of it."""
+    tag, stored = language_tag(name), func.replace(func.lower(column), "_", "-")
+    return or_(stored == tag, stored.startswith(f"{tag}-", autoescape=True))
