@@ -93,8 +93,8 @@ def boost(facts: SignalFacts, ranking: Ranking) -> float:
     """The product of the factors of all names that hold, from LEAST_BOOST to MOST_BOOST.
 
     All are compared whatever their case, in NFC as labels are, without space or slashes around
-    them; a category holds for what is below it, and a language for its kinds. Names that come to the same count once, with the
-    last factor.
+    them; a category holds for what is below it, and a language for its kinds. Names that come to
+    the same count once, with the last factor.
     """
     factor = _matching(ranking.tag_boosts, {tag.casefold() for tag in facts.tags})
     of_languages = tuple((language_tag(name), more) for name, more in ranking.language_boosts)
