@@ -21,7 +21,9 @@ class Demands:
     """Chunks that the lexical index found: they hold the phrases, so nobody need look."""
 
     def suits(self, row: Any) -> bool:
-        """Whether a row holds the phrases that the query demands, and says nothing it excludes."""
+        """Whether a row says anything, holds the phrases demanded, and nothing that is excluded."""
+        if row.content.isspace():  # a stretch of blanks as long as a chunk
+            return False
         words = self.words.of(row.collection)
         if words.reject(row.content):
             return False

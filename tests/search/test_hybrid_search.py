@@ -322,6 +322,14 @@ def test_what_nearly_everything_holds_is_not_excluded_from_ever_more_texts(
     assert stage.dense.searches == 3  # 1, 8 and 64 texts
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "dense"])
+def test_a_stretch_of_blanks_is_no_result(stage, mode):
+    stage.add([f"the lighthouse{' ' * 3000}blinks", "another text"])
+    found = stage.found("lighthouse", mode=mode, n_results=9)
+    assert len(found) == 3
+    assert all(text.strip() for text in found)
+
+
 def test_grouping_gives_as_many_documents_as_are_wanted(stage):
     long = "\n\n".join(f"the lighthouse blinks {n} times in a row, slowly " * 3 for n in range(30))
     stage.add([long, *(f"some lighthouse of {n} others" for n in range(8))])
