@@ -107,7 +107,7 @@ class DocumentPreparer:
         if known and may_skip and document_details(loaded) == known.details:
             self.survey.restamped[known.id] = SourceTimes.of(entry, loaded)
             return None
-        chunks = self._splitter.split_text(loaded.content)
+        chunks = self._splitter.split_text(loaded.content, name=entry.key)
         prepared = prepare_chunks(
             self._item_id, entry.key, loaded, chunks, self._token_meter, self._generation
         )

@@ -27,5 +27,5 @@ def cut_again(
 ) -> tuple[PreparedChunk, ...]:
     """The chunks of a document, made anew from its text."""
     loaded = loaded_document(row)
-    pieces = splitter.split_text(loaded.content)
+    pieces = splitter.split_text(loaded.content, name=row.key)
     return prepare_chunks(row.item_id, row.key, loaded, pieces, meter, generation)

@@ -55,7 +55,10 @@ class TextSplitter(Protocol):
         ...
 
     def split_text(
-        self, content: str, metadata: Mapping[str, Any] | None = None
+        self, content: str, metadata: Mapping[str, Any] | None = None, *, name: str = ""
     ) -> list[TextChunk]:
-        """Cut the text; the metadata is handed on to every chunk."""
+        """Cut the text; the metadata is handed on to every chunk.
+
+        `name` is the path or address of the document, which tells how its text is marked up.
+        """
         ...

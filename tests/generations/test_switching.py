@@ -142,6 +142,23 @@ def test_a_changed_splitter_makes_new_chunks_and_embeds_only_unknown_texts(
     assert container.knowledge.get(filled).chunk_count == stats.total_chunks
 
 
+def test_a_text_is_cut_again_in_the_language_that_its_file_has(open_with: Open, docs: Path):
+    title = "Guide\n=====\n\nIntro.\n\n~~~~~~~~\n\nSetup\n-----\n\n"
+    (docs / "guide.rst").write_text(title + "\n\n".join(PARAGRAPHS))
+    container = open_with()
+    index(container, docs)
+
+    def paths() -> set[tuple[str, ...]]:
+        request = SearchRequest("topic11", paths=("guide.rst",), n_results=50)
+        return {result.heading_path for result in container.searcher.search(request).results}
+
+    assert ("Guide", "Setup") in paths()
+    container.close()
+    container = open_with(chunk_size=400)
+    assert container.renew()
+    assert ("Guide", "Setup") in paths()
+
+
 def test_going_back_embeds_nothing_and_finds_the_same(
     open_with: Open, embedder: FakeEmbedder, filled: int
 ):

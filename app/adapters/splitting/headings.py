@@ -24,8 +24,15 @@ _NOT_A_TITLE = re.compile(rf"[-*+][ \t]|>|{FENCE.pattern}")
 first line of the code."""
 
 _TAB_COLUMNS = 4
-_UNDERLINES = frozenset(string.punctuation) - {"`"}
-"""Of reStructuredText, but for the one that is code in Markdown far more often."""
+_NOT_A_REST_TITLE = re.compile(r"[-*+][ \t]|>>> |:[^:\s][^:]*:(?:[ \t]|$)")
+"""What a line begins with that is an item, a doctest or a field of reStructuredText."""
+
+_REST_UNDERLINES = frozenset(string.punctuation)
+_UNDERLINES = _REST_UNDERLINES - {"`"}
+"""In a text that may be Markdown, where that one is code far more often."""
+
+LOOSE_UNDERLINE_CHARACTERS = 4
+"""An underline of reStructuredText of that length makes a title of a longer line, too."""
 
 _MARKDOWN_UNDERLINES = {"=": 1, "-": 2}
 
@@ -54,23 +61,29 @@ class HeadingMark:
     line_count: int
 
 
-def heading_mark(lines: Lines, index: int, *, after_break: bool) -> HeadingMark | None:
+def heading_mark(
+    lines: Lines, index: int, *, after_break: bool, is_rest: bool = False
+) -> HeadingMark | None:
     """The heading that begins at this line, if one does.
 
-    `after_break` says that no other text stands right above, which an underlined title needs.
+    `after_break` says that no other text stands right above, which an underlined title needs;
+    `is_rest`, that the text is known to be reStructuredText.
     """
     line = lines.text(index)
-    if line.lstrip()[0] == "#":
+    underlines = _REST_UNDERLINES if is_rest else _UNDERLINES
+    if line.lstrip()[0] == "#" and not is_rest:
         return _hash_heading(lines, index, line)
     if not after_break or not lines.follows(index + 1):
         return None
-    overline = line.rstrip() if _is_ruler(line) else ""
+    overline = line.rstrip() if _is_ruler(line, underlines) else ""
     title_index = index + 1 if overline else index
     if not lines.follows(title_index + 1):
         return None
     underline = lines.text(title_index + 1).rstrip()
     title = lines.text(title_index).rstrip()
-    if not _is_ruler(underline) or not _is_title(title, overline, underline):
+    if not _is_ruler(underline, underlines) or _is_ruler(title, underlines):
+        return None
+    if not _is_title(title, overline, underline, is_rest=is_rest):
         return None
     return HeadingMark(
         start=lines.start(index),
@@ -82,18 +95,21 @@ def heading_mark(lines: Lines, index: int, *, after_break: bool) -> HeadingMark 
     )
 
 
-def settle_headings(marks: Sequence[HeadingMark], directives: int = 0) -> list[Heading]:
+def settle_headings(
+    marks: Sequence[HeadingMark], directives: int = 0, *, is_rest: bool = False
+) -> list[Heading]:
     """Give each heading its level, by the rules of the language that they seem to be written in.
 
     Markdown: the number of #, 1 for === and 2 for ---. reStructuredText: every style of underline
     is a level of its own, in the order in which the styles first appear. `directives` is how many
-    of reStructuredText were seen: they tell it as its underlines do, where anything is underlined.
+    of reStructuredText were seen: they tell it as its underlines do, where anything is underlined;
+    `is_rest` says that it is.
     """
     hashed = sum(mark.hashes > 0 for mark in marks)
     foreign = sum(bool(mark.underline) and not _is_markdown_style(mark) for mark in marks)
     if hashed < len(marks):
         foreign += directives
-    is_markdown = hashed >= max(1, foreign)
+    is_markdown = not is_rest and hashed >= max(1, foreign)
     styles: dict[str, int] = {}
     stack: list[tuple[int, tuple[str, ...]]] = [(0, ())]
     headings: list[Heading] = []
@@ -131,18 +147,27 @@ def _hash_heading(lines: Lines, index: int, line: str) -> HeadingMark | None:
     return HeadingMark(lines.start(index), lines.end(index), title, len(match[1]), "", 1)
 
 
-def _is_ruler(line: str) -> bool:
+def _is_ruler(line: str, underlines: frozenset[str]) -> bool:
     line = line.rstrip()
-    return len(line) >= 3 and line[0] in _UNDERLINES and not line.strip(line[0])
+    return len(line) >= 3 and line[0] in underlines and not line.strip(line[0])
 
 
-def _is_title(title: str, overline: str, underline: str) -> bool:
-    if _is_ruler(title) or not any(character.isalnum() for character in title):
+def _is_title(title: str, overline: str, underline: str, *, is_rest: bool) -> bool:
+    if not any(character.isalnum() for character in title):
         return False
     if overline:
         return overline == underline and len(title) <= len(underline)
     if title[0].isspace():
         return False
+    return _is_rest_title(title, underline) if is_rest else _is_either_title(title, underline)
+
+
+def _is_rest_title(title: str, underline: str) -> bool:
+    is_long_enough = len(underline) >= min(len(title), LOOSE_UNDERLINE_CHARACTERS)
+    return is_long_enough and not _NOT_A_REST_TITLE.match(title)
+
+
+def _is_either_title(title: str, underline: str) -> bool:
     is_markdown = underline[0] in _MARKDOWN_UNDERLINES
     if is_markdown and _NOT_A_TITLE.match(title):
         return False

@@ -10,6 +10,7 @@ from app.adapters.splitting.boundaries import TextMap, map_text
 from app.adapters.splitting.chunk_facts import FactFinder
 from app.adapters.splitting.cutting import Cutter, plan_cuts
 from app.adapters.splitting.headings import Heading
+from app.adapters.splitting.languages import language_of
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.structure import read_structure
 from app.adapters.splitting.tokens import TokenRuler
@@ -65,17 +66,18 @@ class RecursiveTextSplitter:
         return f"{ALGORITHM}:{self._chunk_size}:{self._chunk_overlap}:{limit}"
 
     def split_text(
-        self, content: str, metadata: Mapping[str, Any] | None = None
+        self, content: str, metadata: Mapping[str, Any] | None = None, *, name: str = ""
     ) -> list[TextChunk]:
         """Cut the text; chunks come in its order. Empty text and white space give no chunks.
 
-        The metadata is copied once, and handed on to every chunk read-only.
+        The metadata is copied once, and handed on to every chunk read-only. `name` is the path or
+        address of the document: by it, `.rst` is read as reStructuredText.
         """
         if not content.strip():
             return []
         text_map = map_text(content)
         lines = Lines(content, text_map)
-        structure = read_structure(lines)
+        structure = read_structure(lines, language_of(name))
         ruler = self._ruler(content, text_map)
         plan = plan_cuts(text_map, lines, structure, ruler, self._chunk_size)
         cuts = list(Cutter(plan, ruler, self._chunk_size, self._chunk_overlap).cuts())

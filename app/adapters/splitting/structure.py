@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.adapters.splitting.blocks import Block, BlockFinder
 from app.adapters.splitting.headings import Heading, HeadingMark, heading_mark, settle_headings
+from app.adapters.splitting.languages import TextLanguage
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.verbatim import Opening, verbatim_opening
 
@@ -19,6 +20,8 @@ class Structure:
 
     headings: list[Heading]
     blocks: list[Block]
+    directives: int = 0
+    """How many of reStructuredText were met that are neither indented nor within others."""
 
 
 @dataclass(frozen=True)
@@ -72,11 +75,21 @@ class _UnheadedLines:
         return True
 
 
-def read_structure(lines: Lines) -> Structure:
+def read_structure(lines: Lines, language: TextLanguage = TextLanguage.MARKDOWN) -> Structure:
     """Find headings, and blocks to keep whole; there are no headings within blocks.
 
     Nor are there any in HTML comments and the like, or in what is indented under a directive.
+    Where the language is not told, it is reStructuredText if that gives more headings, and
+    directives with them, than Markdown does.
     """
+    if language is not TextLanguage.UNTOLD:
+        return _read(lines, is_rest=language is TextLanguage.RESTRUCTUREDTEXT)
+    markdown, rest = _read(lines, is_rest=False), _read(lines, is_rest=True)
+    signs = len(rest.headings) + rest.directives if rest.headings else 0
+    return rest if signs > len(markdown.headings) else markdown
+
+
+def _read(lines: Lines, *, is_rest: bool) -> Structure:
     finder = BlockFinder(lines)
     unheaded = _UnheadedLines(lines)
     marks: list[HeadingMark] = []
@@ -84,33 +97,38 @@ def read_structure(lines: Lines) -> Structure:
     index = _front_matter_end(lines)
     after_break = True
     while index < len(lines):
-        if verbatim := unheaded.verbatim(index):
+        if not is_rest and (verbatim := unheaded.verbatim(index)):
             if verbatim.is_block:
                 blocks.append(Block(lines.start(index), lines.end(verbatim.end - 1)))
             index, after_break = verbatim.end, True
             continue
         after_break = after_break or not lines.follows(index)
         is_markup = unheaded.is_markup(index)
-        mark = None if is_markup else heading_mark(lines, index, after_break=after_break)
+        mark = (
+            None
+            if is_markup
+            else heading_mark(lines, index, after_break=after_break, is_rest=is_rest)
+        )
         if mark is not None:
             marks.append(mark)
             index += mark.line_count
             after_break = True
             continue
-        first, end, is_table = _block_at(finder, index)
+        first, end, is_table = _block_at(finder, index, is_rest=is_rest)
         if end > first:
             blocks.append(Block(lines.start(first), lines.end(end - 1), is_table))
         after_break = end > first
         index = end
-    return Structure(settle_headings(marks, unheaded.directives), blocks)
+    headings = settle_headings(marks, unheaded.directives, is_rest=is_rest)
+    return Structure(headings, blocks, unheaded.directives)
 
 
-def _block_at(finder: BlockFinder, index: int) -> tuple[int, int, bool]:
+def _block_at(finder: BlockFinder, index: int, *, is_rest: bool) -> tuple[int, int, bool]:
     """From which line to which the block reaches that this one begins or announces.
 
     And whether it is a table. Without a block, it reaches from the next line to the same one.
     """
-    if (end := finder.fence_end(index)) > index:
+    if not is_rest and (end := finder.fence_end(index)) > index:
         return index, end, False
     if (end := finder.table_end(index)) > index:
         return index, end, True

@@ -127,10 +127,10 @@ def test_a_block_that_does_not_fit_is_cut_at_lines():
     assert all(chunk.startswith(("line", "```")) for chunk in chunks)
 
 
-def path_at(text: str, word: str) -> tuple[str, ...]:
+def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
     """The heading path of a text that begins with this word, far from what stands before it."""
     spread = text.replace(word, word + " filler" * 400)
-    chunks = RecursiveTextSplitter(300, 0).split_text(spread)
+    chunks = RecursiveTextSplitter(300, 0).split_text(spread, name=name)
     return chunks[-1].heading_path
 
 
@@ -212,6 +212,55 @@ def path_at(text: str, word: str) -> tuple[str, ...]:
 )
 def test_the_heading_path_is_the_one_in_force(text, expected):
     assert path_at(text, "HERE") == expected
+
+
+REST_TEXTS = [
+    ("A\n=\n\nTitle\n=====\n\ntext\n\n~~~~~~~~\n\nSub\n---\n\nHERE", ("Title", "Sub")),
+    ("Title\n=====\n\nSetup\n`````\n\nSub\n---\n\nUse\n`````\n\nHERE", ("Title", "Use")),
+    ("Title\n=====\n\nSub\n---\n\nExample\n~~~~~~~\n\nHERE", ("Title", "Sub", "Example")),
+]
+"""What reStructuredText makes headings of, and Markdown code."""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *REST_TEXTS,
+        ("Title\n=====\n\n# foo\n\nSub\n---\n\n# bar\n\nHERE", ("Title", "Sub")),
+        ("# foo\n\nHERE", ()),
+        ("#####\nPart\n#####\n\n=====\nTitle\n=====\n\nHERE", ("Part", "Title")),
+        ("Title\n=====\n\n```\nSub\n---\n\nHERE", ("Title",)),
+        ("Title\n=====\n\n<!--\n\nSub\n---\n\nHERE", ("Title", "Sub")),
+        ("Longer than its line\n~~~~\n\nHERE", ("Longer than its line",)),
+        ("Longer than its line\n~~~\n\nHERE", ()),
+        ("Title\n=====\n\n- item\n------\n\n:field: x\n---------\n\nHERE", ("Title",)),
+        (":mod:`x` a\n==========\n\nHERE", (":mod:`x` a",)),
+        ("Title\n=====\n\n.. code::\n\n   Sub\n   ---\n\nHERE", ("Title",)),
+    ],
+)
+def test_a_file_of_restructuredtext_has_the_headings_of_its_language(text, expected):
+    assert path_at(text, "HERE", "docs/guide.RST") == expected
+
+
+@pytest.mark.parametrize("name", ["guide.txt", "https://example.org/guide.rst"])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *REST_TEXTS,
+        (".. x::\n\n.. y::\n\nTitle\n=====\n\n# a comment\n\nHERE", ("Title",)),
+        ("# A\n\n```rst\n.. x::\n\nTitle\n=====\n```\n\n## B\n\n## C\n\n## D\n\nHERE", ("A", "D")),
+        ("# A\n\n~~~~\n# no\n~~~~\n\nHERE", ("A",)),
+        ("Title\n=====\n\n~~~~\n# no\n# no\n~~~~\n\nHERE", ("Title",)),
+    ],
+)  # fmt: skip
+def test_what_may_be_either_language_is_the_one_that_gives_more_headings(name, text, expected):
+    assert path_at(text, "HERE", name) == expected
+
+
+@pytest.mark.parametrize("name", ["", "a.md", "rst", "https://example.org/guide"])
+def test_any_other_text_is_markdown(name):
+    text = "# A\n\nSo\n\n~~~~\n\nTitle\n=====\n\n# no\n\nHERE"
+    assert path_at(text, "HERE", name) == ("A",)
 
 
 def test_a_chunk_that_starts_with_a_heading_stands_under_it():
