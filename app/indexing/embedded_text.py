@@ -20,6 +20,9 @@ MOST_CHARACTERS = 200
 
 SEPARATOR = " > "
 
+MARKS = str.maketrans("", "", "`*\\")
+"""Of code, emphasis and escapes: titles and headings come without them, texts with them."""
+
 
 def splitting_limit(meter: TokenMeter) -> int:
     """The tokens that a chunk may have, so that its context fits into the window beside it."""
@@ -41,11 +44,11 @@ def chunk_context(
     if not title or title == path.stem:
         bare = path.suffix.lower() in PROSE_SUFFIXES and "/" not in key
         return "" if bare else _fitted(key, chunk.content, meter)
-    said = " ".join(chunk.content.casefold().split())
+    said = _bare(chunk.content)
     parts: list[str] = []
     for part in (" ".join(part.split()) for part in (title, *chunk.heading_path)):
-        told = part.casefold()
-        if part and told not in said and not (parts and parts[-1].casefold() == told):
+        told = _bare(part)
+        if part and told not in said and not (parts and _bare(parts[-1]) == told):
             parts.append(part)
     return _fitted(SEPARATOR.join(parts), chunk.content, meter)
 
@@ -53,6 +56,11 @@ def chunk_context(
 def embedded_text(context: str, content: str) -> str:
     """The text that is embedded."""
     return f"{context}\n{content}" if context else content
+
+
+def _bare(text: str) -> str:
+    """The text for comparing: without marks, on one line, and whatever its case."""
+    return " ".join(text.translate(MARKS).casefold().split())
 
 
 def _fitted(line: str, content: str, meter: TokenMeter | None) -> str:

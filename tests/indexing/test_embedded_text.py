@@ -68,6 +68,7 @@ def context(
         # What the chunk says itself is not said again, however it is written there.
         ("Manual", ("Key  Rotation",), "key\nROTATION is easy", "Manual"),
         ("Manual", ("Login",), "The manual of login", ""),
+        ("Manual", ("The key_a of C",), "## The `key_a` of **C**", "Manual"),
         # Nor is anything said twice in a row.
         ("Manual", ("MANUAL", "Keys"), "rotate", "Manual > Keys"),
         ("Line\nbreak", (" ", "a\tb"), "rotate", "Line break > a b"),

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from app.adapters.splitting.plain_headings import plain_heading
 from app.adapters.splitting.verbatim import verbatim_opening
 
 MAX_TITLE_CHARACTERS = 300
@@ -36,13 +37,6 @@ PEP_HEADER = re.compile(
     r"(?:[A-Za-z][A-Za-z-]*:.*(?:\n[ \t]+\S.*)*\n)*?Title:(?P<title>.*(?:\n[ \t]+\S.*)*)"
 )
 
-ATTRIBUTES = re.compile(r"[ \t]*\{[^{}]*\}[ \t]*$")
-LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()]*\)")
-MARKUP = re.compile(
-    r"(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|\*\*|(?<!\w)__|__(?!\w)|`"
-)
-"""What a title is shown without; code keeps what stands between its marks."""
-
 HTML_START = re.compile(r" {0,3}</?[a-z]", re.IGNORECASE)
 HTML_HEADING = re.compile(r"<h1(?:\s[^<>]*)?>", re.IGNORECASE)
 HTML_HEADING_END = re.compile(r"</h1\s*>", re.IGNORECASE)
@@ -64,18 +58,16 @@ def find_title(text: str, suffix: str) -> str | None:
     lines = [line[:MAX_LINE_CHARACTERS] for line in whole]
     if suffix == ".rst":
         title = _field_title("\n".join(lines)) or _underlined_title(lines)
-    elif suffix == ".txt":
+        return _shortened(plain_heading(title or "", is_rest=True))
+    if suffix == ".txt":
         title = _underlined_title([line for line in lines if line.strip()][:3])
-    else:
-        title = _markdown_title(lines)
-    return plain_title(title) if title else None
+        return _shortened(plain_heading(title or ""))
+    return _markdown_title(lines)
 
 
-def plain_title(title: str) -> str | None:
-    """A heading without its markup, on one line, at most 300 characters; None when empty."""
-    title = ATTRIBUTES.sub("", LINK.sub(r"\1", title))
-    plain = MARKUP.sub(lambda mark: mark["code"] or "", title)
-    return " ".join(plain.split())[:MAX_TITLE_CHARACTERS].strip() or None
+def _shortened(title: str) -> str | None:
+    """The title on one line, at most 300 characters; None when empty."""
+    return " ".join(title.split())[:MAX_TITLE_CHARACTERS].strip() or None
 
 
 def _field_title(text: str) -> str | None:
@@ -101,13 +93,13 @@ def _markdown_title(lines: list[str]) -> str | None:
     for number, (line, below) in enumerate(pairwise([*prose, ""])):
         in_html = bool(line.strip()) and (in_html or bool(HTML_START.match(line)))
         if heading := ATX_HEADING.match(line):
-            return heading["title"]
+            return _shortened(plain_heading(heading["title"]))
         if in_html and (title := _html_title(prose[number : number + HTML_HEADING_LINES])):
             return title
         if line.strip() and not NOT_A_PARAGRAPH.match(line):
             paragraph.append(line)
             if SETEXT_LINE.match(below):
-                return " ".join(paragraph)
+                return _shortened(plain_heading(" ".join(paragraph)))
             continue
         paragraph.clear()
     return None
@@ -124,7 +116,7 @@ def _html_title(lines: list[str]) -> str | None:
         return None
     inner = markup[start.end() : end.start()]
     text = TAG.sub(lambda tag: " " if tag["name"].lower() in PARTING_TAGS else "", inner)
-    return plain_title(html.unescape(text))
+    return _shortened(html.unescape(text))
 
 
 def _prose(lines: Sequence[str]) -> Iterator[str]:

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 
 from app.adapters.splitting.blocks import FENCE
 from app.adapters.splitting.lines import Lines
+from app.adapters.splitting.plain_headings import plain_heading
 
 TITLE_CHARACTERS = 200
 """Longer titles are shortened in heading paths, which every chunk below them repeats."""
+
+_READ_CHARACTERS = 3 * TITLE_CHARACTERS
+"""What is read of each title: its links may be longer than their texts."""
 
 LOOSE_TITLE_CHARACTERS = 100
 """A line up to this length is a title even where its === or --- is shorter, as Markdown allows."""
 
 _HASH_HEADING = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
-_ATTRIBUTES = re.compile(r"[ \t]\{[ \t]*[#.:][^{}]*\}$")
-"""`{ #anchor .class }` after a title, as Pandoc and Python-Markdown write it."""
 _NOT_A_LOOSE_TITLE = re.compile(r"[-*+>|<#:]|\d+[.)]")
 _NOT_A_TITLE = re.compile(rf"[-*+][ \t]|>|{FENCE.pattern}")
 """What a line begins with that Markdown makes no title of: --- ends the list or quote, or is the
@@ -44,7 +46,7 @@ class Heading:
     start: int
     end: int
     path: tuple[str, ...]
-    """Outermost first; the last is its own title."""
+    """Outermost first; the last is its own title, if there is anything to see of it."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +112,7 @@ def settle_headings(
     if hashed < len(marks):
         foreign += directives
     is_markdown = not is_rest and hashed >= max(1, foreign)
+    shows_rest = is_rest or foreign > hashed
     styles: dict[str, int] = {}
     stack: list[tuple[int, tuple[str, ...]]] = [(0, ())]
     headings: list[Heading] = []
@@ -124,7 +127,8 @@ def settle_headings(
             continue
         while stack[-1][0] >= level:
             stack.pop()
-        path = (*stack[-1][1], _shortened(mark.title))
+        title = _shown(mark.title, is_rest=shows_rest)
+        path = (*stack[-1][1], title) if title else stack[-1][1]
         stack.append((level, path))
         headings.append(Heading(mark.start, mark.end, path))
     return headings
@@ -141,7 +145,6 @@ def _hash_heading(lines: Lines, index: int, line: str) -> HeadingMark | None:
     if match is None or len(indent) > 3:
         return None
     title = _CLOSING_HASHES.sub("", body[match.end() :].strip()).strip()
-    title = _ATTRIBUTES.sub("", title).rstrip()
     if not title:
         return None
     return HeadingMark(lines.start(index), lines.end(index), title, len(match[1]), "", 1)
@@ -177,6 +180,6 @@ def _is_either_title(title: str, underline: str) -> bool:
     return is_loose and not _NOT_A_LOOSE_TITLE.match(title)
 
 
-def _shortened(title: str) -> str:
-    title = " ".join(title[: 2 * TITLE_CHARACTERS].split())
+def _shown(title: str, *, is_rest: bool) -> str:
+    title = plain_heading(title[:_READ_CHARACTERS], is_rest=is_rest)
     return title if len(title) <= TITLE_CHARACTERS else title[: TITLE_CHARACTERS - 1] + "…"

@@ -152,7 +152,7 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n\n- item\n---\nHERE", ("A",)),
         ("# A\n\n```yaml\n---\na: b\n---\n# no\n```\n## B\nHERE", ("A", "B")),
         ("# A\n\n~~~yml\n------\na: b\n~~~\n## B\nHERE", ("A", "B")),
-        ("``` `` ``` A\n---\nHERE", ("``` `` ``` A",)),
+        ("``` `` ``` A\n---\nHERE", ("`` A",)),
         ("# A\n\n- x\n---\n\n> y\n---\n\n* z\n-----\n\nHERE", ("A",)),
         ("A\n===\n\n-x\n---\n\nHERE", ("A", "-x")),
         ("# A\n\n\t# code\n\n  \t# code\n\n   # B\n\nHERE", ("B",)),
@@ -234,7 +234,7 @@ REST_TEXTS = [
         ("Longer than its line\n~~~~\n\nHERE", ("Longer than its line",)),
         ("Longer than its line\n~~~\n\nHERE", ()),
         ("Title\n=====\n\n- item\n------\n\n:field: x\n---------\n\nHERE", ("Title",)),
-        (":mod:`x` a\n==========\n\nHERE", (":mod:`x` a",)),
+        (":mod:`x` a\n==========\n\nHERE", ("x a",)),
         ("Title\n=====\n\n.. code::\n\n   Sub\n   ---\n\nHERE", ("Title",)),
     ],
 )
@@ -358,6 +358,7 @@ def test_tokens_keep_dense_text_short_and_prose_as_long_as_it_is():
         "<!--\n", "<!-- -->\n", "<pre>\n", "> ```\n", "> |a\n> |-\n", "> ",
         ".. a::\n", ".. a::\n\n .. b::\n\n  # c\n", "$$ x\n", "$$\n", "$$\n\n", "- 1. ",
         "{% highlight a %}\n", "{{< highlight ", ":::{code}\n", ":", ":::code\n::::code\n",
+        "# *a `b [c](\n",
     ],
     ids=ascii,
 )  # fmt: skip

@@ -1,0 +1,152 @@
+"""Makes of a heading, as it is written, what a reader sees of it."""
+
+import html
+import re
+from dataclasses import dataclass
+
+_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:[#.:][^{}]*|-|[\w-]+=[\"'][^{}]*)\}$")
+"""`{ #anchor .class key="value" }` after a title, as Pandoc and Python-Markdown write it."""
+
+_INLINE_ELEMENTS = (
+    "a|abbr|b|bdi|bdo|big|br|button|center|cite|code|data|del|dfn|div|em|font|i|img|input|ins|kbd"
+    "|label|mark|nobr|p|picture|q|s|samp|small|source|span|strike|strong|sub|summary|sup|svg|time"
+    "|tt|u|var|wbr"
+)
+_TAG = (
+    rf"</?(?:{_INLINE_ELEMENTS})(?:\s[^<>]*)?/?>"
+    r"|<[A-Za-z][\w.:-]*\s[^<>]*=\s*[\"'][^<>]*>"
+    r"|<[A-Za-z][\w.:-]*\s*/>"
+    r"|</[A-Za-z][\w.:-]*\s*>"
+)
+"""Not `<T>` and `<String>`, which are types far more often than elements."""
+
+_TARGET = r"(?:<[^<>]*>|(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*)"
+_LINK_TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?"
+_MARKDOWN = re.compile(
+    r"\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|`+"
+    r"|(?P<entity>&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
+    r"|<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>"
+    rf"|<!--.*?-->|(?P<break><(?:br|img)\b[^<>]*>)|{_TAG}"
+    r"|\[\^[^\[\]\s]+\]"
+    r"|(?<!\w)(?P<name>__[a-z][a-z0-9]*(?:_[a-z0-9]+)*__)(?!\w)"
+    r"|(?P<marks>\*+|_+)"
+    r"|(?P<opening>!?\[)"
+    rf"|\](?P<link>\(\s*{_TARGET}{_LINK_TITLE}\s*\))"
+    r"|(?P<closing>\](?:\[[^\[\]]*\])?)"
+)
+_REST = re.compile(
+    r"\\(?P<escaped>.?)"
+    r"|``(?P<literal>.+?)``(?!\w)"
+    r"|(?<!\w)(?::[\w.+:-]+:)?`(?P<text>[^`]+)`(?::[\w.+:-]+:|__?)?"
+    r"|(?<!\w)\*\*(?P<strong>[^\s*](?:[^*]*[^\s*])?)\*\*(?!\w)"
+    r"|(?<![\w*])\*(?P<emphasis>[^\s*](?:[^*]*[^\s*])?)\*(?!\w)"
+)
+_REST_TARGET = re.compile(r"\s*<[^<>]*>$")
+
+
+def plain_heading(title: str, *, is_rest: bool = False) -> str:
+    """The heading on one line, without the markup of Markdown, or else of reStructuredText.
+
+    Links are their text, emphasis and code lose their marks, HTML goes, escapes and entities are
+    what they stand for. What stands in code stays as it is, and so do names like `__init__`, which
+    Markdown would make bold.
+    """
+    text = _REST.sub(_rest_text, title) if is_rest else _MarkdownTitle().read(title)
+    return " ".join(text.split())
+
+
+def _rest_text(match: re.Match[str]) -> str:
+    if match["text"] is None:
+        found = (match["literal"], match["strong"], match["emphasis"], match["escaped"])
+        return next((text for text in found if text is not None), "").rstrip()
+    text = _REST_TARGET.sub("", match["text"])
+    return text[1:].rpartition(".")[2] if text.startswith("~") else text.removeprefix("!")
+
+
+@dataclass
+class _Marks:
+    """A run of `*` or `_` that may begin emphasis."""
+
+    piece: int
+    count: int
+
+
+class _MarkdownTitle:
+    """Reads one title from left to right, as CommonMark reads what stands in a line."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._openings: dict[str, list[_Marks]] = {"*": [], "_": []}
+        self._brackets: list[tuple[int, bool]] = []
+
+    def read(self, title: str) -> str:
+        """What is seen of the title."""
+        title = _ATTRIBUTES.sub("", title.strip())
+        position = 0
+        for token in _MARKDOWN.finditer(title):
+            self._pieces.append(title[position : token.start()])
+            self._pieces.append("")  # marks and brackets remember where they stand
+            self._pieces[-1] = self._shown(token)
+            position = token.end()
+        return "".join(self._pieces) + title[position:]
+
+    def _shown(self, token: re.Match[str]) -> str:
+        kind = token.lastgroup
+        if kind in {"escaped", "code", "name", "address"}:
+            return token[kind]
+        if kind == "entity":
+            return html.unescape(token[0])
+        if kind == "marks":
+            return self._emphasis(token)
+        if kind == "opening":
+            self._brackets.append((len(self._pieces) - 1, _is_word(_before(token))))
+            return token[0]
+        if kind in {"link", "closing"}:
+            return self._closing(token)
+        return " " if kind == "break" else ""
+
+    def _closing(self, token: re.Match[str]) -> str:
+        """A bracket that closes; what follows it tells whether it is a link's."""
+        opening, is_in_word = self._brackets.pop() if self._brackets else (-1, True)
+        is_link = opening >= 0 and bool(token["link"])
+        is_reference = token["closing"] not in {None, "]"} and not is_in_word
+        if not is_link and not is_reference:
+            return token[0]
+        self._pieces[opening] = ""
+        return ""
+
+    def _emphasis(self, token: re.Match[str]) -> str:
+        """What is left of marks, once they have closed what they can."""
+        mark, count = token[0][0], len(token[0])
+        can_open, can_close = _flanks(token)
+        openings = self._openings[mark]
+        while can_close and count and openings:
+            opening = openings[-1]
+            used = min(opening.count, count, 2)
+            count -= used
+            opening.count -= used
+            self._pieces[opening.piece] = mark * opening.count
+            if not opening.count:
+                openings.pop()
+        if can_open and count:
+            openings.append(_Marks(len(self._pieces) - 1, count))
+        return mark * count
+
+
+def _flanks(token: re.Match[str]) -> tuple[bool, bool]:
+    """Whether marks may open and may close emphasis, by what stands beside them."""
+    before, after = _before(token), token.string[token.end() : token.end() + 1] or " "
+    left = not after.isspace() and (_is_word(after) or not _is_word(before))
+    right = not before.isspace() and (_is_word(before) or not _is_word(after))
+    if token[0][0] == "*":
+        return left, right
+    return left and not _is_word(before), right and not _is_word(after)
+
+
+def _before(token: re.Match[str]) -> str:
+    return token.string[max(token.start() - 1, 0) : token.start()] or " "
+
+
+def _is_word(character: str) -> bool:
+    return character.isalnum()

@@ -1,0 +1,105 @@
+"""A heading is what a reader sees of it, in Markdown and in reStructuredText."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.adapters.splitting.plain_headings import plain_heading
+from app.adapters.splitting.recursive import RecursiveTextSplitter
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("[1.4.0](https://example.org/v1.3.0...v1.4.0) (2024-01-01)", "1.4.0 (2024-01-01)"),
+        ("[Foo][1] [bar][]", "Foo bar"),
+        ("[![Build](b.svg)](x 'y') [a [b] c](<d e>)", "Build a [b] c"),
+        ("[x](https://example.org/A_(b)) <https://example.org/c_d>", "x https://example.org/c_d"),
+        ("![Logo](logo.png) Foo[^1]", "Logo Foo"),
+        ('**core:** Bug <a name="foo"></a>', "core: Bug"),
+        ("***both*** and **a *b* c**, __d__", "both and a b c, __d__"),
+        ("*Foo* _bar_ **open _a_b_", "Foo bar **open a_b"),
+        ("`__init__` ``a ` b`` `<T>` `&lt;` `\\*`", "__init__ a ` b <T> &lt; \\*"),
+        ("a<br>b <kbd>Ctrl</kbd> <Badge text='x' /> <A HREF='y'>c</A> <!-- d -->", "a b Ctrl c"),
+        ("my\\_func \\<T\\> C\\# \\`x\\` C# foo\\", "my_func <T> C# `x` C# foo\\"),
+        ("AT&amp;T &copy; &#35; &x &lt;T&gt;", "AT&T © # &x <T>"),
+        ("`a`  b { #anchor .class }", "a b"),
+        ("Foo {#bar}", "Foo"),
+        ("<a id='x'></a>", ""),
+    ],
+)  # fmt: skip
+def test_of_markdown_a_reader_sees_the_text(title, expected):
+    assert plain_heading(title) == expected
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "snake_case, __init__, *args, **kwargs, 2 * 3 * 4",
+        "List<T>, Map<K, V>, <T extends Foo>, a < b > c",
+        "[1.0] - 2024, a[i][j] and a](b)",
+        *("C#", "GET /items/{id}", "f(*args, **kwargs)", "~/.bashrc", "Q&A", "a*"),
+    ],
+)
+def test_what_is_no_markup_stays(title):
+    assert plain_heading(title) == title
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("``asyncio`` and ``*args``", "asyncio and *args"),
+        (":mod:`x.y` -- :class:`~a.b.C`, `z`:sub:", "x.y -- C, z"),
+        ("`text <https://example.org>`_ `a`__", "text a"),
+        ("*emph* **strong** __init__ *a and **b", "emph strong __init__ *a and **b"),
+        ("C\\ # \\*args", "C# *args"),
+        ("[Foo](bar) <T> &amp;", "[Foo](bar) <T> &amp;"),
+    ],
+)  # fmt: skip
+def test_of_restructuredtext_a_reader_sees_the_text(title, expected):
+    assert plain_heading(title, is_rest=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("# Changelog\n\n## [1.0](https://example.org)\n\ntext", "", ("Changelog", "1.0")),
+        ("`a` & *b*\n=========\n\ntext", "", ("a & b",)),
+        ("`a` &amp; [b](c)\n---\n\ntext", "", ("a & b",)),
+        ("`a` &amp; [b](c)\n~~~~~~~~~~~~~~~~\n\ntext", "", ("a &amp; [b](c)",)),
+        ("# A\n\n## <a id='x'></a>\n\ntext", "", ("A",)),
+        (":mod:`a` &amp; `b`\n==================\n\ntext", "a.rst", ("a &amp; b",)),
+        ("# [x](" + "y" * 300 + ") z\n\ntext", "", ("x z",)),
+    ],
+)
+def test_heading_paths_hold_what_a_reader_sees(text, name, expected):
+    chunk = RecursiveTextSplitter(20, 0).split_text(text, name=name)[-1]
+    assert chunk.heading_path == expected
+
+
+@given(st.text("ab_*`[](){}<>!&;\\\"':#/= ~^") | st.text(), st.booleans())
+def test_any_heading_is_one_line(title, is_rest):
+    plain = plain_heading(title, is_rest=is_rest)
+    assert plain == " ".join(plain.split())
+
+
+@given(st.text("abc XYZ.,:?", max_size=60), st.booleans())
+def test_words_without_marks_stay(title, is_rest):
+    assert plain_heading(title, is_rest=is_rest) == " ".join(title.split())
+
+
+@pytest.mark.parametrize("is_rest", [False, True])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        *("*a ", "_", "*", "**a*", "`", "` ``", ":a:`", ":", "[", "![", "](", "](a", "](a "),
+        *("<!--", "<a ", "<a b='", "{#", "\\", "&a"),
+    ],
+)
+def test_a_heading_of_any_marks_is_read_in_good_time(unit, is_rest):
+    title = (unit * 2000)[:2000]
+    started = time.process_time()
+    plain_heading(title, is_rest=is_rest)
+    assert time.process_time() - started < 0.5
