@@ -36,6 +36,9 @@ _UNDERLINES = _REST_UNDERLINES - {"`"}
 LOOSE_UNDERLINE_CHARACTERS = 4
 """An underline of reStructuredText of that length makes a title of a longer line, too."""
 
+_SHORT_UNDERLINE = re.compile(r"(?:==?|--)$")
+"""What other marks are too short for; a single - is an empty item far more often."""
+
 _MARKDOWN_UNDERLINES = {"=": 1, "-": 2}
 
 
@@ -56,6 +59,7 @@ class HeadingMark:
     start: int
     end: int
     title: str
+    """Empty where nothing stands behind the #: it ends the section above it."""
     hashes: int
     """How many # stand before it; 0 for an underlined one."""
     underline: str
@@ -83,7 +87,10 @@ def heading_mark(
         return None
     underline = lines.text(title_index + 1).rstrip()
     title = lines.text(title_index).rstrip()
-    if not _is_ruler(underline, underlines) or _is_ruler(title, underlines):
+    is_underlined = _is_ruler(underline, underlines) or (
+        not overline and bool(_SHORT_UNDERLINE.match(underline))
+    )
+    if not is_underlined or _is_ruler(title, underlines):
         return None
     if not _is_title(title, overline, underline, is_rest=is_rest):
         return None
@@ -107,7 +114,7 @@ def settle_headings(
     of reStructuredText were seen: they tell it as its underlines do, where anything is underlined;
     `is_rest` says that it is.
     """
-    hashed = sum(mark.hashes > 0 for mark in marks)
+    hashed = sum(mark.hashes > 0 and bool(mark.title) for mark in marks)
     foreign = sum(bool(mark.underline) and not _is_markdown_style(mark) for mark in marks)
     if hashed < len(marks):
         foreign += directives
@@ -145,8 +152,6 @@ def _hash_heading(lines: Lines, index: int, line: str) -> HeadingMark | None:
     if match is None or len(indent) > 3:
         return None
     title = _CLOSING_HASHES.sub("", body[match.end() :].strip()).strip()
-    if not title:
-        return None
     return HeadingMark(lines.start(index), lines.end(index), title, len(match[1]), "", 1)
 
 

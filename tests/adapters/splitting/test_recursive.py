@@ -139,6 +139,12 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
     [
         ("# A\n## B ##\n### C\n## D #\nHERE", ("A", "D")),
         ("# C#\nHERE", ("C#",)),
+        ("A\n=\nB\n--\nHERE", ("A", "B")),
+        ("# A\n\nB\n-\n\nHERE", ("A",)),
+        ("# A\n\n--\nB\n--\n\nHERE", ("A",)),
+        ("# A\n## B\n### C\n##\nHERE", ("A",)),
+        ("# A\n# #\nHERE", ()),
+        ("A\n===\nB\n^^^\n\n#\n\n#\n\nHERE", ("A", "B")),
         ("# A { #anchor .class }\n## {x}\nHERE", ("A", "{x}")),
         ("A\n===\nB\n---\nHERE", ("A", "B")),
         ("# Top\n\nLonger than its underline\n---\nHERE", ("Top", "Longer than its underline")),
