@@ -9,6 +9,8 @@ from app.adapters.splitting.verbatim import CODE_DIRECTIVES
 FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _LIST_MARKS = re.compile(r"(?:(?:[-*+:]|\d{1,9}[.)])[ \t]+)+(?=```|~~~)")
 """Of an item, or a definition, that begins with fenced code."""
+_ITEM_MARKS = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)+(?=\S)")
+_TAB_COLUMNS = 4
 _CODE_DIRECTIVE = re.compile(rf"\.\. (?:{CODE_DIRECTIVES})::")
 _PIPE_RULER = frozenset("|:- \t")
 _COLUMN_RULER = frozenset("= ")
@@ -33,13 +35,16 @@ class BlockFinder:
         self._lines = lines
         self._column_tables_end = False
         self._no_listed_fence_before = 0
+        self._items: list[int] = []
+        self._unclosed: dict[str, tuple[int, int]] = {}
 
     def fence_end(self, index: int) -> int:
         """The index after the fenced code that begins at this line; the same when none does.
 
-        A fence that nothing closes reaches to the end of what it stands in, as in CommonMark; but
-        behind the mark of a list item it is none.
+        A fence that nothing closes reaches to the end of what it stands in, as in CommonMark, be
+        that a quote or the item of a list; but behind the mark of a list item it is none.
         """
+        item = self._item_at(index)
         quotes, body = _unquoted(self._lines.text(index))
         is_ruled_out = index < self._no_listed_fence_before
         marks = None if is_ruled_out else _LIST_MARKS.match(body)
@@ -47,6 +52,8 @@ class BlockFinder:
         if opening is None:
             return index
         fence = opening[1] or opening[2]
+        if item and not quotes and not marks:
+            return self._fence_end_in_item(index, fence, item)
         end = index + 1
         while self._is_in(quotes, end):
             line = self._body(end, quotes)
@@ -57,6 +64,38 @@ class BlockFinder:
             self._no_listed_fence_before = end
             return index
         return end
+
+    def _item_at(self, index: int) -> int:
+        """The column at which the text of the list item begins that the line stands in; else 0."""
+        line = self._lines.text(index)
+        column = _columns(line[: self._lines.indent(index)])
+        while self._items and column < self._items[-1]:
+            self._items.pop()
+        item = self._items[-1] if self._items else 0
+        if marks := _ITEM_MARKS.match(line):
+            self._items.append(_columns(marks[0]))
+        return item
+
+    def _fence_end_in_item(self, index: int, fence: str, item: int) -> int:
+        """The item ends with a line at its left that a blank line parts from the code.
+
+        But what stands at its left is code all the same, where the item goes on to close it.
+        """
+        item_end = 0
+        known = self._unclosed.get(fence[0])
+        is_unclosed = known is not None and known[0] <= len(fence) and known[1] <= item
+        for end in range(index + 1, len(self._lines)):
+            line = self._lines.text(end)
+            is_in_item = _columns(line[: self._lines.indent(end)]) >= item
+            closes = line.strip().startswith(fence) and not line.strip().strip(fence[0])
+            if closes and (is_in_item or not item_end):
+                return end + 1
+            if not is_in_item and not item_end and not self._lines.follows(end):
+                if is_unclosed:
+                    return end
+                item_end = end
+        self._unclosed[fence[0]] = (len(fence), item)
+        return item_end or len(self._lines)
 
     def table_end(self, index: int) -> int:
         """The index after the table that begins at this line; the same when none does."""
@@ -120,6 +159,10 @@ class BlockFinder:
                 return end + 1
         self._column_tables_end = True  # nor will any later one end: look no further again
         return index
+
+
+def _columns(text: str) -> int:
+    return len(text.expandtabs(_TAB_COLUMNS))
 
 
 def _unquoted(line: str) -> tuple[int, str]:

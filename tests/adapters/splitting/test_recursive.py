@@ -188,6 +188,13 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n.. note:: x\n## B\nHERE", ("A", "B")),
         ("# A\n\n<script> tags run code.\n\n## B\n\nHERE", ("A", "B")),
         ("# A\n\n- ```sh\n  # no\n  ```\n\n## B\n\nHERE", ("A", "B")),
+        ("# A\n\n- item\n\n  ```\n  x\n\n## B\n\ntext\n\nHERE", ("A", "B")),
+        ("# A\n\n- item\n\n  ```\n  x\n\n## B\n\n```\n# no\n```\n\nHERE", ("A", "B")),
+        ("# A\n\n1. i\n   - j\n\n     ~~~ x\n     # no\n\n   # C\n\n## B\n\nHERE", ("C", "B")),
+        ("# A\n\n1. item\n\n   ```\n# no\n\n# no\n   ```\n\n## B\n\nHERE", ("A", "B")),
+        ("# A\n\n- item\n\n  ```\n# no\n\n  # no\n```\n\n## B\n\nHERE", ("A", "B")),
+        ("# A\n\n- item\n\n## B\n\n  ```\n  x\n\n```\n\n## C\n\nHERE", ("A", "C")),
+        ("# A\n\n- item\n\ntext\n\n  ```\n# no\n\nHERE", ("A",)),
         ("# A\n\n1. ```sh\n2. ```py\n\n## B\n\nHERE", ("A", "B")),
         (
             "A\n===\n\n## B\n\n    .. x:: y\n\n    .. x:: z\n\n    .. x::\n\n## C\n\nHERE",
@@ -364,7 +371,7 @@ def test_tokens_keep_dense_text_short_and_prose_as_long_as_it_is():
         "<!--\n", "<!-- -->\n", "<pre>\n", "> ```\n", "> |a\n> |-\n", "> ",
         ".. a::\n", ".. a::\n\n .. b::\n\n  # c\n", "$$ x\n", "$$\n", "$$\n\n", "- 1. ",
         "{% highlight a %}\n", "{{< highlight ", ":::{code}\n", ":", ":::code\n::::code\n",
-        "# *a `b [c](\n",
+        "# *a `b [c](\n", "- a\n\n  ```b\nc\n", "- a\n\n  ```b\n", "- ", "- a\n\n  ```b\n  ~~~b\n",
     ],
     ids=ascii,
 )  # fmt: skip
