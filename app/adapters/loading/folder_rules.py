@@ -2,7 +2,7 @@
 
 import codecs
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from app.adapters.loading.ignore_rules import IgnoreFile, deciding_file, parse_ignore_file
@@ -65,23 +65,35 @@ class RuleReader:
         self._guard = guard
 
     def above(self, folder: GuardedPath) -> FolderRules:
-        """What the folders above say, up to the top of the git work tree.
+        """What the folders above say: the own files of all up to the root that may be read.
 
-        Raises SourceUnavailableError when that cannot be told now.
+        Git's own files are followed up to the top of the git work tree, as git does. The own ones
+        hide texts on purpose, so an item made of a folder leaves out what an item made of a
+        folder above would. Raises SourceUnavailableError when one of them cannot be read now.
         """
         parts = folder.parts
         base = b"".join(os.fsencode(part) + b"/" for part in parts)
         places = [GuardedPath(folder.root, parts[:n], "") for n in range(len(parts))]
-        tops = [place for place in places if self._guard.holds(place, GIT_FOLDER)]
+        git = self._files(self._in_work_tree(folder, places), GIT_IGNORE)
+        return FolderRules(base, git, self._files(places, OWN_IGNORE))
+
+    def _in_work_tree(
+        self, folder: GuardedPath, above: Sequence[GuardedPath]
+    ) -> Sequence[GuardedPath]:
+        """Those of the folders above that belong to the folder's git work tree."""
+        tops = [place for place in above if self._guard.holds(place, GIT_FOLDER)]
         if not tops or self._guard.holds(folder, GIT_FOLDER):
-            return FolderRules(base)
-        git: tuple[IgnoreFile, ...] = ()
-        for place in places[len(tops[-1].parts) :]:
-            if not self._guard.holds(place, GIT_IGNORE):
-                continue
-            its_base = b"".join(os.fsencode(part) + b"/" for part in place.parts)
-            git += self._read(place, GIT_IGNORE, its_base, _unheard)
-        return FolderRules(base, git)
+            return ()
+        return above[len(tops[-1].parts) :]
+
+    def _files(self, places: Sequence[GuardedPath], name: str) -> tuple[IgnoreFile, ...]:
+        """The ignore files of this name in these folders."""
+        found: tuple[IgnoreFile, ...] = ()
+        for place in places:
+            if self._guard.holds(place, name):
+                base = b"".join(os.fsencode(part) + b"/" for part in place.parts)
+                found += self._read(place, name, base, _unheard)
+        return found
 
     def within(
         self,

@@ -91,9 +91,10 @@ class FolderScan:
     `.ragignore` files exclude (in every folder, with git's rules; `.ragignore` has the last
     word), folders that tools fill (unless an ignore file takes them in with `!name/`), hidden
     ones, symbolic links, other kinds of files, and files over `max_bytes`. In a git work tree
-    the `.gitignore` files above the folder hold too. Unlike git, files that are tracked although
-    a rule excludes them are left out, so that a copy of the tree is read like the tree; rules
-    outside the tree (`.git/info/exclude`, the user's) are not read, so that every machine agrees.
+    the `.gitignore` files above the folder hold too; the `.ragignore` files above it always do,
+    up to the root that may be read. Unlike git, files that are tracked although a rule excludes
+    them are left out, so that a copy of the tree is read like the tree; rules outside the tree
+    (`.git/info/exclude`, the user's) are not read, so that every machine agrees.
     """
 
     def __init__(

@@ -52,6 +52,17 @@ def test_a_folder_that_tells_names_alone_is_awaited_in_the_one_above(
     assert footprint.meaning(str(root / "docs"), came_or_went=False) is Change.FOLDERS
 
 
+@pytest.mark.parametrize("name", [".gitignore", ".ragignore"])
+def test_an_ignore_file_above_the_folder_may_change_which_folders_count(
+    footprints: Footprints, root: Path, name: str
+) -> None:
+    (root / "docs/guide").mkdir()
+    (root / ".ragignore").write_text("docs/guide/")
+    footprint = taken(footprints, root / "docs")
+    assert footprint.folders.keys() == {str(root / "docs")}
+    assert footprint.meaning(str(root / name), came_or_went=False) is Change.FOLDERS
+
+
 class DenyingGuard(PathGuard):
     """Lets no ignore file be read, as if the permissions of all said so."""
 

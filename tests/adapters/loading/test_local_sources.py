@@ -175,6 +175,35 @@ def test_in_a_work_tree_the_rules_above_the_folder_hold_too(tmp_path, root, sour
     assert keys(source) == ["x.md"]
 
 
+@pytest.mark.parametrize("repository", [None, ".", "docs"])
+def test_the_own_ignore_files_above_the_folder_hold_up_to_the_root(root, tmp_path, repository):
+    write(root, "draft.md", "sub/z.md", "build/kept.md", "x.md")
+    write(tmp_path, ".ragignore", text="/docs/draft.md\nz.md\nx.md\n!build/\n")
+    write(root, ".ragignore", text="!x.md\n")
+    if repository:
+        (tmp_path / repository / ".git").mkdir()
+    inner = PathGuard([tmp_path])
+    assert keys(FolderSource(inner, inner.locate(str(root)), 1000)) == ["build/kept.md", "x.md"]
+    sub = FolderSource(inner, inner.locate(str(root / "sub")), 1000)
+    assert keys(sub) == []
+    narrow = PathGuard([root / "sub"])
+    assert keys(FolderSource(narrow, narrow.locate(str(root / "sub")), 1000)) == ["z.md"]
+
+
+def test_a_folder_that_the_rules_above_leave_out_is_read_as_an_item_of_its_own(root, source):
+    write(root, "x.md")
+    write(root.parent, ".ragignore", text="docs/\n")
+    assert keys(source) == ["x.md"]
+
+
+def test_the_own_rules_above_the_folder_must_be_known(tmp_path, root):
+    write(root, "secret.md")
+    write(tmp_path, ".ragignore", text="secret.md\n")
+    guard = DenyingGuard([tmp_path], tmp_path / ".ragignore")
+    with pytest.raises(SourceUnavailableError, match=r"Permission denied: .*\.ragignore"):
+        FolderSource(guard, guard.locate(str(root)), 1000).scan()
+
+
 def test_the_stamp_changes_with_the_file_and_only_then(root):
     write(root, "a.md", "b.md")
     an_hour_on = time.time_ns() + 3_600_000_000_000
