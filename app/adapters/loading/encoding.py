@@ -20,6 +20,13 @@ BYTE_ORDER_MARKS = (
 LATIN = {"iso8859-1", "ascii"}
 """Declared far more often than meant; browsers read both as windows-1252 (WHATWG Encoding)."""
 
+MISDECLARED = {"cp1252", "iso8859-15"}
+"""What servers and editors declare for all texts unasked, those in UTF-8 included."""
+
+ENDS_OF_WORDS = re.compile("(?:(?<=[A-Z])[Æ-Þ]|(?<=[a-z])ß)[\u00a0’”»…–—®™]")
+"""The last letter of a word and the sign behind it. Any other two characters of windows-1252
+whose bytes are UTF-8, such as `Ã©`, stand in texts about wrong encodings alone."""
+
 WIDER = {
     "shift_jis": "cp932",
     "gb2312": "gb18030",
@@ -77,7 +84,7 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
     """Decode a document; gives its text and the name of the encoding.
 
     Tried in this order: byte order mark, the declared encoding, UTF-16 without a mark, the escapes
-    of ISO-2022-JP, UTF-8, detection. The text holds no byte order mark at its start, no surrogate
+    of ISO-2022-JP, UTF-8, detection. UTF-8 goes before a declared Latin-1. The text holds no byte order mark at its start, no surrogate
     and none of the control characters but tab, line feed and carriage return: each other one
     becomes a space, so that neither length nor line numbers change. Raises SourceUnreadableError
     for binary data.
@@ -116,6 +123,8 @@ def _decode_declared(data: bytes, declared: str | None) -> tuple[str, str] | Non
     if not wide:
         _refuse_binary(data)
     name = "cp1252" if codec.name in LATIN else WIDER.get(codec.name, codec.name)
+    if name in MISDECLARED and _is_surely_utf8(data):
+        return data.decode("utf-8"), "utf-8"
     try:
         text = data.decode(name)
         text.encode("utf-8")
@@ -124,6 +133,17 @@ def _decode_declared(data: bytes, declared: str | None) -> tuple[str, str] | Non
     if wide and len(CONTROL_CHARACTERS.findall(text)) > BINARY_CONTROL_SHARE * len(text):
         return None
     return text, name
+
+
+def _is_surely_utf8(data: bytes) -> bool:
+    """Whether bytes that are all UTF-8, and not all ASCII, can hardly be windows-1252."""
+    if data.isascii():
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return not ENDS_OF_WORDS.sub("", data.decode("cp1252", "replace")).isascii()
 
 
 def _decode_wide(data: bytes, _declared: str | None) -> tuple[str, str] | None:

@@ -40,7 +40,7 @@ def test_a_declared_encoding_that_fits_is_used(encoding):
     ["ascii", "utf-16", "nonsense", "utf-7", "idna", "hex", "rot13", "", "a\0b", "\u20ac"],
 )
 def test_a_declared_encoding_that_does_not_fit_is_passed_over(declared):
-    assert decode(JAPANESE.encode(), declared=declared)[0] == JAPANESE or declared == "ascii"
+    assert decode(JAPANESE.encode(), declared=declared)[0] == JAPANESE
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,29 @@ def test_a_declared_encoding_is_read_as_browsers_read_it(text, declared, written
 
 def test_declared_latin_is_read_as_browsers_do():
     assert decode(b"\x93quoted\x94", declared="iso-8859-1") == ("“quoted”", "cp1252")
+
+
+@pytest.mark.parametrize("declared", ["iso-8859-1", "windows-1252", "us-ascii", "iso-8859-15"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("# Straße\n\nGröße", "It’s a café.", "A café.", "Temperature: 20°", "π", "Zażółć", "ą"),
+        *("Cafe\u0301", "Timișoara", "Azərbaycan", "Hawaiʻi", "Да", "日本語", "GRÖSSE", "Là"),
+    ],
+)
+def test_what_is_utf8_is_not_read_as_the_latin_that_is_declared(text, declared):
+    assert decode(text.encode(), declared) == (text, "utf-8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("Größe", "A café.", "(c) Müller", "Le mot «CAFÉ»", "Note: the CAFÉ’s menu", "ROSÉ…"),
+        *("Le CAFÉ\u00a0: ici", "Viel Spaß…", "MENÜ™", "The Ã© that was an é"),
+    ],
+)
+def test_declared_latin_stays_where_utf8_would_be_chance(text):
+    assert decode(text.encode("cp1252"), "iso-8859-1") == (text, "cp1252")
 
 
 @pytest.mark.parametrize(
