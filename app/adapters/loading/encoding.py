@@ -23,7 +23,7 @@ LATIN = {"iso8859-1", "ascii"}
 MISDECLARED = {"cp1252", "iso8859-15"}
 """What servers and editors declare for all texts unasked, those in UTF-8 included."""
 
-ENDS_OF_WORDS = re.compile("(?:(?<=[A-Z])[Æ-Þ]|(?<=[a-z])ß)[\u00a0’”»…–—®™]")
+ENDS_OF_WORDS = re.compile("(?:(?<=[A-Z])[Æ-Þ]|(?<=[a-z])ß)[\u00a0\u2019”»…\u2013—®™]")
 """The last letter of a word and the sign behind it. Any other two characters of windows-1252
 whose bytes are UTF-8, such as `Ã©`, stand in texts about wrong encodings alone."""
 
@@ -83,11 +83,11 @@ CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
     """Decode a document; gives its text and the name of the encoding.
 
-    Tried in this order: byte order mark, the declared encoding, UTF-16 without a mark, the escapes
-    of ISO-2022-JP, UTF-8, detection. UTF-8 goes before a declared Latin-1. The text holds no byte order mark at its start, no surrogate
-    and none of the control characters but tab, line feed and carriage return: each other one
-    becomes a space, so that neither length nor line numbers change. Raises SourceUnreadableError
-    for binary data.
+    Tried in this order: byte order mark, the declared encoding (after UTF-8, if it is Latin-1),
+    UTF-16 without a mark, the escapes of ISO-2022-JP, UTF-8, detection. The text holds no byte
+    order mark at its start, no surrogate and none of the control characters but tab, line feed
+    and carriage return: each other one becomes a space, so that neither length nor line numbers
+    change. Raises SourceUnreadableError for binary data.
     """
     for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
@@ -109,9 +109,8 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _decode_declared(data: bytes, declared: str | None) -> tuple[str, str] | None:
-    if not declared:
-        return None
+def _charset(declared: str) -> str | None:
+    """Python's name for a declared encoding that documents are written in."""
     label = declared.strip("\"' \t").lower()
     try:
         codec = codecs.lookup(NO_CODECS.get(label, label))
@@ -119,10 +118,16 @@ def _decode_declared(data: bytes, declared: str | None) -> tuple[str, str] | Non
         return None
     if codec.name in NO_CHARSETS or not getattr(codec, "_is_text_encoding", True):
         return None
-    wide = codec.name.startswith(("utf-16", "utf-32"))
+    return "cp1252" if codec.name in LATIN else WIDER.get(codec.name, codec.name)
+
+
+def _decode_declared(data: bytes, declared: str | None) -> tuple[str, str] | None:
+    name = _charset(declared or "")
+    if not name:
+        return None
+    wide = name.startswith(("utf-16", "utf-32"))
     if not wide:
         _refuse_binary(data)
-    name = "cp1252" if codec.name in LATIN else WIDER.get(codec.name, codec.name)
     if name in MISDECLARED and _is_surely_utf8(data):
         return data.decode("utf-8"), "utf-8"
     try:
