@@ -6,6 +6,7 @@ from contextlib import suppress
 
 from charset_normalizer import from_bytes
 
+from app.adapters.loading.alphabets import likelier
 from app.adapters.loading.western_text import is_scattered, is_western
 from app.errors import SourceUnreadableError
 
@@ -197,12 +198,11 @@ def _is_damaged_utf8(text: str) -> bool:
     encodings are read as both at once.
     """
     broken = text.count("\ufffd")
-    foreign = [character for character in text if not character.isascii()]
-    whole = len(foreign) - broken
-    if whole > 4 * broken:
-        return True
-    is_plain = all(map(WESTERN_OR_BROKEN.match, foreign))
-    return whole >= broken and is_plain and not BESIDE_BROKEN.search(text)
+    whole = len(text) - len(text.encode("ascii", "ignore")) - broken
+    if whole > 4 * broken or whole < broken:
+        return whole > broken
+    is_plain = all(c.isascii() or WESTERN_OR_BROKEN.match(c) for c in set(text))
+    return is_plain and not BESIDE_BROKEN.search(text)
 
 
 def _detect(data: bytes) -> tuple[str, str]:
@@ -215,6 +215,8 @@ def _detect(data: bytes) -> tuple[str, str]:
     western = sample.decode("cp1252", "replace")
     if is_western(western) and (encoding in OFTEN_MEANT_WESTERN or is_scattered(western)):
         encoding = "cp1252"
+    else:
+        encoding = likelier(sample, encoding)
     try:
         return data.decode(encoding), encoding
     except UnicodeDecodeError:

@@ -15,9 +15,12 @@ AFTER_NO_VOWEL = r"(?<![aeiouéà])[ëï]"
 HARD_CEDILLA = r"ç[bcdefghijklmnpqrstvwxyzéèêí]"
 NO_VOWEL_AFTER_TILDE = r"ñ(?![aeiouáéíóúü])"
 WITHIN_A_WORD = r"\w[„‚]\w"
-LOST = re.compile(f"{AFTER_NO_VOWEL}|{HARD_CEDILLA}|{NO_VOWEL_AFTER_TILDE}|{WITHIN_A_WORD}")
+LOST = f"{AFTER_NO_VOWEL}|{HARD_CEDILLA}|{NO_VOWEL_AFTER_TILDE}|{WITHIN_A_WORD}"
 """Where no Western language has these letters, but where the Eastern letters of the same bytes
 often stand: Lithuanian ė, Latvian ļ and ē, Polish ń."""
+
+LOST_IN_ENGLISH = LOST.replace(AFTER_NO_VOWEL, r"(?<![aeiouéà])(?:ï|ë\w)")
+"""English names may end in ë: Brontë."""
 
 LETTER = r"[^\W\d_a-z]"
 IN_A_ROW = re.compile(
@@ -37,6 +40,8 @@ class _Language:
     have, too, are left out, such as `les`, `par`, `du` and `den`."""
     never: str = r"(?!)"
     """A regular expression for what is not found in it."""
+    lost: str = LOST
+    """A regular expression for letters that stand where it has none."""
 
 
 LANGUAGES = (
@@ -97,10 +102,11 @@ LANGUAGES = (
         "äöå",
         r"\b(?:ja|tämä|että|ei|ovat|myös|sekä)\b|ää|yö|tä\b|ällä\b|ssä\b|llä\b",
     ),
-    _Language(  # English, for its loan words; Polish Ł has the byte of £
-        "áâäçéêíïñóôöü£",
+    _Language(  # English, for its loan words; Polish Ł, Czech č, Slovak ŕ have the bytes of £, è, à
+        "àáâäçèéêëíïñóôöü£",
         r"\b(?:the|and|of|is|with|this|are|it['’]s|you|from|that|which)\b",
-        r"\w£|£[\w.]",
+        r"\w£|£[\w.]|à\w|è(?![dlmnrstv]{1,2}e)",
+        LOST_IN_ENGLISH,
     ),
 )
 
@@ -114,14 +120,13 @@ def is_western(text: str) -> bool:
     """
     folded = text.lower()
     foreign = {letter for letter in set(NEUTRAL.sub("", folded)) if not letter.isascii()}
-    if LOST.search(folded):
-        return False
     if not foreign:
-        return not text.isascii()
+        return not text.isascii() and not re.search(LOST, folded)
     return any(
         foreign <= set(language.letters)
         and re.search(language.signs, folded)
         and not re.search(language.never, folded)
+        and not re.search(language.lost, folded)
         for language in LANGUAGES
     )
 

@@ -157,6 +157,38 @@ EASTERN = {
         "cp1254",
     ),
 }
+POLISH = "Następnie należy sprawdzić, czy usługa się włączyła, i zajrzeć do dziennika błędów."
+RUSSIAN_MANUAL = "Сначала нужно проверить, запущена ли служба, и посмотреть журнал ошибок."
+OTHER_CODE_PAGES = [
+    (
+        (
+            "Pirms sākat, pārbaudiet, vai serveris ir ieslēgts un vai datubāze ir pieejama. Kļūdu "
+            "žurnālā ir redzams, kāpēc pakalpojums netika palaists. Šķirklī minēts, "
+            "kā tos mainīt. Lūdzu, izlasiet arī nākamo nodaļu."
+        ),
+        "cp1257",
+    ),
+    (
+        (
+            "Prieš pradėdami įsitikinkite, kad serveris įjungtas ir duomenų bazė veikia. Klaidų "
+            "žurnale matyti, kodėl tarnyba nepasileido. Šiame skyriuje aprašyta, kaip pakeisti "
+            "nuostatas. Perskaitykite ir kitą skyrių, jei norite žinoti daugiau."
+        ),
+        "cp1257",
+    ),
+    ("Спочатку перевірте, чи запущено службу, і перегляньте журнал її помилок.", "koi8_u"),
+    ("ก่อนเริ่มใช้งาน โปรดตรวจสอบว่าเซิร์ฟเวอร์เปิดอยู่และเชื่อมต่อฐานข้อมูลได้", "cp874"),
+    (POLISH, "iso8859_2"),
+    (POLISH, "cp1250"),
+    ("Nejprve ověřte, že služba běží, a podívejte se do deníku chyb. Šťastnou cestu!", "iso8859_2"),
+    ("Le cœur du système coûte 5 €, et la mise en œuvre est déjà prête.", "iso8859_15"),
+    *((RUSSIAN_MANUAL, encoding) for encoding in ("cp866", "iso8859_5", "koi8_r", "cp1251")),
+    ("Πρώτα ελέγξτε αν η υπηρεσία εκτελείται και δείτε το αρχείο σφαλμάτων.", "iso8859_7"),
+    ("Önce hizmetin çalıştığını denetleyin ve hata günlüğüne bakın. Şifreyi değiştirin.", "cp1254"),
+    ("Shift 키 2개 동시 누름", "euc_kr"),
+    ("Alt 和 Meta 都在 Alt 上", "gb18030"),
+    ("תחילה בדקו שהשירות פועל ועיינו ביומן השגיאות.", "cp1255"),
+]
 EASTERN_LINES = {
     "big5": ["<title>。cry me a river</title>"],
     "cp1250": [
@@ -193,6 +225,34 @@ EASTERN_LINES = {
 @pytest.mark.parametrize("end", ["", "\r\n"], ids=["bare", "with a line end"])
 def test_short_western_text_is_not_taken_for_eastern(text, end):
     assert decode((text + end).encode("cp1252"))[0] == text + end
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The voilà moment and the déjà vu of this release – it’s great.",
+        "The naïve Zoë is from the team of Chloë.",
+        "The Brontë sisters of England.",
+        "Noël is the owner of a Citroën.",
+        "The première was à la carte, with crème brûlée.",
+    ],
+)
+def test_names_and_loan_words_in_english_are_western(text):
+    introduction = "This is the text that you read before.\n" * 5
+    for whole in (text, introduction + text, f"{text}\n" * 40):
+        assert decode(whole.encode("cp1252"))[0] == whole
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("The Dubček of the Prague spring", "cp1250"),
+        ("The city of Klaipėda is here", "cp1257"),
+        ("The word ąžuolas is Lithuanian", "cp1257"),
+    ],
+)
+def test_an_eastern_name_in_english_is_not_surely_western(text, encoding):
+    assert not is_western(text.encode(encoding).decode("cp1252", "replace"))
 
 
 @pytest.mark.parametrize(
@@ -278,6 +338,20 @@ def test_escapes_of_a_terminal_are_no_japanese():
 @pytest.mark.parametrize(("text", "encoding"), EASTERN.values(), ids=EASTERN)
 def test_short_eastern_text_is_read_in_its_own_code_page(text, encoding):
     assert decode(text.encode(encoding))[0] == text
+
+
+@pytest.mark.parametrize(("text", "encoding"), OTHER_CODE_PAGES)
+@pytest.mark.parametrize("times", [1, 40], ids=["short", "long"])
+def test_the_letters_of_its_language_tell_the_encoding_of_a_text(text, encoding, times):
+    text = f"{text}\r\n" * times
+    assert decode(text.encode(encoding))[0] == text
+
+
+def test_a_long_line_without_words_takes_no_quadratic_time():
+    started = time.process_time()
+    decode(b"a" * 60_000 + b" \xe4 " + b"'" * 60_000)
+    decode(b"\xe4" + bytes([0xE0, 0x61]) * 60_000)
+    assert time.process_time() - started < 2
 
 
 @pytest.mark.parametrize(
