@@ -1,0 +1,45 @@
+"""Leaves out the marks of emphasis where they would be taken for something else."""
+
+import re
+from collections.abc import Iterable, Set
+
+from bs4 import BeautifulSoup, PageElement
+
+from app.adapters.loading.html_elements import HEADINGS
+
+EMPHASIS = {"b", "strong", "i", "em"}
+MARKED = EMPHASIS | {"del", "s", "code", "kbd", "samp"}
+"""What has a mark before and after its text."""
+
+BLOCKS = ["pre", "hr", *sorted(HEADINGS), "blockquote", "ul", "ol", "dl", "table"]
+"""What is none behind a mark on its line."""
+
+SIGN = re.compile(r"\*")
+
+SIGNATURE_CLASSES = {"sig", "sig-object", "sig-param"}
+"""Of what Sphinx says how to call something with: all in it is written as code has it."""
+
+
+def drop_unclear_marks(soup: BeautifulSoup) -> None:
+    """Make text of emphasis around blocks, around the sign that marks it, and in signatures."""
+    _unmark_around(soup.find_all(BLOCKS), MARKED)
+    _unmark_around(soup.find_all(string=SIGN), EMPHASIS)
+    in_signatures: set[int] = set()
+    for element in soup.find_all(True):
+        classes = element.get("class") or ()
+        if id(element.parent) in in_signatures or not SIGNATURE_CLASSES.isdisjoint(classes):
+            in_signatures.add(id(element))
+            if element.name in EMPHASIS:
+                element.name = "span"
+
+
+def _unmark_around(found: Iterable[PageElement], marked: Set[str]) -> None:
+    """Take these marks from all that is around what was found, but for code in code."""
+    seen: set[int] = set()
+    for element in found:
+        for around in element.parents:
+            if id(around) in seen or around.name == "pre":
+                break
+            seen.add(id(around))
+            if around.name in marked:
+                around.name = "span"
