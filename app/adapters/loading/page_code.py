@@ -5,6 +5,7 @@ import re
 from bs4 import BeautifulSoup, Tag
 
 from app.adapters.loading.html_elements import BRUSH, LANGUAGE_ATTRIBUTES, LINE_OF_CODE_CELLS
+from app.adapters.loading.page_lines import WRITTEN
 
 LANGUAGE_NAME = re.compile(r"[A-Za-z0-9+#_-]{1,30}")
 CODE_LANGUAGE = re.compile(
@@ -13,15 +14,6 @@ CODE_LANGUAGE = re.compile(
 )
 TICKS = re.compile("`+")
 LEADING_LINES = re.compile(r"\A[ \n]*\n")
-OPENING_FENCE = re.compile(r"(?:[ >]|- |[0-9]+\. )*(?P<fence>`{3,})[^`]*")
-"""As it is written in lists and quotes, too."""
-
-RAW_HTML = re.compile(
-    r"\A(?P<before>(?:[ >]|[-+*] |[0-9]{1,9}[.)] )*)"
-    r"<(?=!--|(?:script|pre|style|textarea)(?:[ \t>]|\Z))",
-    re.IGNORECASE,
-)
-"""What would make raw HTML of the lines after it and hide their headings; it is shown as text."""
 
 
 def fenced(text: str, language: str) -> str:
@@ -30,7 +22,7 @@ def fenced(text: str, language: str) -> str:
         return ""
     fence = "`" * max(3, _longest_ticks(text) + 1)
     code = LEADING_LINES.sub("", text).rstrip(" \n")
-    return f"\n\n{fence}{language}\n{code}\n{fence}\n\n"
+    return f"\n\n{WRITTEN}{fence}{language}\n{code}\n{WRITTEN}{fence}\n\n"
 
 
 def in_one_line(text: str) -> str:
@@ -111,21 +103,6 @@ def _part_blocks(element: Tag, before: str) -> str:
         if block is not None:
             block.name = "span"
     return before
-
-
-def tidied_lines(text: str) -> str:
-    """Markdown with at most one blank line at a time and no raw HTML, but in blocks of code."""
-    kept: list[str] = []
-    fence = ""
-    for line in text.split("\n"):
-        if fence:
-            fence = "" if line.lstrip(" >") == fence else fence
-        elif opening := OPENING_FENCE.fullmatch(line):
-            fence = opening["fence"]
-        elif not line and kept and not kept[-1]:
-            continue
-        kept.append(line if fence else RAW_HTML.sub(r"\g<before>\<", line))
-    return "\n".join(kept).strip()
 
 
 def _code_cells(row: Tag) -> list[Tag]:

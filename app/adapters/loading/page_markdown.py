@@ -18,11 +18,11 @@ from app.adapters.loading.page_code import (
     in_one_line,
     join_lines_of_code,
     part_blocks_of_code,
-    tidied_lines,
 )
 from app.adapters.loading.page_emphasis import drop_unclear_marks
 from app.adapters.loading.page_formulas import lowered, raised
 from app.adapters.loading.page_grids import make_tables_of_grids
+from app.adapters.loading.page_lines import WRITTEN, tidied_lines
 from app.adapters.loading.page_tables import MOST_ROWS, Cell, TableCells
 from app.adapters.loading.page_tabs import place_labels
 
@@ -35,11 +35,13 @@ its looks."""
 
 INLINE_TAG = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?: [^<>]*)?>")
 WITHIN_LINES = INLINE | {"sub", "sup", "kbd", "samp"}
+BLANKS = re.compile(r"[\t \r\n]+")
 CELL_END = re.compile(r"(?<!\\)\|")
 
 
 def markdown_of(page: str, elements: int) -> str:
     """The Markdown of tidied HTML that holds so many elements."""
+    page = clean(page)
     if elements > MAX_ELEMENTS:
         text = _plain_text(page)
     else:
@@ -53,7 +55,7 @@ def markdown_of(page: str, elements: int) -> str:
         drop_unclear_marks(soup)
         text = _Converter().convert_soup(soup)
     # No regular expression: on blanks in the middle of a line it takes quadratic time.
-    text = "\n".join(line.rstrip(" \t") for line in clean(text).split("\n"))
+    text = "\n".join(line.rstrip(" \t") for line in text.split("\n"))
     return tidied_lines(text)
 
 
@@ -92,6 +94,19 @@ class _Converter(MarkdownConverter):
         )
         self._list_positions: Counter[int] = Counter()
         self._cells = TableCells()
+
+    def convert_hN(  # noqa: N802  the library's name
+        self, level: int, _element: Tag, text: str, parent_tags: set[str]
+    ) -> str:
+        """A heading, marked as one that the page has."""
+        if "_inline" in parent_tags:
+            return text
+        title = BLANKS.sub(" ", text.strip())
+        return f"\n\n{WRITTEN}{'#' * level} {title}\n\n"
+
+    def convert_hr(self, _element: Tag, _text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+        """A rule, marked as one that the page has."""
+        return f"\n\n{WRITTEN}---\n\n"
 
     def convert_li(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         """One list item; counts as it goes, where the library counts all items before each."""
