@@ -69,7 +69,10 @@ UNFOLDING_ATTRIBUTES = {"aria-expanded", "aria-controls"}
 """Of buttons that unfold something."""
 
 AROUND_CONTENT = {"nav", "footer", "menu", "search"}
-ROLES_AROUND_CONTENT = {"navigation", "search", "banner", "contentinfo", "menu", "menubar"}
+ROLES_AROUND_CONTENT = {
+    *("navigation", "search", "banner", "contentinfo", "menu", "menubar"),
+    *("dialog", "alertdialog"),
+}
 MENU_CLASSES = {
     *("sidebar", "side-bar", "sidenav", "side-nav", "leftnav", "left-nav", "topnav", "top-nav"),
     *("nav", "navbar", "nav-menu", "navigation", "menu", "main-menu", "breadcrumb", "breadcrumbs"),
@@ -152,7 +155,7 @@ class Role(Enum):
     MAIN = auto()
     ARTICLE = auto()
     AROUND = auto()
-    """Navigation, footers and advertisements."""
+    """Navigation, footers, dialogs and advertisements."""
     ASIDE = auto()
     HEADER = auto()
     """Of the page, or of what is not marked as content."""
@@ -160,7 +163,7 @@ class Role(Enum):
     MENU = auto()
     """By its class only."""
     HIDDEN = auto()
-    """Until a script shows it: panels of tabs, answers to unfold, and dialogs."""
+    """Until a script shows it: panels of tabs, and answers to unfold."""
     UNSPOKEN = auto()
     """Hidden from those who listen: icons and what stands there twice."""
 
@@ -184,7 +187,8 @@ def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None
     role, classes = given.get("role", "").lower(), classes_of(given)
     if tag == "main" or role == "main":
         return Role.MAIN
-    if tag in AROUND_CONTENT or role in ROLES_AROUND_CONTENT:
+    is_dialog = given.get("aria-modal", "").lower() == "true"
+    if tag in AROUND_CONTENT or role in ROLES_AROUND_CONTENT or is_dialog:
         return Role.AROUND
     return (
         _role_of_hidden(given, role)

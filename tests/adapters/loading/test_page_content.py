@@ -34,6 +34,15 @@ def test_a_form_without_controls_is_a_text():
     )
 
 
+@pytest.mark.parametrize(
+    "attributes", ["role=dialog", "role=alertdialog aria-modal=true", "aria-modal=true"]
+)
+def test_a_dialog_such_as_a_notice_on_cookies_is_left_out_unless_it_is_all_there_is(attributes):
+    notice = f"<div id=cookie-law {attributes}><p>{'We use cookies. ' * 20}</p></div>"
+    assert markdown(f"{notice}<h1>Backup</h1><p>Copy it.</p>") == "# Backup\n\nCopy it."
+    assert markdown(notice).startswith("We use cookies.")
+
+
 def test_a_form_to_fill_in_is_left_out():
     form = "<form><h2>News by mail</h2><label>Address <input></label><button>Go</button></form>"
     assert markdown(f"<p>Content.</p>{form}") == "Content."
