@@ -108,8 +108,11 @@ EDIT_LINK_CLASSES = {"mw-editsection"}
 REPEATING_CLASSES = {"katex-html"}
 """Of formulas that stand beside it a second time."""
 
-LINE_NUMBER_CLASSES = {"linenos", "lineno", "linenodiv", "rouge-gutter"}
-"""Of the numbers beside the lines of code, as Pygments and Rouge write them."""
+LINE_NUMBER_CLASSES = {
+    *("linenos", "lineno", "linenodiv", "rouge-gutter"),
+    *("source-line-no", "sourcelineno"),
+}
+"""Of the numbers beside the lines of code, as Pygments, Rouge and javadoc write them."""
 
 LINE_NUMBERS_IN_CODE = {"ln", "lnt", "linenumber", "line-number"}
 """As above, of words that stand for other things outside code; of Chroma and others."""
@@ -177,6 +180,8 @@ class LinkKind(Enum):
     """As above if there is no word in it."""
     WITHIN_PAGE = auto()
     """Nothing is in it but LINK_SIGNS."""
+    LINE_NUMBER = auto()
+    """Nothing is in it but the number of the line of code that it stands before."""
 
 
 def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None:

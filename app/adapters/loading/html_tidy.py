@@ -3,6 +3,7 @@
 import html
 import re
 
+from app.adapters.loading.code_lines import CodeLines
 from app.adapters.loading.html_elements import (
     BLOCKS,
     BUTTON,
@@ -91,6 +92,8 @@ class _Tidy(StandardParser):
         self._open_parts: list[tuple[int, Part]] = []
         self._muted_at: int | None = None
         self._code_at: int | None = None
+        self._code_lines = CodeLines()
+        """Of the code that is open."""
         self._lines_at = -1
         """Where the element is, if one is open, that becomes code with its first line."""
         self._starts: list[int] = []
@@ -115,6 +118,8 @@ class _Tidy(StandardParser):
         if self._muted_at is None and not self._is_never_read(tag, given):
             self._count(tag, given)
             self.pieces.append(_start_tag(tag, given))
+            if tag == "br" and self._code_at is not None:
+                self._code_lines.break_line()
 
     def begins(self, tag: str, given: dict[str, str]) -> None:
         """Write the tag of an element, if it is read."""
@@ -134,7 +139,9 @@ class _Tidy(StandardParser):
             self._since_field = 0 if tag in FIELDS else self._since_field
             self._formula = Formula(given) if tag == "math" else None
             return
-        if self._sign is None and (kind := link_kind(tag, given)):
+        if self._code_at is not None:
+            self._code_lines.begins(tag)
+        if self._sign is None and (kind := self._kind_of_sign(tag, given)):
             self._sign = (len(self.stack), self._written_so_far(), kind)
         in_section = tag == "header" and not SECTIONS.isdisjoint(self.stack)
         role = role_of(tag, given, in_section=in_section)
@@ -149,7 +156,7 @@ class _Tidy(StandardParser):
         if tag == "h1" and "h1" not in self.stack:
             self.headings.append((len(self.pieces), []))
         if self._code_at is None and self._lines_at == len(self.stack) - 1 and is_line(given):
-            self._code_at = self._lines_at
+            self._code_at, self._code_lines = self._lines_at, CodeLines()
             self.pieces.append("<pre>")
         self._lines_at = len(self.stack) if is_code_of_lines(tag, given) else self._lines_at
         if tag in ROW_GROUPS:
@@ -162,9 +169,15 @@ class _Tidy(StandardParser):
                 given = {**given, BUTTON: ""}
             self.pieces.append(_start_tag(self._written(tag), given))
         if self._code_at is None and is_code(tag, given):
-            self._code_at = len(self.stack)
+            self._code_at, self._code_lines = len(self.stack), CodeLines()
             if tag != "pre":
                 self.pieces.append("<pre>")
+
+    def _kind_of_sign(self, tag: str, given: dict[str, str]) -> LinkKind | None:
+        """What an element that is about to be put on the stack may be, if not text."""
+        if self._code_at is not None and self._code_lines.may_be_number(tag, given):
+            return LinkKind.LINE_NUMBER
+        return link_kind(tag, given)
 
     def _is_never_read(self, tag: str, given: dict[str, str]) -> bool:
         in_code = self._code_at is not None
@@ -220,6 +233,7 @@ class _Tidy(StandardParser):
         Markdownify takes quadratic time on long runs of blanks.
         """
         if self._code_at is not None:
+            self._code_lines.take(data)
             return data
         data = BLANKS.sub(" ", data)
         return data.removeprefix(" ") if self.pieces and self.pieces[-1].endswith(" ") else data
@@ -262,12 +276,14 @@ class _Tidy(StandardParser):
 
     def _is_for_looks(self, before: Written, kind: LinkKind) -> bool:
         """Whether a link of this kind, all that was written since, is a sign to be left out."""
+        written = self.pieces[before.pieces :]
+        texts = "".join(piece for piece in written if not piece.startswith("<"))
+        if kind is LinkKind.LINE_NUMBER:
+            return self._code_lines.is_number(texts)
         if self._last_word >= before.pieces:
             return kind is LinkKind.PERMALINK and self._is_beside_text(before)
         if kind is not LinkKind.WITHIN_PAGE:
             return True
-        written = self.pieces[before.pieces :]
-        texts = "".join(piece for piece in written if not piece.startswith("<"))
         return bool(texts.strip()) and LINK_SIGNS.issuperset(texts)
 
     def _is_beside_text(self, before: Written) -> bool:

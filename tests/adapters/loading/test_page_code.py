@@ -1,5 +1,7 @@
 """Code on web pages is what its author wrote: its lines, as they are indented, and no more."""
 
+import re
+
 import pytest
 
 from app.adapters.loading.web_page import read_page
@@ -45,6 +47,51 @@ def test_code_with_numbered_lines_is_read_without_the_numbers(block):
     read = markdown(f"<p>a</p>{block}<p>b</p>")
     assert read.replace("```py", "```") == f"a\n\n```\n{CODE}```\n\nb"
     assert ("```py" in read) == ("-py" in block)
+
+
+RUSTDOC = """<pre class="rust"><code><a href=#1 id=1 data-nosnippet>1</a><span class="kw">fn</span>
+<a href=#2 id=2 data-nosnippet>2</a>
+<a href=#3 id=3 data-nosnippet>3</a>    1</code></pre>"""
+EXCERPT = """<pre><code><span data-nosnippet>41</span>fn\n<span data-nosnippet>42</span>
+<span data-nosnippet>43</span>    1</code></pre>"""
+BESIDE = """<pre class="src-line-numbers"><a href="#1" id="1">1</a>\n<a href="#2" id="2">2</a>
+<a href="#3" id="3">3</a>\n</pre><pre class="rust"><code>fn\n\n    1</code></pre>"""
+OLDER = """<pre class="line-numbers"><span id="1"> 1</span>\n<span id="2"> 2</span>
+<span id="3"> 3</span>\n</pre><pre class="rust">fn\n\n    1</pre>"""
+CGIT = """<table><tr><td class="linenumbers"><pre><a id='n1' href='#n1'>1</a>
+<a id='n2' href='#n2'>2</a>\n<a id='n3' href='#n3'>3</a>\n</pre></td><td class="lines"><pre><code
+>fn\n\n    1</code></pre></td></tr></table>"""
+JAVADOC = """<pre><span class="source-line-no">001</span><span id="line-1">fn</span>
+<span class="source-line-no">002</span><span id="line-2"></span>
+<span class="source-line-no">003</span><span id="line-3">    1</span>\n</pre>"""
+DIVS = """<pre><div><a href="#L1">1</a>fn</div><div><a href="#L2">2</a><br></div><div><a
+href="#L3">3</a>    1</div></pre>"""
+
+
+@pytest.mark.parametrize(
+    "block",
+    [RUSTDOC, EXCERPT, BESIDE, OLDER, CGIT, JAVADOC, DIVS],
+    ids=["rustdoc", "excerpt", "beside", "older", "cgit", "javadoc", "blocks"],
+)
+def test_links_that_number_the_lines_of_code_are_left_out(block):
+    assert markdown(block) == "```\nfn\n\n    1\n```"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'a\nb\n<a id="section-1" href="#section-1">1</a>.  Introduction',
+        'a <a href="#1" id="1">1</a>',
+        '<a href="#1" id="1">1x</a>',
+        '<a href="/1">2</a>',
+        '<span id="LC1" class="line">1</span>\n<span id="LC2" class="line">2</span>',
+        "x = <span data-nosnippet>1</span>",
+    ],
+    ids=["section", "within a line", "text", "other number", "lines of numbers", "value"],
+)
+def test_other_numbers_in_code_are_read(code):
+    shown = re.sub("<[^<>]*>", "", code)
+    assert markdown(f"<pre>{code}</pre>") == f"```\n{shown}\n```"
 
 
 def test_names_of_classes_that_number_lines_in_code_mean_nothing_outside_it():
