@@ -12,6 +12,7 @@ CODE_LANGUAGE = re.compile(
     r"(?:(?:language|highlight(?:-source|-lang)?|lang)-|brush: ?)"
     rf"(?P<name>{LANGUAGE_NAME.pattern})"
 )
+BLOCKS_OF_CODE = ["div", "li", "ol", "ul"]
 TICKS = re.compile("`+")
 LEADING_LINES = re.compile(r"\A[ \n]*\n")
 
@@ -75,9 +76,12 @@ def join_lines_of_code(soup: BeautifulSoup) -> None:
 
 
 def part_blocks_of_code(soup: BeautifulSoup) -> None:
-    """Write lines of code that are a block each (a div, as React renderers write) as lines."""
+    """Write lines of code that are a block each as lines.
+
+    React renderers write a div for each, and Google's prettify an item of a numbered list.
+    """
     for code in soup.find_all("pre"):
-        if code.find("div") is not None and code.find_parent("pre") is None:
+        if code.find(BLOCKS_OF_CODE) is not None and code.find_parent("pre") is None:
             _part_blocks(code, "\n")
 
 
@@ -85,7 +89,8 @@ def _part_blocks(element: Tag, before: str) -> str:
     """Part the blocks in an element of code; the text that has been written by its end."""
     block: Tag | None = None
     for child in list(element.children):
-        is_block = isinstance(child, Tag) and child.name == "div"
+        is_block = isinstance(child, Tag) and child.name in BLOCKS_OF_CODE
+        is_empty_line = isinstance(child, Tag) and child.name == "li" and not child.get_text()
         text = "" if isinstance(child, Tag) else str(child)
         begins_line = before.endswith("\n") or text.startswith("\n")
         # At the end of a block or at its beginning: between them, it takes quadratic time.
@@ -102,6 +107,9 @@ def _part_blocks(element: Tag, before: str) -> str:
         block = child if isinstance(child, Tag) and is_block else None
         if block is not None:
             block.name = "span"
+            if is_empty_line:
+                block.append("\n")
+                before = "\n"
     return before
 
 

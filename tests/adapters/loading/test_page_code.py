@@ -143,6 +143,22 @@ def test_a_block_in_code_is_a_line(code, expected):
     assert markdown(f"<pre><code>{code}</code></pre>") == f"```\n{expected}\n```"
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("<ol class=linenums><li>if x:</li><li>    y = 1</li></ol>", "if x:\n    y = 1"),
+        ("<code><ol><li><span>a</span><li value=5>  b</ol></code>", "a\n  b"),
+        ("<ol>\n<li>a</li>\n<li>  b</li>\n</ol>", "a\n  b"),
+        ("<ol><li>a</li><li></li><li><i></i></li><li>b</li></ol>", "a\n\n\nb"),
+        ("<ol><li>a<br></li><li>b</li></ol>c", "a\nb\nc"),
+        ("<ul><li>a</ul>", "a"),
+    ],
+    ids=["prettify", "in code", "with line ends", "empty lines", "break", "not numbered"],
+)
+def test_an_item_of_a_list_in_code_is_a_line(code, expected):
+    assert markdown(f"<pre>{code}</pre>") == f"```\n{expected}\n```"
+
+
 FILE_NAME = """<div class="highlight"><table class="highlighttable"><tr><th colspan="2"
     class="filename"><span class="filename">main.py</span></th></tr><tr><td class="linenos">
     <div class="linenodiv"><pre>1\n2</pre></div></td><td class="code"><div><pre>{}</pre></div></td>
