@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
 from app.errors import AppError
-from app.search.context import ContextAnswer, ContextAssembler, ContextRequest
-from app.search.requests import SearchAnswer, SearchRequest
+from app.search.context import ContextAnswer, ContextAssembler
+from app.search.requests import ContextRequest, SearchAnswer, SearchRequest
 from app.search.searcher import Searcher
 
 

@@ -7,7 +7,7 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from app.rag.search_schemas import SearchBody
 from app.search import context as contexts
-from app.search import context_budget, passages
+from app.search import context_budget, passages, requests
 from app.web.numbers import is_number
 
 
@@ -21,7 +21,7 @@ class ContextFormat(StrEnum):
 
 MaxTokens = Annotated[
     int,
-    Field(ge=contexts.LEAST_TOKENS, le=contexts.MOST_TOKENS, examples=[2000]),
+    Field(ge=requests.LEAST_TOKENS, le=requests.MOST_TOKENS, examples=[2000]),
     BeforeValidator(is_number),
 ]
 
@@ -30,7 +30,7 @@ class ContextBody(SearchBody):
     """A question, what may answer it, and how much of the answer a prompt can take."""
 
     max_tokens: MaxTokens = Field(
-        contexts.MAX_TOKENS,
+        requests.MAX_TOKENS,
         description="Most tokens of the context, headers included, as the embedding model counts "
         "them.",
     )
@@ -41,9 +41,9 @@ class ContextBody(SearchBody):
         "`--- Result 1 (score: 0.823, source: guide.md) ---` before each passage.",
     )
 
-    def context_request(self) -> contexts.ContextRequest:
+    def context_request(self) -> requests.ContextRequest:
         """As the service takes it."""
-        return contexts.ContextRequest(
+        return requests.ContextRequest(
             search=self.request(),
             max_tokens=self.max_tokens,
             format=self.format.value,

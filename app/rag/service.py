@@ -28,9 +28,9 @@ from app.rag.indexing_jobs import (
 )
 from app.rag.threads import WorkerThreads
 from app.search.collection_settings import Collection
-from app.search.context import ContextAnswer, ContextRequest
+from app.search.context import ContextAnswer
 from app.search.profiles import RankingWishes
-from app.search.requests import Mode, SearchAnswer, SearchRequest, SearchResult
+from app.search.requests import ContextRequest, Mode, SearchAnswer, SearchRequest, SearchResult
 from app.search.soundness import require_sound, require_sound_context, require_sound_ranking
 
 

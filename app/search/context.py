@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from app.database import Database
 from app.protocols import TokenMeter
 from app.search.context_budget import ContextBudget, Omission
-from app.search.context_formats import FORMATS, ContextFormatName
+from app.search.context_formats import FORMATS
 from app.search.passage_queries import (
     PlacedChunk,
     extents_with_neighbours,
@@ -25,27 +25,17 @@ from app.search.passages import (
     lines_of_plan,
     merge_plans,
 )
-from app.search.requests import SearchAnswer, SearchRequest, SearchResult
-
-MAX_TOKENS = 2000
-"""Of a context, unless the request says otherwise; the specification's default."""
-LEAST_TOKENS, MOST_TOKENS = 50, 32_000
+from app.search.requests import (
+    ContextFormatName,
+    ContextRequest,
+    SearchAnswer,
+    SearchRequest,
+    SearchResult,
+)
 
 SEARCHES = 3
 """Tries to read the documents before one of them gets a new version. Afterwards the passages that
 a new version did not touch answer; for a source that changes all the time, that is all there is."""
-
-
-@dataclass(frozen=True)
-class ContextRequest:
-    """A question, and how much of the answer a prompt can take."""
-
-    search: SearchRequest
-    max_tokens: int = MAX_TOKENS
-    """LEAST_TOKENS to MOST_TOKENS, in tokens of the embedding model, headers included."""
-    format: ContextFormatName = "markdown"
-    context_chunks: int = 0
-    """Neighbours on each side of a hit, up to MOST_CONTEXT_CHUNKS."""
 
 
 @dataclass(frozen=True)

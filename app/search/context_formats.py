@@ -3,12 +3,10 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from app.search.passages import Passage
 from app.search.queries import one_line
-
-ContextFormatName = Literal["markdown", "json", "tool"]
+from app.search.requests import ContextFormatName
 
 NOTHING_FOUND = "No relevant documentation found for your query."
 """What the tool answers to a question without results, as its specification has it."""

@@ -1,4 +1,4 @@
-"""What is asked of a search, and what it answers."""
+"""What is asked of a search or of a context, and what a search answers."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,10 +12,15 @@ Mode = Literal["hybrid", "dense", "lexical"]
 Fusion = Literal["coverage", "convex", "rrf"]
 GroupBy = Literal["document", "text"]
 LicencePolicy = Literal["any", "permissive"]
+ContextFormatName = Literal["markdown", "json", "tool"]
 
 DENSE_DEPTH = 128
 LEXICAL_DEPTH = 256
 """Candidates of each side, as the service's design sets them."""
+
+MAX_TOKENS = 2000
+"""Of a context, unless the request says otherwise; the specification's default."""
+LEAST_TOKENS, MOST_TOKENS = 50, 32_000
 
 
 FILTERS = (
@@ -106,6 +111,18 @@ class SearchRequest:
             collection=self.collection,
             ids=self.knowledge_ids,
         )
+
+
+@dataclass(frozen=True)
+class ContextRequest:
+    """A question, and how much of the answer a prompt can take."""
+
+    search: SearchRequest
+    max_tokens: int = MAX_TOKENS
+    """LEAST_TOKENS to MOST_TOKENS, in tokens of the embedding model, headers included."""
+    format: ContextFormatName = "markdown"
+    context_chunks: int = 0
+    """Neighbours on each side of a hit, up to MOST_CONTEXT_CHUNKS."""
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,6 @@ from typing import get_args
 from app.errors import InvalidRequestError
 from app.knowledge.filters import MOST_FILTER_CHARACTERS, MOST_FILTER_TAGS
 from app.knowledge.items import DocumentType, normalise_category, tidy_tags
-from app.search.context import LEAST_TOKENS, MOST_TOKENS, ContextRequest
-from app.search.context_formats import FORMATS
 from app.search.profiles import (
     LEAST_BOOST,
     LEAST_HALF_LIFE_DAYS,
@@ -26,7 +24,17 @@ from app.search.profiles import (
     PROFILE_NAMES,
     RankingWishes,
 )
-from app.search.requests import Fusion, GroupBy, LicencePolicy, Mode, SearchRequest
+from app.search.requests import (
+    LEAST_TOKENS,
+    MOST_TOKENS,
+    ContextFormatName,
+    ContextRequest,
+    Fusion,
+    GroupBy,
+    LicencePolicy,
+    Mode,
+    SearchRequest,
+)
 from app.web.pagination import LARGEST_ID
 
 MOST_QUERY_CHARACTERS = 8000
@@ -84,7 +92,7 @@ def require_sound_context(request: ContextRequest) -> None:
     require_sound(request.search)
     _require_number("max_tokens", request.max_tokens, LEAST_TOKENS, MOST_TOKENS)
     _require_number("context_chunks", request.context_chunks, 0, MOST_CONTEXT_CHUNKS)
-    _require_one_of("format", request.format, tuple(FORMATS))
+    _require_one_of("format", request.format, get_args(ContextFormatName))
 
 
 def require_sound_ranking(wishes: RankingWishes, below: str = "") -> None:

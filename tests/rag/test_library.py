@@ -12,9 +12,8 @@ from fastapi.testclient import TestClient
 from app.container import Container
 from app.errors import InvalidRequestError, StartupError
 from app.rag.service import RAGService, get_rag_service, set_rag_service
-from app.search.context import ContextRequest
 from app.search.profiles import RankingWishes
-from app.search.requests import SearchRequest
+from app.search.requests import ContextRequest, SearchRequest
 
 JSON = "application/json"
 

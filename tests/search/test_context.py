@@ -13,17 +13,22 @@ from sqlalchemy import update
 from app.models import DocumentRow, ItemRow
 from app.protocols import TokenMeter
 from app.search.context import (
-    MOST_TOKENS,
     SEARCHES,
     ContextAnswer,
     ContextAssembler,
-    ContextRequest,
 )
 from app.search.context_budget import ContextBudget
-from app.search.context_formats import FORMATS, NOTHING_FITS, NOTHING_FOUND, ContextFormatName
+from app.search.context_formats import FORMATS, NOTHING_FITS, NOTHING_FOUND
 from app.search.passage_queries import DocumentFacts, Extent
 from app.search.passages import PassageHit, PassagePlan, lines_of_plan
-from app.search.requests import SearchAnswer, SearchRequest, SearchResult
+from app.search.requests import (
+    MOST_TOKENS,
+    ContextFormatName,
+    ContextRequest,
+    SearchAnswer,
+    SearchRequest,
+    SearchResult,
+)
 from tests.fakes import FakeEmbedder
 from tests.search.shelf import FixedSearcher, Shelf, scored
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from app.adapters.splitting.recursive import RecursiveTextSplitter
 from app.adapters.splitting.source_lines import split_lines, without_line_break
 from app.search.context_budget import ContextBudget
-from app.search.context_formats import FORMATS, ContextFormatName
+from app.search.context_formats import FORMATS
 from app.search.passage_queries import DocumentFacts, Extent
 from app.search.passages import (
     Passage,
@@ -18,6 +18,7 @@ from app.search.passages import (
     lines_of_plan,
     merge_plans,
 )
+from app.search.requests import ContextFormatName
 from tests.fakes import FakeEmbedder
 
 TEXTS = st.text(alphabet="ab \n\r.#", min_size=1, max_size=400).filter(lambda text: text.strip())
