@@ -1,5 +1,6 @@
 """Joins ranked candidates to SQL: which of them are results, and what is shown with them."""
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -34,6 +35,8 @@ class JoinedRows:
     rows: Sequence[tuple[Any, int, ResultGroup | None]]
     """What is shown, with places in the ranking and with the hits that each stands for."""
     weak_left_out: bool
+    rejected: int
+    """Candidates that were read and can be no results."""
     near: Mapping[str, Neighbours]
     tags: Mapping[int, tuple[str, ...]]
 
@@ -86,6 +89,7 @@ def join(
         ranked,
         rows,
         found.weak_left_out,
+        len(found.unfit),
         neighbours_of_chunks(connection, [row.id for row, _, _ in rows], request.context_chunks),
         tags_of(connection, {row.item_id for row, _, _ in rows}),
     )
@@ -111,13 +115,15 @@ def _spread_hits(
     What can be no result costs the others of its document nothing. Whatever cost a hit anything
     stands before it, so it was read: it is taken out, and the rest are spread anew.
     """
+    unfit: frozenset[str] = frozenset()
     while True:
         ordered = ranked
         if not demands.words.exclude_any:  # they may leave out most, a few more each time
             ordered = spread(ranked, request, ranking)
         found = strong_hits(connection, ordered, demands, ranking.least_share, wanted)
+        unfit |= found.unfit
         if ordered.penalties is None or not found.unfit:
-            return ordered, found
+            return ordered, dataclasses.replace(found, unfit=unfit)
         ranked = ranked.without(found.unfit)
 
 

@@ -1,6 +1,7 @@
 """Retrieve, fuse, join to SQL, cut, cite."""
 
 import dataclasses
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -32,9 +33,10 @@ MOST_ATTEMPTS = 8
 DEEPER = 8
 """Factor by which more are asked for when too few candidates proved to be in SQL."""
 
-MOST_READ = 8_000
-"""Texts, about: where no lexical index says which hold a phrase, they have to be read, and so
-have those that say what the query excludes, where nearly all do. It takes 1 to 3 seconds."""
+MOST_REJECTED = 4_000
+"""Texts that are read in vain before a search ends. Where no lexical index says which hold a
+phrase, they have to be read, and so have those that may say what the query excludes. Up to twice as
+many, or a few more, are read in a round, and it takes 1 to 3 seconds."""
 
 
 class Searcher:
@@ -79,7 +81,8 @@ class Searcher:
         """The chunks that answer the query best, best first.
 
         Never fewer than exist, unless the ranking leaves weak ones out, or nearly everything holds
-        what the query excludes: then those may be missing that are farther than MOST_READ others.
+        what the query excludes: then those may be missing that are farther than MOST_REJECTED
+        others.
 
         Raises EmbeddingError, StorageError, UnavailableError, VectorIndexError, LexicalIndexError.
         """
@@ -142,14 +145,14 @@ class Searcher:
             enough = joined.weak_left_out or len(results) >= request.n_results
             enough = enough and _is_nearest(results, candidates, request, words)
             read_whole = wanted_hits(request, deeper) >= len(ranked.chunk_ids)
-            if enough or _complete(candidates, request, words, deeper, read_whole):
+            if enough or _complete(candidates, request, words, joined.rejected, read_whole):
                 seconds = (
                     *candidates.seconds,
                     ("fuse", fused - retrieved),
                     ("join", time.perf_counter() - fused),
                 )
                 return self._finished(request, results, candidates.degraded, seconds)
-            deeper *= DEEPER
+            deeper *= _further(candidates, words)
 
     def _found(
         self, request: SearchRequest, ranking: Ranking, demands: Demands, deeper: int
@@ -196,11 +199,23 @@ def _is_nearest(
     return candidates.lexical_exhausted or farthest >= candidates.complete_above
 
 
+def _must_read(candidates: Candidates, words: WordsByCollection) -> bool:
+    """Whether only its text tells of a candidate that it is no result."""
+    return words.exclude_any or (words.require_words and not candidates.lexical_answered)
+
+
+def _further(candidates: Candidates, words: WordsByCollection) -> int:
+    """The factor by which more are asked for: not far beyond what may be read where all must be."""
+    if not _must_read(candidates, words):
+        return DEEPER
+    return max(2, min(DEEPER, math.ceil(2 * MOST_REJECTED / max(len(candidates.chunk_ids), 1))))
+
+
 def _complete(
     candidates: Candidates,
     request: SearchRequest,
     words: WordsByCollection,
-    deeper: int,
+    rejected: int,
     read_whole: bool,
 ) -> bool:
     """Whether going deeper could not bring any further result, or took too long.
@@ -208,8 +223,7 @@ def _complete(
     `read_whole`: the ranking was, to its end: hits of one group may fill what is read of it.
     """
     by_words = words.require_words and candidates.lexical_answered
-    must_read = words.exclude_any or (words.require_words and not by_words)
-    if must_read and deeper * request.dense_depth >= MOST_READ:
+    if _must_read(candidates, words) and rejected > MOST_REJECTED:
         return True
     if request.group_by is not None and not read_whole:
         return False

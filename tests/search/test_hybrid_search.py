@@ -311,15 +311,33 @@ def test_stale_candidates_and_exclusions_never_shorten_an_answer(stage, containe
     assert not any("blinks" in text for text in found)
 
 
-@pytest.mark.parametrize("mode", ["hybrid", "dense"])
+@pytest.mark.parametrize(
+    ("depth", "searches"), [(1, 4), (50, 2), (100, 1)], ids=["1, 8, 64, 128", "50, 150", "100"]
+)
 def test_what_nearly_everything_holds_is_not_excluded_from_ever_more_texts(
-    stage, monkeypatch, mode
+    stage, monkeypatch, depth, searches
 ):
-    monkeypatch.setattr(searcher, "MOST_READ", 64)
-    stage.add([f"the lighthouse blinks draft {n}" for n in range(200)])
-    found = stage.found("lighthouse -draft", mode=mode, n_results=5, dense_depth=1)
+    monkeypatch.setattr(searcher, "MOST_REJECTED", 64)
+    stage.add([f"the lighthouse blinks draft {n}" for n in range(300)])
+    found = stage.found("lighthouse -draft", mode="dense", n_results=5, dense_depth=depth)
     assert found == []
-    assert stage.dense.searches == 3  # 1, 8 and 64 texts
+    assert stage.dense.searches == searches
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_hardly_anything_holds_is_excluded_from_all_that_is_wanted(stage, monkeypatch, mode):
+    """However deep is read for other reasons: into a long document, and past other types."""
+    monkeypatch.setattr(searcher, "MOST_REJECTED", 20)
+    long = "\n\n".join(f"the lighthouse blinks {n} times in a row, slowly " * 3 for n in range(90))
+    drafts = [f"```\nlighthouse blinks draft {n}\n```" for n in range(9)]
+    codes = [f"```\nlighthouse of code {n}\n```" for n in range(9)]
+    stage.add([long, *drafts, *codes])
+    asked = "the lighthouse blinks -draft"
+    grouped = stage.found(asked, mode=mode, group_by="document", n_results=10, dense_depth=1000)
+    assert len(grouped) == 10
+    typed = stage.found(asked, mode=mode, chunk_types=("code",), n_results=9, dense_depth=3)
+    assert set(typed) == set(codes)
+    assert len(stage.found(asked, mode=mode, n_results=60, dense_depth=1000, lexical_depth=1)) == 60
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "dense"])
