@@ -36,7 +36,6 @@ class BlockFinder:
         self._column_tables_end = False
         self._no_listed_fence_before = 0
         self._items: list[int] = []
-        self._unclosed: dict[str, tuple[int, int]] = {}
 
     def fence_end(self, index: int) -> int:
         """The index after the fenced code that begins at this line; the same when none does.
@@ -82,19 +81,18 @@ class BlockFinder:
         But what stands at its left is code all the same, where the item goes on to close it.
         """
         item_end = 0
-        known = self._unclosed.get(fence[0])
-        is_unclosed = known is not None and known[0] <= len(fence) and known[1] <= item
         for end in range(index + 1, len(self._lines)):
             line = self._lines.text(end)
+            body = line.strip()
             is_in_item = _columns(line[: self._lines.indent(end)]) >= item
-            closes = line.strip().startswith(fence) and not line.strip().strip(fence[0])
+            closes = body.startswith(fence) and not body.strip(fence[0])
             if closes and (is_in_item or not item_end):
                 return end + 1
             if not is_in_item and not item_end and not self._lines.follows(end):
-                if is_unclosed:
-                    return end
                 item_end = end
-        self._unclosed[fence[0]] = (len(fence), item)
+            # The next such fence is another's: so that none is looked beyond twice.
+            if item_end and body.startswith(fence[:3]) and FENCE.match(body):
+                return item_end
         return item_end or len(self._lines)
 
     def table_end(self, index: int) -> int:

@@ -39,6 +39,9 @@ LOOSE_UNDERLINE_CHARACTERS = 4
 _SHORT_UNDERLINE = re.compile(r"(?:==?|--)$")
 """What other marks are too short for; a single - is an empty item far more often."""
 
+_SHORT_REST_UNDERLINE = re.compile(r"(?!::)([!-/:-@\[-`{-~])\1?$")
+"""In reStructuredText any mark will do that is as long as the title; but `::` announces code."""
+
 _MARKDOWN_UNDERLINES = {"=": 1, "-": 2}
 
 
@@ -87,8 +90,9 @@ def heading_mark(
         return None
     underline = lines.text(title_index + 1).rstrip()
     title = lines.text(title_index).rstrip()
+    short = _SHORT_REST_UNDERLINE if is_rest else _SHORT_UNDERLINE
     is_underlined = _is_ruler(underline, underlines) or (
-        not overline and bool(_SHORT_UNDERLINE.match(underline))
+        not overline and bool(short.match(underline))
     )
     if not is_underlined or _is_ruler(title, underlines):
         return None
@@ -164,7 +168,10 @@ def _is_title(title: str, overline: str, underline: str, *, is_rest: bool) -> bo
     if not any(character.isalnum() for character in title):
         return False
     if overline:
-        return overline == underline and len(title) <= len(underline)
+        is_long = len(title) <= len(underline)
+        return overline == underline and (
+            is_long or (is_rest and len(underline) >= LOOSE_UNDERLINE_CHARACTERS)
+        )
     if title[0].isspace():
         return False
     return _is_rest_title(title, underline) if is_rest else _is_either_title(title, underline)

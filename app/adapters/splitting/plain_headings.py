@@ -41,6 +41,7 @@ _REST = re.compile(
     r"|(?<!\w)(?::[\w.+:-]+:)?`(?P<text>[^`]+)`(?::[\w.+:-]+:|__?)?"
     r"|(?<!\w)\*\*(?P<strong>[^\s*](?:[^*]*[^\s*])?)\*\*(?!\w)"
     r"|(?<![\w*])\*(?P<emphasis>[^\s*](?:[^*]*[^\s*])?)\*(?!\w)"
+    r"|\s*\[(?:#[\w-]*|\*|\d+)\]_(?!\w)"
 )
 _REST_TARGET = re.compile(r"\s*<[^<>]*>$")
 
@@ -48,9 +49,9 @@ _REST_TARGET = re.compile(r"\s*<[^<>]*>$")
 def plain_heading(title: str, *, is_rest: bool = False) -> str:
     """The heading on one line, without the markup of Markdown, or else of reStructuredText.
 
-    Links are their text, emphasis and code lose their marks, HTML goes, escapes and entities are
-    what they stand for. What stands in code stays as it is, and so do names like `__init__`, which
-    Markdown would make bold.
+    Links are their text, emphasis and code lose their marks, HTML and footnotes go, escapes and
+    entities are what they stand for. What stands in code stays as it is, and so do names like
+    `__init__`, which Markdown would make bold.
     """
     text = _REST.sub(_rest_text, title) if is_rest else _MarkdownTitle().read(title)
     return " ".join(text.split())

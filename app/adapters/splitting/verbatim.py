@@ -79,7 +79,7 @@ _FORMS = (
     ),
     _Form(
         re.compile(
-            rf"{_INDENT}(?P<mark>:{{3,}})[ \t]*(?P<brace>\{{)?{_COLON_DIRECTIVES}"
+            rf"{_INDENT}(?P<mark>:{{3,16}})(?!:)[ \t]*(?P<brace>\{{)?{_COLON_DIRECTIVES}"
             r"(?(brace)\}|(?=[ \t]|$))"
         ),
         re.compile(r"^[ \t]*(?P<mark>:{3,})[ \t]*$"),

@@ -55,6 +55,7 @@ def test_what_is_no_markup_stays(title):
         ("`text <https://example.org>`_ `a`__", "text a"),
         ("*emph* **strong** __init__ *a and **b", "emph strong __init__ *a and **b"),
         ("C\\ # \\*args", "C# *args"),
+        ("The code [#code]_ of [1]_ a [x]", "The code of a [x]"),
         ("[Foo](bar) <T> &amp;", "[Foo](bar) <T> &amp;"),
     ],
 )  # fmt: skip

@@ -246,6 +246,11 @@ REST_TEXTS = [
         ("Title\n=====\n\n<!--\n\nSub\n---\n\nHERE", ("Title", "Sub")),
         ("Longer than its line\n~~~~\n\nHERE", ("Longer than its line",)),
         ("Longer than its line\n~~~\n\nHERE", ()),
+        ("git\n'''\n\nx\n\nhg\n''\n\nHERE", ("hg",)),
+        ("Tools\n=====\n\nR\n-\n\nHERE", ("Tools", "R")),
+        ("Tools\n=====\n\nhg\n-\n\nSo\n::\n\n  HERE", ("Tools",)),
+        ("====\nLonger than its lines\n====\n\nHERE", ("Longer than its lines",)),
+        ("===\nLonger than its lines\n===\n\nHERE", ()),
         ("Title\n=====\n\n- item\n------\n\n:field: x\n---------\n\nHERE", ("Title",)),
         (":mod:`x` a\n==========\n\nHERE", ("x a",)),
         ("Title\n=====\n\n.. code::\n\n   Sub\n   ---\n\nHERE", ("Title",)),
@@ -372,8 +377,11 @@ def test_tokens_keep_dense_text_short_and_prose_as_long_as_it_is():
         ".. a::\n", ".. a::\n\n .. b::\n\n  # c\n", "$$ x\n", "$$\n", "$$\n\n", "- 1. ",
         "{% highlight a %}\n", "{{< highlight ", ":::{code}\n", ":", ":::code\n::::code\n",
         "# *a `b [c](\n", "- a\n\n  ```b\nc\n", "- a\n\n  ```b\n", "- ", "- a\n\n  ```b\n  ~~~b\n",
+        "- a\n  `````a\n\nx\n\n- a\n     - b\n       ```a\n\nx\n\n",
+        "".join(f"- a\n  {'`' * n}a\n\nx\n" for n in range(60, 2, -1)),
+        "".join(f"{':' * n}{{code}}\n" for n in range(3, 400)),
     ],
-    ids=ascii,
+    ids=lambda unit: ascii(unit)[:60],
 )  # fmt: skip
 def test_time_grows_no_faster_than_the_text(unit):
     """Eight times the text takes nowhere near the sixty-four times of quadratic work."""
