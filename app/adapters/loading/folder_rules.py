@@ -68,8 +68,10 @@ class RuleReader:
         """What the folders above say: the own files of all up to the root that may be read.
 
         Git's own files are followed up to the top of the git work tree, as git does. The own ones
-        hide texts on purpose, so an item made of a folder leaves out what an item made of a
-        folder above would. Raises SourceUnavailableError when one of them cannot be read now.
+        hide texts on purpose, so they hold for the files and folders of an item below, too.
+        The item's own folder was named, and is read even where they exclude it.
+
+        Raises SourceUnavailableError when one of them cannot be read now.
         """
         parts = folder.parts
         base = b"".join(os.fsencode(part) + b"/" for part in parts)

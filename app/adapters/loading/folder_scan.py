@@ -60,8 +60,15 @@ def is_text_document(name: str) -> bool:
     return PurePosixPath(name).suffix.lower() in TEXT_SUFFIXES
 
 
+READING_RULES = "2"
+"""Raised whenever the same file would be read in another way, as in another encoding or under
+another title: files are read again."""
+
+
 def stamp_of(status: os.stat_result, uri: str, now_ns: int) -> str | None:
-    """Changes whenever a file may have: its place, inode, size, the times of content and inode.
+    """Changes whenever a file, or how it is read, may have.
+
+    It tells the place, the inode, the size, and the times of content and inode.
 
     The inode tells two files apart that changed within the clock's grain and then change places.
     Where a file system numbers inodes anew (some network and FUSE ones), files are read again.
@@ -73,7 +80,7 @@ def stamp_of(status: os.stat_result, uri: str, now_ns: int) -> str | None:
         return None
     place = zlib.crc32(uri.encode())
     times = f"{status.st_mtime_ns}-{status.st_ctime_ns}"
-    return f"{place:08x}-{status.st_ino:x}-{status.st_size}-{times}"
+    return f"{READING_RULES}-{place:08x}-{status.st_ino:x}-{status.st_size}-{times}"
 
 
 def modification_time(status: os.stat_result) -> datetime | None:

@@ -34,6 +34,7 @@ NOT_IN_CELLS = ("pre", "table", "h1", "h2", "h3", "h4", "h5", "h6")
 its looks."""
 
 INLINE_TAG = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?: [^<>]*)?>")
+PRE_TAG = re.compile(r"(</?pre(?: [^<>]*)?>)")
 WITHIN_LINES = INLINE | {"sub", "sup", "kbd", "samp"}
 BLANKS = re.compile(r"[\t \r\n]+")
 CELL_END = re.compile(r"(?<!\\)\|")
@@ -77,9 +78,18 @@ def _unfold_layout_tables(soup: BeautifulSoup) -> None:
 
 
 def _plain_text(page: str) -> str:
-    """The text of tidied HTML, a line for each block."""
-    text = re.sub(r"<[^<>]*>", "\n", INLINE_TAG.sub("", page))
-    return html.unescape(text)
+    """The text of tidied HTML, a line for each block, and blocks of code in fences."""
+    first, *rest = PRE_TAG.split(page)
+    written = [_text_of(first)]
+    depth = 0
+    for tag, markup in zip(rest[::2], rest[1::2], strict=True):
+        depth += -1 if tag.startswith("</") else 1
+        written.append(fenced(_text_of(markup), "") if depth > 0 else _text_of(markup))
+    return "".join(written)
+
+
+def _text_of(markup: str) -> str:
+    return html.unescape(re.sub(r"<[^<>]*>", "\n", INLINE_TAG.sub("", markup)))
 
 
 class _Converter(MarkdownConverter):
@@ -98,11 +108,11 @@ class _Converter(MarkdownConverter):
     def convert_hN(  # noqa: N802  the library's name
         self, level: int, _element: Tag, text: str, parent_tags: set[str]
     ) -> str:
-        """A heading, marked as one that the page has."""
+        """A heading, marked as one that the page has; none where there is nothing to read."""
         if "_inline" in parent_tags:
             return text
         title = BLANKS.sub(" ", text.strip())
-        return f"\n\n{WRITTEN}{'#' * level} {title}\n\n"
+        return f"\n\n{WRITTEN}{'#' * level} {title}\n\n" if title else "\n\n"
 
     def convert_hr(self, _element: Tag, _text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         """A rule, marked as one that the page has."""

@@ -5,7 +5,11 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
+from app.adapters.splitting.boundaries import map_text
+from app.adapters.splitting.languages import TextLanguage
+from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.plain_headings import plain_heading
+from app.adapters.splitting.structure import read_structure
 from app.adapters.splitting.verbatim import verbatim_opening
 
 MAX_TITLE_CHARACTERS = 300
@@ -32,7 +36,7 @@ FRONTMATTERS = (
 )
 """In YAML and in TOML: the line above the fields, the first of these, and the line below them."""
 NOT_A_PARAGRAPH = re.compile(r"[ \t]*(?:[-*+>|<]|\d+[.)][ \t]|#)| {4}|\t")
-RST_LINE = re.compile(r"([!-/:-@\[-`{-~])\1{2,}[ \t]*$")
+MARKDOWN_OR_REST = {".rst": TextLanguage.RESTRUCTUREDTEXT, ".txt": TextLanguage.UNTOLD}
 PEP_HEADER = re.compile(
     r"(?:[A-Za-z][A-Za-z-]*:.*(?:\n[ \t]+\S.*)*\n)*?Title:(?P<title>.*(?:\n[ \t]+\S.*)*)"
 )
@@ -51,17 +55,16 @@ def find_title(text: str, suffix: str) -> str | None:
 
     Markdown: the first ATX or setext heading, or `<h1>` in HTML, outside fenced code and what else
     is no Markdown, and after a frontmatter that could not be read. reStructuredText: the
-    `Title:` of a leading field block, as PEPs have, else the first underlined line. Plain text:
-    the first line when it is underlined.
+    `Title:` of a leading field block, as PEPs have, else the first heading. Plain text: the heading
+    that it begins with, when that is underlined.
     """
     whole = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
     lines = [line[:MAX_LINE_CHARACTERS] for line in whole]
-    if suffix == ".rst":
-        title = _field_title("\n".join(lines)) or _underlined_title(lines)
-        return _shortened(plain_heading(title or "", is_rest=True))
-    if suffix == ".txt":
-        title = _underlined_title([line for line in lines if line.strip()][:3])
-        return _shortened(plain_heading(title or ""))
+    if suffix in MARKDOWN_OR_REST:
+        text = "\n".join(lines)
+        if suffix == ".rst" and (title := _field_title(text)):
+            return _shortened(plain_heading(title[:MAX_LINE_CHARACTERS], is_rest=True))
+        return _first_heading(text, suffix)
     return _markdown_title(lines)
 
 
@@ -77,13 +80,14 @@ def _field_title(text: str) -> str | None:
     return found["title"] if found else None
 
 
-def _underlined_title(lines: list[str]) -> str | None:
-    for line, below in pairwise(lines):
-        title = line.strip()
-        mark = RST_LINE.match(below)
-        if mark and title and not RST_LINE.match(line) and len(below.rstrip()) >= len(title) - 2:
-            return title
-    return None
+def _first_heading(text: str, suffix: str) -> str | None:
+    """The heading that `.rst` has first; of other text, the one that it begins with, underlined."""
+    structure = read_structure(Lines(text, map_text(text)), MARKDOWN_OR_REST[suffix])
+    heading = next((found for found in structure.headings if found.path), None)
+    if heading is None:
+        return None
+    begins_text = not text[: heading.start].strip() and text[heading.start] != "#"
+    return heading.path[-1] if begins_text or suffix == ".rst" else None
 
 
 def _markdown_title(lines: list[str]) -> str | None:
@@ -99,7 +103,7 @@ def _markdown_title(lines: list[str]) -> str | None:
         if line.strip() and not NOT_A_PARAGRAPH.match(line):
             paragraph.append(line)
             if SETEXT_LINE.match(below):
-                return _shortened(plain_heading(" ".join(paragraph)))
+                return _shortened(plain_heading(" ".join(paragraph)[:MAX_LINE_CHARACTERS]))
             continue
         paragraph.clear()
     return None

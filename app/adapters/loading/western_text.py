@@ -91,7 +91,7 @@ LANGUAGES = (
     ),
     _Language(  # Estonian; Hungarian has ő with õ's byte, but no ä
         "äõöüšž",
-        r"ä(?=[\s\S]*õ)|õ(?=[\s\S]*ä)",
+        r"\A(?=[\s\S]*ä)[\s\S]*õ",
     ),
     _Language(  # German
         "äöüß",

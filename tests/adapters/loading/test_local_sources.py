@@ -219,6 +219,14 @@ def test_the_stamp_changes_with_the_file_and_only_then(root):
     assert stamp_of(other, "b.md", an_hour_on) != stamp_of(other, "moved/b.md", an_hour_on)
 
 
+def test_a_file_is_read_again_by_other_rules_of_reading(root, monkeypatch):
+    write(root, "a.md")
+    status, an_hour_on = (root / "a.md").stat(), time.time_ns() + 3_600_000_000_000
+    before = stamp_of(status, "a.md", an_hour_on)
+    monkeypatch.setattr(folder_scan, "READING_RULES", "another")
+    assert before != stamp_of(status, "a.md", an_hour_on)
+
+
 def test_files_of_one_size_and_tick_that_change_places_have_other_stamps(root):
     write(root, "a.md", text="one")
     write(root, "b.md", text="two")

@@ -96,9 +96,17 @@ def test_blocks_within_a_mark_stay_blocks(mark):
     assert read == "## A\n\n```\n# x\n```\n\n## B"
 
 
-def test_the_text_of_a_page_of_very_many_elements_is_escaped_as_well():
-    read = markdown("<pre># a</pre><p>~~~</p>" + "<p>b</p>" * MAX_ELEMENTS)
-    assert [line for line in read.splitlines() if line][:3] == ["\\# a", "\\~~~", "b"]
+def test_the_text_of_a_page_of_very_many_elements_is_escaped_as_well_and_its_code_is_not():
+    code = "<pre># a\n<span>b</span>\n----\n```\n  c &lt;p&gt;</pre>"
+    read = markdown(f"{code}<p>~~~</p>" + "<p>b</p>" * MAX_ELEMENTS)
+    lines = [line for line in read.splitlines() if line][:9]
+    assert lines == ["````", "# a", "b", "----", "```", "  c <p>", "````", "\\~~~", "b"]
+
+
+@pytest.mark.parametrize("empty", ["<h2></h2>", "<h2>&nbsp;</h2>", "<h2><img src='x.png'></h2>"])
+def test_a_heading_without_text_is_none_and_leaves_what_follows_in_its_section(empty):
+    read = markdown(f"<h1>Pump</h1><h2>Install</h2><p>a</p>{empty}<p>b</p>")
+    assert read == "# Pump\n\n## Install\n\na\n\nb"
 
 
 @pytest.mark.parametrize("start", ["> ", ">", "- ", "1. ", "`", "=", "= ", "#", "-", " "])
