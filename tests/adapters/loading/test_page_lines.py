@@ -111,7 +111,7 @@ def test_a_heading_without_text_is_none_and_leaves_what_follows_in_its_section(e
 
 @pytest.mark.parametrize("start", ["> ", ">", "- ", "1. ", "`", "=", "= ", "#", "-", " "])
 def test_long_lines_of_signs_are_read_in_linear_time(start):
-    line = start * 1_000_000
+    line = start * 200_000
     started = time.process_time()
     tidied_lines(f"{line}x\na\n{line}x\n{line}")
     assert time.process_time() - started < 2
