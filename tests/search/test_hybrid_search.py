@@ -312,14 +312,16 @@ def test_stale_candidates_and_exclusions_never_shorten_an_answer(stage, containe
 
 
 @pytest.mark.parametrize(
-    ("depth", "searches"), [(1, 4), (50, 2), (100, 1)], ids=["1, 8, 64, 128", "50, 150", "100"]
+    ("mode", "depth", "searches"),
+    [("dense", 1, 4), ("dense", 50, 2), ("dense", 100, 1), ("hybrid", 1, 4)],
+    ids=["1, 8, 64, 128", "50, 150", "100", "none by words"],
 )
 def test_what_nearly_everything_holds_is_not_excluded_from_ever_more_texts(
-    stage, monkeypatch, depth, searches
+    stage, monkeypatch, mode, depth, searches
 ):
     monkeypatch.setattr(searcher, "MOST_REJECTED", 64)
     stage.add([f"the lighthouse blinks draft {n}" for n in range(300)])
-    found = stage.found("lighthouse -draft", mode="dense", n_results=5, dense_depth=depth)
+    found = stage.found("lighthouse -draft", mode=mode, n_results=5, dense_depth=depth)
     assert found == []
     assert stage.dense.searches == searches
 

@@ -114,4 +114,4 @@ def test_long_lines_of_signs_are_read_in_linear_time(start):
     line = start * 200_000
     started = time.process_time()
     tidied_lines(f"{line}x\na\n{line}x\n{line}")
-    assert time.process_time() - started < 2
+    assert time.process_time() - started < 1  # 0.3 s
