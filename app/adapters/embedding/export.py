@@ -90,6 +90,7 @@ def export_model(model: ModelFiles, target: Path) -> None:
             padding_id=padding_id,
             precision=chosen.precision,
             matrices=chosen.matrices,
+            int8_group=chosen.int8_group,
             lowest_cosine=chosen.lowest_cosine,
             pooling=model.pooling,
             weights_sha256=model.weights_sha256,

@@ -40,6 +40,8 @@ OFFLINE = {
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "DO_NOT_TRACK": "1",
 }
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""For NumPy's matrices: beside other work, its threads wait for each other more than they help."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,8 @@ class ExportManifest:
     """SHA-256 of each file, by name."""
     matrices: str = "float"
     """How they are stored and multiplied: `int8`, or `float` in the inference precision."""
+    int8_group: int = 128
+    """Numbers that share a scale in 8 bits; 0 in `float`. Older manifests leave it out."""
     format_version: int = FORMAT_VERSION
 
 
@@ -176,7 +180,7 @@ def _run_export(model: ModelFiles, target: Path) -> None:
         try:
             code = subprocess.run(  # noqa: S603 — our own module, no shell
                 command,
-                env={**os.environ, **OFFLINE},
+                env={**os.environ, **OFFLINE, **ONE_THREAD},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

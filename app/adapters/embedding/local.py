@@ -89,6 +89,7 @@ class LocalEmbedder:
             threads=threads or available_cores(),
             padding_id=exported.manifest.padding_id,
             precision=exported.manifest.precision,
+            int8_group=exported.manifest.int8_group,
         )
         return cls(model, exported, encoder, batch_tokens=batch_tokens)
 

@@ -33,9 +33,6 @@ PREPARED_SHAPES = 8
 """Shapes for which OpenVINO keeps what it prepared, for each layer: over 3,800 texts 357 MB RSS
 against 371 with its own choice of 5,000, at the same speed."""
 
-INT8_GROUP = 128
-"""Numbers that share a scale where matrices are multiplied in 8 bits (`int8_matrices.py`)."""
-
 DOCUMENT_NICENESS = 10
 """Of the threads that embed documents: whoever waits for an answer has the processor first."""
 
@@ -128,11 +125,18 @@ class CompiledEncoder:
     """
 
     def __init__(
-        self, model_path: Path, *, threads: int, padding_id: int, precision: str | None = None
+        self,
+        model_path: Path,
+        *,
+        threads: int,
+        padding_id: int,
+        precision: str | None = None,
+        int8_group: int = 0,
     ) -> None:
         """Compile all at once, in 0.9 to 1.0 s on two cores, the first runs included.
 
-        Raises StartupError.
+        `int8_group`: numbers that share a scale where matrices are multiplied in 8 bits, 0 where
+        none are. Raises StartupError.
         """
         openvino = import_openvino()
         core = openvino.Core()
@@ -140,7 +144,7 @@ class CompiledEncoder:
             **({"INFERENCE_PRECISION_HINT": precision} if precision else {}),
             "ENABLE_CPU_PINNING": False,
             "CPU_RUNTIME_CACHE_CAPACITY": PREPARED_SHAPES,
-            "DYNAMIC_QUANTIZATION_GROUP_SIZE": str(INT8_GROUP),
+            "DYNAMIC_QUANTIZATION_GROUP_SIZE": str(int8_group),
         }
 
         def compiled(model: Any, streams: int = 1, niceness: int = 0) -> Any:
@@ -161,6 +165,7 @@ class CompiledEncoder:
             raise StartupError(
                 f"The converted model {model_path} cannot be used: {error}"
             ) from error
+        self.int8_group = int8_group
         self.precision = str(documents.get_property("INFERENCE_PRECISION_HINT").to_string())
         self.document_streams = [
             InferenceStream(documents.create_infer_request(), padding_id)

@@ -1,5 +1,6 @@
 """Chooses how a converted model is run: as near to the original as promised, and fast here."""
 
+import functools
 import shutil
 import time
 from collections.abc import Sequence
@@ -10,8 +11,17 @@ import numpy as np
 
 from app.adapters.embedding.exported_model import MODEL, WEIGHTS
 from app.adapters.embedding.inference_queue import pack
-from app.adapters.embedding.int8_matrices import largest_inputs, with_int8_matrices
-from app.adapters.embedding.openvino_runtime import CompiledEncoder, TokenIds, import_openvino
+from app.adapters.embedding.int8_matrices import (
+    Int8Form,
+    inputs_of_products,
+    with_int8_matrices,
+)
+from app.adapters.embedding.openvino_runtime import (
+    QUERY_WIDTHS,
+    CompiledEncoder,
+    TokenIds,
+    import_openvino,
+)
 from app.errors import StartupError
 from app.protocols import Vectors
 
@@ -23,7 +33,14 @@ TIMED_BATCH_TOKENS = 512
 """As documents are embedded by default. With all texts of the export in one batch of 2,048, 8 bits
 took 1.08 of floating point's time on a processor where they took 0.88 to 0.93 in such batches."""
 
-INT8_FOLDER = "int8"
+PRECISIONS = (None, "f32")
+"""The runtime's own choice, bf16 where the processor has it, and what never loses anything. Where a
+processor has bf16 but no tiles for it (AMX), as in virtual machines that hide them, the first may
+take 1.7 times as long."""
+
+INT8_FORMS = (Int8Form(group=64, narrowing=True), Int8Form(group=128, narrowing=False))
+"""The finer of groups, with all matrices, was the faster one wherever it was measured, and is the
+farther from the original: the other is for models to which it is not near enough."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +49,18 @@ class Choice:
 
     precision: str | None
     matrices: str
+    int8_group: int
     lowest_cosine: float
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A way to run a model that is near enough to the original."""
+
+    choice: Choice
+    encoder: CompiledEncoder
+    folder: Path
+    """Where its files are."""
 
 
 @dataclass(frozen=True)
@@ -44,10 +72,16 @@ class Reference:
     vectors: Vectors
     """Shape (len(rows), dimension), unit length."""
 
-    def compile(self, model_path: Path, precision: str | None = None) -> CompiledEncoder:
+    def compile(
+        self, model_path: Path, precision: str | None = None, int8_group: int = 0
+    ) -> CompiledEncoder:
         """A conversion to compare, on one thread."""
         return CompiledEncoder(
-            model_path, threads=1, padding_id=self.padding_id, precision=precision
+            model_path,
+            threads=1,
+            padding_id=self.padding_id,
+            precision=precision,
+            int8_group=int8_group,
         )
 
     def lowest_cosine(self, encoder: CompiledEncoder) -> float:
@@ -62,17 +96,23 @@ class Reference:
     def seconds(self, *encoders: CompiledEncoder) -> list[float]:
         """What each takes of the processor for all texts, by the least time of each batch.
 
-        In turns, and without the time in which others have the processor: what else the machine
-        does must not decide.
+        Short texts count as queries, too. In turns, and without the time in which others have the
+        processor: what else the machine does must not decide.
         """
         lengths = np.array([len(row) for row in self.rows])
         batches = [[self.rows[n] for n in some] for some in pack(lengths, TIMED_BATCH_TOKENS)]
-        least = np.full((len(encoders), len(batches)), np.inf)
+        queries = [[row] for row in self.rows if len(row) <= QUERY_WIDTHS[-1]]
+        runs = [
+            [functools.partial(encoder.document_streams[0].run, batch) for batch in batches]
+            + [functools.partial(encoder.query_stream.run, query) for query in queries]
+            for encoder in encoders
+        ]
+        least = np.full((len(encoders), len(batches) + len(queries)), np.inf)
         for _ in range(TIMED_RUNS):
-            for number, encoder in enumerate(encoders):
-                for place, batch in enumerate(batches):
+            for number, runs_of_one in enumerate(runs):
+                for place, run in enumerate(runs_of_one):
                     start = time.process_time()
-                    encoder.document_streams[0].run(batch)
+                    run()
                     took = time.process_time() - start
                     least[number, place] = min(least[number, place], took)
         seconds: list[float] = least.sum(axis=1).tolist()
@@ -83,45 +123,69 @@ class Reference:
 
 
 def choose_precision(folder: Path, reference: Reference, calibration: Sequence[TokenIds]) -> Choice:
-    """Try the model in this folder, and put its matrices into 8 bits if that is worth it here.
+    """Find the fastest way to run the model in this folder that is near enough to the original.
 
-    Else the runtime's own choice (bf16 where the processor has it), or fp32 if that is too coarse.
-    `calibration` are texts other than the reference's. Raises StartupError.
+    First the inference precision is found, then whether matrices are put into 8 bits. The files of
+    that way stand in the folder then. `calibration` are texts other than the reference's. Raises
+    StartupError.
     """
-    cosine = -1.0
-    for precision in (None, "f32"):
-        floating = reference.compile(folder / MODEL, precision)
-        cosine = reference.lowest_cosine(floating)
-        if cosine >= LOWEST_COSINE:
-            int8 = None if precision else _try_int8(folder, floating, reference, calibration)
-            return int8 or Choice(precision, "float", cosine)
-    raise StartupError(
-        f"The converted model does not agree with the original: its lowest cosine is {cosine:.4f}, "
-        f"and {LOWEST_COSINE} is needed. Set EMBEDDING_PROVIDER=sentence-transformers."
-    )
-
-
-def _try_int8(
-    folder: Path, floating: CompiledEncoder, reference: Reference, calibration: Sequence[TokenIds]
-) -> Choice | None:
-    """Put the matrices into 8 bits if that is near enough and no slower; else leave the files."""
-    openvino = import_openvino()
-    graph = openvino.Core().read_model(str(folder / MODEL))
-    rewritten = with_int8_matrices(graph, largest_inputs(graph, calibration))
-    attempt = folder / INT8_FOLDER
-    attempt.mkdir()
-    try:
-        openvino.save_model(rewritten, str(attempt / MODEL), compress_to_fp16=True)
-        encoder = reference.compile(attempt / MODEL)
-        cosine = reference.lowest_cosine(encoder)
-        if cosine < LOWEST_COSINE:
-            return None
-        floating_seconds, int8_seconds = reference.seconds(floating, encoder)
-        # These are documents; queries gain more: 0.85 of the time where these took 0.92.
-        if int8_seconds > floating_seconds:
-            return None
+    floating = _fastest(reference, _floating(folder, reference))
+    int8 = _int8(floating, reference, calibration)
+    if int8 is None:
+        return floating.choice
+    fastest = _fastest(reference, [int8, floating])  # 8 bits, if both are as fast
+    if fastest is int8:
         for name in (MODEL, WEIGHTS):
-            (attempt / name).replace(folder / name)
-        return Choice(None, "int8", cosine)
-    finally:
+            (int8.folder / name).replace(folder / name)
+    shutil.rmtree(int8.folder)
+    return fastest.choice
+
+
+def _floating(folder: Path, reference: Reference) -> list[Candidate]:
+    """The model as it was converted, in each precision that is near enough; raises StartupError."""
+    near, cosine = [], -1.0
+    for precision in PRECISIONS:
+        encoder = reference.compile(folder / MODEL, precision)
+        cosine = reference.lowest_cosine(encoder)
+        if cosine >= LOWEST_COSINE:
+            near.append(Candidate(Choice(precision, "float", 0, cosine), encoder, folder))
+        if encoder.precision == "f32":  # the runtime has no other
+            break
+    if not near:
+        raise StartupError(
+            f"The converted model does not agree with the original: its lowest cosine is "
+            f"{cosine:.4f}, and {LOWEST_COSINE} is needed. Set "
+            "EMBEDDING_PROVIDER=sentence-transformers."
+        )
+    return near
+
+
+def _int8(
+    floating: Candidate, reference: Reference, calibration: Sequence[TokenIds]
+) -> Candidate | None:
+    """The model with its matrices in 8 bits, in the first form that is near enough.
+
+    In a folder of its own, within that of the model.
+    """
+    openvino, precision = import_openvino(), floating.choice.precision
+    graph = openvino.Core().read_model(str(floating.folder / MODEL))
+    inputs = inputs_of_products(graph, calibration)
+    for form in INT8_FORMS:
+        attempt = floating.folder / f"int8-{form.group}"
+        attempt.mkdir()
+        rewritten = with_int8_matrices(graph, inputs, form)
+        openvino.save_model(rewritten, str(attempt / MODEL), compress_to_fp16=True)
+        encoder = reference.compile(attempt / MODEL, precision, form.group)
+        cosine = reference.lowest_cosine(encoder)
+        if cosine >= LOWEST_COSINE:
+            return Candidate(Choice(precision, "int8", form.group, cosine), encoder, attempt)
         shutil.rmtree(attempt)
+    return None
+
+
+def _fastest(reference: Reference, candidates: Sequence[Candidate]) -> Candidate:
+    """The first of those that take least of the processor."""
+    if len(candidates) == 1:
+        return candidates[0]
+    seconds = reference.seconds(*(candidate.encoder for candidate in candidates))
+    return candidates[seconds.index(min(seconds))]

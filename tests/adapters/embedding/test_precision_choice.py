@@ -3,7 +3,7 @@
 import json
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,15 @@ import pytest
 
 from app.adapters.embedding import precision_choice
 from app.adapters.embedding.exported_model import MANIFEST, MODEL, WEIGHTS, load_export
-from app.adapters.embedding.int8_matrices import largest_inputs, with_int8_matrices
+from app.adapters.embedding.int8_matrices import (
+    Inputs,
+    Int8Form,
+    inputs_of_products,
+    with_int8_matrices,
+)
 from app.adapters.embedding.local import LocalEmbedder
 from app.adapters.embedding.model_files import find_model
 from app.adapters.embedding.openvino_runtime import (
-    INT8_GROUP,
     CompiledEncoder,
     TokenIds,
     import_openvino,
@@ -29,7 +33,8 @@ Floats = npt.NDArray[np.float32]
 
 TOKENS = 64
 ROWS: list[TokenIds] = [np.arange(TOKENS), np.arange(20), np.array([5])]
-OUTPUTS, INPUTS = 2 * INT8_GROUP, INT8_GROUP
+FINE, COARSE = precision_choice.INT8_FORMS
+OUTPUTS, INPUTS = 2 * COARSE.group, COARSE.group
 
 
 def model(numbers: Floats, multiply: Callable[[Any, Any], Any]) -> Any:
@@ -64,9 +69,9 @@ def model_of_halves(matrix: Floats, numbers: Floats) -> Any:
     return model(numbers, multiply)
 
 
-def run(graph: Any) -> Floats:
+def run(graph: Any, form: Int8Form = COARSE) -> Floats:
     """What becomes of each token alone; shape (TOKENS, outputs)."""
-    settings = {"DYNAMIC_QUANTIZATION_GROUP_SIZE": str(INT8_GROUP)}
+    settings = {"DYNAMIC_QUANTIZATION_GROUP_SIZE": str(form.group)}
     request = import_openvino().Core().compile_model(graph, "CPU", settings).create_infer_request()
     ids = np.arange(TOKENS)[:, None]
     request.infer({"input_ids": ids, "attention_mask": np.ones_like(ids)})
@@ -90,10 +95,13 @@ def numbers() -> Floats:
     return numbers
 
 
-def test_a_product_in_8_bits_is_nearly_the_same(matrix: Floats, numbers: Floats) -> None:
+@pytest.mark.parametrize("form", [FINE, COARSE])
+def test_a_product_in_8_bits_is_nearly_the_same(
+    matrix: Floats, numbers: Floats, form: Int8Form
+) -> None:
     graph = small_model(matrix, numbers)
-    int8 = with_int8_matrices(graph, largest_inputs(graph, ROWS))
-    assert relative_error(run(int8), numbers @ matrix.T) < 0.02
+    int8 = with_int8_matrices(graph, inputs_of_products(graph, ROWS), form)
+    assert relative_error(run(int8, form), numbers @ matrix.T) < 0.02
 
 
 def test_products_by_different_outputs_of_one_node_each_take_their_own(
@@ -101,27 +109,52 @@ def test_products_by_different_outputs_of_one_node_each_take_their_own(
 ) -> None:
     both = np.concatenate([numbers, 3 * numbers[::-1]], axis=1)
     graph = model_of_halves(matrix, both)
-    largest = largest_inputs(graph, ROWS)
-    assert len(largest) == 2
+    seen = inputs_of_products(graph, ROWS)
+    assert len(seen) == 2
     expected = np.concatenate([numbers @ matrix.T, 3 * numbers[::-1] @ matrix.T], axis=1)
-    assert relative_error(run(with_int8_matrices(graph, largest)), expected) < 0.02
+    assert relative_error(run(with_int8_matrices(graph, seen, COARSE)), expected) < 0.02
 
 
 def test_large_numbers_in_one_place_are_evened_out(matrix: Floats, numbers: Floats) -> None:
     graph = small_model(matrix, numbers)
-    largest = largest_inputs(graph, ROWS)
-    level = {name: np.ones_like(peaks) for name, peaks in largest.items()}
+    seen = inputs_of_products(graph, ROWS)
+    level = {
+        name: Inputs(np.ones_like(inputs.largest), inputs.products) for name, inputs in seen.items()
+    }
     evened, plain = (
-        relative_error(run(with_int8_matrices(graph, peaks)), numbers @ matrix.T)
-        for peaks in (largest, level)
+        relative_error(run(with_int8_matrices(graph, inputs, COARSE)), numbers @ matrix.T)
+        for inputs in (seen, level)
     )
     assert evened < plain / 2
 
 
-def test_a_matrix_that_narrows_is_left_as_it_is(matrix: Floats, numbers: Floats) -> None:
+def test_numbers_that_go_in_together_make_good_what_rounding_loses(
+    matrix: Floats, numbers: Floats
+) -> None:
+    few = np.random.default_rng(2).normal(size=(8, INPUTS)).astype(np.float32)
+    together = numbers[:, :8] @ few
+    graph = small_model(matrix, together)
+    seen = inputs_of_products(graph, ROWS)
+    alone = {
+        name: Inputs(inputs.largest, np.diag(np.diagonal(inputs.products)))
+        for name, inputs in seen.items()
+    }
+    made_good, plain = (
+        relative_error(run(with_int8_matrices(graph, inputs, COARSE)), together @ matrix.T)
+        for inputs in (seen, alone)
+    )
+    assert made_good < 0.9 * plain
+
+
+def test_a_matrix_that_narrows_is_taken_by_the_finer_form_alone(
+    matrix: Floats, numbers: Floats
+) -> None:
     graph = small_model(matrix[: INPUTS // 2], numbers)
-    assert largest_inputs(graph, ROWS) == {}
-    np.testing.assert_array_equal(run(with_int8_matrices(graph, {})), run(graph))
+    seen = inputs_of_products(graph, ROWS)
+    expected = run(graph)
+    np.testing.assert_array_equal(run(with_int8_matrices(graph, seen, COARSE)), expected)
+    finer = run(with_int8_matrices(graph, seen, FINE), FINE)
+    assert 0 < relative_error(finer, expected) < 0.02
 
 
 @pytest.fixture
@@ -139,11 +172,17 @@ def reference(folder: Path) -> Reference:
 
 
 @pytest.fixture
-def timed(monkeypatch: pytest.MonkeyPatch) -> Callable[[float, float], None]:
-    """Sets what floating point and 8 bits take: the rule is tried, not this machine."""
+def timed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Mapping[int, float]], None]:
+    """Sets what each way takes, by its group in 8 bits: the rule is tried, not this machine.
 
-    def set_times(floating: float, int8: float) -> None:
-        monkeypatch.setattr(Reference, "seconds", lambda *_: [floating, int8])
+    0 is floating point, in whichever precision.
+    """
+
+    def set_times(seconds: Mapping[int, float]) -> None:
+        def told(_: Reference, *encoders: CompiledEncoder) -> list[float]:
+            return [seconds[encoder.int8_group] for encoder in encoders]
+
+        monkeypatch.setattr(Reference, "seconds", told)
 
     return set_times
 
@@ -153,39 +192,78 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_what_is_near_but_slower_is_not_taken(
-    folder: Path, reference: Reference, timed: Callable[[float, float], None]
+    folder: Path, reference: Reference, timed: Callable[[Mapping[int, float]], None]
 ) -> None:
     before = contents(folder)
-    timed(1.0, 1.01)
+    timed({0: 1.0, FINE.group: 1.01})
     chosen = choose_precision(folder, reference, ROWS)
-    assert (chosen.precision, chosen.matrices) == (None, "float")
+    assert (chosen.precision, chosen.matrices, chosen.int8_group) == (None, "float", 0)
     assert contents(folder) == before
 
 
-def test_what_is_near_and_faster_takes_the_place_of_the_files(
-    folder: Path, reference: Reference, timed: Callable[[float, float], None]
+@pytest.mark.parametrize("seconds", [0.9, 1.0])
+def test_what_is_near_and_no_slower_takes_the_place_of_the_files(
+    folder: Path,
+    reference: Reference,
+    timed: Callable[[Mapping[int, float]], None],
+    seconds: float,
 ) -> None:
     before = contents(folder)
-    timed(1.0, 0.99)
+    timed({0: 1.0, FINE.group: seconds})
     chosen = choose_precision(folder, reference, ROWS)
     after = contents(folder)
     assert set(after) == set(before)
-    assert chosen.matrices == "int8"
+    assert (chosen.matrices, chosen.int8_group) == ("int8", FINE.group)
     assert len(after[WEIGHTS]) < len(before[WEIGHTS])
-    again = reference.lowest_cosine(reference.compile(folder / MODEL))
+    compiled = reference.compile(folder / MODEL, chosen.precision, chosen.int8_group)
+    again = reference.lowest_cosine(compiled)
     assert again == pytest.approx(chosen.lowest_cosine, abs=1e-4)
     assert again >= precision_choice.LOWEST_COSINE
+
+
+def test_the_second_form_is_taken_where_the_first_is_too_far_from_the_original(
+    folder: Path,
+    reference: Reference,
+    timed: Callable[[Mapping[int, float]], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    timed({0: 1.0, COARSE.group: 0.9})
+    monkeypatch.setattr(Reference, "lowest_cosine", near_but_for(FINE))
+    chosen = choose_precision(folder, reference, ROWS)
+    assert (chosen.matrices, chosen.int8_group) == ("int8", COARSE.group)
+    assert set(contents(folder)) == {MODEL, WEIGHTS}
+
+
+def near_but_for(form: Int8Form) -> Callable[[Reference, CompiledEncoder], float]:
+    """Says that all ways to run a model are near the original but this one."""
+    return lambda _, encoder: 0.0 if encoder.int8_group == form.group else 1.0
+
+
+@pytest.mark.skipif(
+    import_openvino().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES").count("BF16") == 0,
+    reason="needs a processor with bf16: others have one precision",
+)
+def test_the_precision_of_the_processor_is_left_where_fp32_is_faster(
+    folder: Path, reference: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(_: Reference, *encoders: CompiledEncoder) -> list[float]:
+        return [1.0 if encoder.precision == "f32" else 2.0 for encoder in encoders]
+
+    monkeypatch.setattr(Reference, "seconds", told)
+    chosen = choose_precision(folder, reference, ROWS)
+    assert chosen.precision == "f32"
+    assert chosen.matrices == "int8"
 
 
 def test_what_is_too_far_from_the_original_is_not_taken(
     folder: Path,
     reference: Reference,
-    timed: Callable[[float, float], None],
+    timed: Callable[[Mapping[int, float]], None],
     monkeypatch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     before = contents(folder)
-    timed(1.0, 0.1)
+    timed({0: 1.0, FINE.group: 0.1, COARSE.group: 0.1})
     elsewhere = shutil.copytree(folder, tmp_path_factory.mktemp("taken") / "model")
     taken = choose_precision(elsewhere, reference, ROWS).lowest_cosine
     floating = reference.lowest_cosine(reference.compile(folder / MODEL))
@@ -241,7 +319,7 @@ def test_a_model_converted_by_an_earlier_version_is_used_as_it_is(
     name = find_model("all-MiniLM-L6-v2").fingerprint
     shutil.copytree(model_directory / name, tmp_path / name)
     manifest = json.loads((tmp_path / name / MANIFEST).read_text("utf-8"))
-    del manifest["matrices"]  # it had no such line
+    del manifest["matrices"], manifest["int8_group"]  # it had no such lines
     (tmp_path / name / MANIFEST).write_text(json.dumps(manifest), "utf-8")
     found = load_export(tmp_path / name)
     assert found is not None
