@@ -81,10 +81,6 @@ class LexicalIndex(Protocol):
         """How many records there are."""
         ...
 
-    def clear(self) -> None:
-        """Remove everything, and start again with an empty index."""
-        ...
-
     def close(self) -> None:
         """Flush and release files."""
         ...

@@ -103,11 +103,6 @@ class FakeLexicalIndex:
             self._require_sound()
             return len(self._records)
 
-    def clear(self) -> None:
-        with self._lock:
-            self._require_sound()
-            self._records.clear()
-
     def close(self) -> None:
         self._closed = True
 

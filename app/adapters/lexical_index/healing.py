@@ -126,14 +126,6 @@ class HealingLexicalIndex:
             if self._write(lambda index: index.remove(chunk_ids)) and self._filling:
                 self._filling.note_removed(chunk_ids)
 
-    def clear(self) -> None:
-        """Remove everything; from here on the index is what is written to it."""
-        with self._maintenance_lock, self._write_lock:
-            self._check_open()
-            self._unsettled.forget()
-            if self._write(lambda index: index.clear()):
-                self._store.mark_complete()
-
     def close(self) -> None:
         """Stop a rebuild that is under way, then release everything."""
         self._closed = True

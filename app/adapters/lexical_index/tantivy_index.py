@@ -201,12 +201,6 @@ class TantivyIndex:
             if len(removed) + len(present) >= MOST_PENDING_REMOVALS:
                 self._commit(writer)
 
-    def clear(self) -> None:
-        """Remove everything, and start again with an empty index."""
-        with translated_errors("be written"), self._writing() as writer:
-            writer.delete_all_documents()
-            self._commit(writer)
-
     def close(self) -> None:
         """Put what is pending on the disk, wait for merges, release the files."""
         with translated_errors("be closed"), self._write_lock:

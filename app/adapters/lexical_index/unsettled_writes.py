@@ -29,7 +29,7 @@ class UnsettledWrites:
             self._records.pop(chunk_id, None)
 
     def forget(self) -> None:
-        """Everything was removed, or nobody will ask any more."""
+        """Nobody will ask any more."""
         self._records.clear()
 
     def records(self) -> list[LexicalRecord]:

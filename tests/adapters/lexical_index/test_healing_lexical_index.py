@@ -259,13 +259,6 @@ def test_it_is_tidied_once_nobody_writes(
         tidied.clear()
 
 
-def test_clearing_makes_it_empty_and_complete(index: HealingLexicalIndex, store: FlakyStore):
-    index.rebuild()
-    index.clear()
-    assert index.count() == 0
-    assert store.complete
-
-
 def test_an_index_that_somebody_has_rebuilt_meanwhile_is_not_healed_again(
     index: HealingLexicalIndex, store: FlakyStore, sql: Sql
 ):

@@ -59,7 +59,7 @@ def test_tantivy_finds_what_a_scan_finds(
     ]
     fake = FakeLexicalIndex()
     fake.upsert(records)
-    index.clear()
+    index.remove(list(index.chunk_ids()))
     index.upsert(records)
     for query in queries:
         for scope in (SearchScope(), SearchScope([1]), SearchScope(document_numbers=[0, 2])):
@@ -84,7 +84,7 @@ def test_exclusions_leave_out_what_says_a_word_and_never_what_does_not(
     records = [record(f"r{number}", f"shared {text}") for number, text in enumerate(texts)]
     fake = FakeLexicalIndex()
     fake.upsert(records)
-    index.clear()
+    index.remove(list(index.chunk_ids()))
     index.upsert(records)
     for word in ("java", "script", "javascript", "js"):
         assert found(index, f"shared -{word}") == found(fake, f"shared -{word}"), word
