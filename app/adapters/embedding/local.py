@@ -93,11 +93,6 @@ class LocalEmbedder:
         )
         return cls(model, exported, encoder, batch_tokens=batch_tokens)
 
-    @property
-    def waiting_calls(self) -> int:
-        """Calls that wait for the processor: the depth of the queue, for metrics."""
-        return self._queue.waiting_calls
-
     def embed_documents(self, texts: Sequence[str]) -> Vectors:
         """Embed texts in the order given; shape (len(texts), dimension), unit length."""
         return self._queue.documents(self._tokenized(texts, self._model.document_prefix))
