@@ -17,7 +17,7 @@ from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.database import Database
 from app.errors import AppError, StartupError
 from app.fault_points import FaultPoint, reached
-from app.generations.records import StoredGeneration
+from app.generations.records import FIRST_GENERATION, StoredGeneration
 from app.indexing.index_sources import lexical_source, vector_row_source, vector_source
 from app.indexing.index_stamps import IndexStamps
 from app.processor import UnderWay
@@ -29,7 +29,6 @@ logger = logging.getLogger(__name__)
 VECTOR, LEXICAL = "vector", "lexical"
 """The indexes by name, as seals and metrics know them."""
 
-FIRST_GENERATION = 1
 GENERATIONS = "generations"
 """The folder in DATA_DIR that holds the indexes of later ones."""
 

@@ -6,10 +6,11 @@ from typing import NamedTuple
 from sqlalchemy import Select, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
-from app.generations.records import StoredGeneration
+from app.generations.records import FIRST_GENERATION, StoredGeneration
 from app.indexing import queries as indexing_queries
 from app.indexing.documents import PreparedChunk
 from app.indexing.generation import Generation
+from app.indexing.vector_queries import embedding_of_chunk
 from app.models import (
     ChunkRow,
     CollectionRow,
@@ -22,8 +23,6 @@ from app.models import (
 )
 from app.numbering import count_on_from
 from app.protocols import Embedder
-
-FIRST_ID = 1
 
 CHUNKS_AT_ONCE = 2000
 """Chunks that one transaction drops: some 0.1 s, in which nobody else can write."""
@@ -54,7 +53,7 @@ def add_generation(
     if row is None:
         row = GenerationRow(fingerprint=embedder.fingerprint, splitter=rules)
         if session.scalar(select(GenerationRow.id).limit(1)) is None:
-            row.id = FIRST_ID  # whose indexes lie where they always have
+            row.id = FIRST_GENERATION  # whose indexes lie where they always have
         session.add(row)
     # The same vectors may come from another provider, or under another name, than they once did.
     row.embedding_provider, row.embedding_model = provider, embedder.model_name
@@ -186,13 +185,10 @@ def done_documents(
 
 
 def _done_chunks(session: Session, generation: Generation, document_id: int) -> Sequence[DoneChunk]:
-    on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
-        EmbeddingRow.fingerprint == generation.fingerprint
-    )
     span = (ChunkRow.id, ChunkRow.start_index, ChunkRow.end_index, ChunkRow.content)
     rows = (
         select(*span, ChunkRow.item_id, EmbeddingRow.vector)
-        .outerjoin(EmbeddingRow, on_embedding)
+        .outerjoin(EmbeddingRow, embedding_of_chunk(generation))
         .where(ChunkRow.document_id == document_id, ChunkRow.generation_id == generation.id)
         .order_by(ChunkRow.chunk_index)
     )

@@ -5,6 +5,9 @@ from datetime import datetime
 
 from app.indexing.generation import Generation
 
+FIRST_GENERATION = 1
+"""The number of the one whose indexes lie where they did when there were no generations."""
+
 
 @dataclass(frozen=True)
 class StoredGeneration:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
+from app.adapters.vector_index.filling import LEAST_FOUND, SAME_VECTOR
 from app.database import Database
 from app.errors import LexicalIndexError, VectorIndexError
 from app.indexing import maintenance_queries, queries
@@ -19,12 +20,6 @@ from app.indexing.open_changes import OpenChanges
 from app.indexing.publisher import Publisher
 from app.protocols import LexicalIndex, Vector, VectorIndex, VectorPart
 from app.stored_vectors import sound_vector
-
-SAME_VECTOR = 0.9999
-"""Cosine from which on a vector counts as the one that was stored: Chroma normalises again."""
-
-LEAST_FOUND = 0.8
-"""Share of sampled vectors that must find themselves; see adapters/vector_index/filling.py."""
 
 LEXICAL = "lexical"
 DATABASE = "database"

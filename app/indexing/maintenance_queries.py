@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.indexing.generation import Generation
 from app.indexing.queries import slices
+from app.indexing.vector_queries import embedding_of_chunk
 from app.models import (
     IS_CURRENT,
     ChunkRow,
@@ -69,9 +70,6 @@ def states_of(
 
 
 def _states(generation: Generation) -> Select[str, int, int, bytes, str]:
-    on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
-        EmbeddingRow.fingerprint == generation.fingerprint
-    )
     return (
         select(
             ChunkRow.id,
@@ -83,19 +81,16 @@ def _states(generation: Generation) -> Select[str, int, int, bytes, str]:
         .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
         .join(ItemRow, ItemRow.id == ChunkRow.item_id)
         .outerjoin(CollectionLanguageRow, CollectionLanguageRow.name == ItemRow.collection)
-        .outerjoin(EmbeddingRow, on_embedding)
+        .outerjoin(EmbeddingRow, embedding_of_chunk(generation))
         .where(ChunkRow.generation_id == generation.id)
     )
 
 
 def vectors_of_all(session: Session, generation: Generation) -> Iterator[tuple[str, bytes | None]]:
     """All chunks of a generation with what is stored as their vector; some hundred at a time."""
-    on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
-        EmbeddingRow.fingerprint == generation.fingerprint
-    )
     statement = (
         select(ChunkRow.id, EmbeddingRow.vector)
-        .outerjoin(EmbeddingRow, on_embedding)
+        .outerjoin(EmbeddingRow, embedding_of_chunk(generation))
         .where(ChunkRow.generation_id == generation.id)
     )
     for row in session.execute(statement.execution_options(yield_per=500)):

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Connection, Select, delete, select
+from sqlalchemy import ColumnElement, Connection, Select, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -95,15 +95,19 @@ RECORD_COLUMNS: tuple[Any, ...] = (
 )
 
 
-def _records(generation: Generation) -> Select[Any]:
-    on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
+def embedding_of_chunk(generation: Generation) -> ColumnElement[bool]:
+    """What joins a chunk with its embedding under the model of a generation."""
+    return (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
         EmbeddingRow.fingerprint == generation.fingerprint
     )
+
+
+def _records(generation: Generation) -> Select[Any]:
     return (
         select(*RECORD_COLUMNS)
         .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
         .join(ItemRow, ItemRow.id == ChunkRow.item_id)
-        .join(EmbeddingRow, on_embedding)
+        .join(EmbeddingRow, embedding_of_chunk(generation))
         .where(ChunkRow.generation_id == generation.id)
     )
 
@@ -126,13 +130,10 @@ def vector_rows(
     connection: Connection, generation: Generation, size: int
 ) -> Iterator[Sequence[Any]]:
     """Chunk id, item id, document number and vector of all its chunks, `size` rows at a time."""
-    on_embedding = (EmbeddingRow.text_hash == ChunkRow.text_hash) & (
-        EmbeddingRow.fingerprint == generation.fingerprint
-    )
     rows = (
         select(ChunkRow.id, ChunkRow.item_id, DocumentRow.number, EmbeddingRow.vector)
         .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
-        .join(EmbeddingRow, on_embedding)
+        .join(EmbeddingRow, embedding_of_chunk(generation))
         .where(ChunkRow.generation_id == generation.id)
     )
     yield from connection.execute(rows.execution_options(yield_per=size)).partitions()
