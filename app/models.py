@@ -340,7 +340,7 @@ class IndexingRunRow(Base):
 
 
 class IndexChangeRow(Base):
-    """Outbox: chunks for which the vector index may differ from SQL until this row is gone."""
+    """Outbox: chunks for which an index may differ from SQL until this row is gone."""
 
     __tablename__ = "index_changes"
     __table_args__ = ({"sqlite_autoincrement": True},)

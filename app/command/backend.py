@@ -86,7 +86,7 @@ class LocalBackend(Backend, Protocol):
         ...
 
     def rebuild(self, *, embed: bool) -> None:
-        """Fill the vector index anew; with `embed`, first under the current model."""
+        """Fill both indexes anew; with `embed`, first under the current model."""
         ...
 
 

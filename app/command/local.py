@@ -98,7 +98,7 @@ class ContainerBackend:
         return CompactionReport.model_validate(self._container.rag.compact())
 
     def rebuild(self, *, embed: bool) -> None:
-        """Fill the vector index anew; with `embed`, first under the current model."""
+        """Fill both indexes anew; with `embed`, first under the current model."""
         self._require_data()
         self._container.rag.rebuild(embed=embed)
 

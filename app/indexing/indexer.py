@@ -116,7 +116,7 @@ class Indexer:
         self._claims.close()
 
     def item_deleted(self, item_id: int) -> None:
-        """The item has gone from SQL: end all work on it, clean the vector index."""
+        """The item has gone from SQL: end all work on it, clean both indexes."""
         try:
             with self._database.write() as session:
                 cancel_jobs_of_item(session, item_id, TAKEN_OUT)

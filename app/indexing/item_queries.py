@@ -64,9 +64,10 @@ def fail_item(
     indexed_source: tuple[str, str],
     retry_after_seconds: float | None = None,
 ) -> None:
-    """Note a failure; what was searchable stays so. An item of which nothing is has the status.
+    """Note a failure; what was searchable stays so.
 
-    It says nothing of an item that was pointed at another source meanwhile.
+    An active item of which nothing is stored, and a pending one, get the status `error`. It says
+    nothing of an item that was pointed at another source meanwhile.
     """
     item = session.get(ItemRow, item_id)
     if item is not None and (item.uri, item.document_type) == indexed_source:

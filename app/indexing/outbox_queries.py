@@ -10,7 +10,7 @@ from app.models import IndexChangeRow
 
 
 def add_index_change(session: Session, chunk_ids: Sequence[str]) -> int:
-    """Note chunks for which the vector index may differ from SQL; returns the row's id."""
+    """Note chunks for which an index may differ from SQL; returns the row's id."""
     row = IndexChangeRow(chunk_ids=list(chunk_ids))
     session.add(row)
     session.flush()
@@ -23,7 +23,7 @@ def update_index_change(session: Session, change_id: int, chunk_ids: Sequence[st
 
 
 def close_index_change(session: Session, change_id: int) -> None:
-    """The vector index agrees with SQL on these chunks again."""
+    """Both indexes agree with SQL on these chunks again."""
     session.execute(delete(IndexChangeRow).where(IndexChangeRow.id == change_id))
 
 

@@ -124,7 +124,8 @@ def _fuse(request: SearchRequest, both: fusion.BothSides) -> fusion.Fusion:
 def explain(ranked: RankedCandidates, candidates: Candidates, position: int) -> Explanation:
     """How the candidate at this position (0 is the best) came to its place.
 
-    Its rank is that among the candidates: those that SQL no longer holds leave gaps.
+    Its rank is that among the candidates: those that SQL no longer holds leave gaps, unless a
+    document penalty or signals had them taken out.
     """
     place = int(ranked.places[position])
 

@@ -155,7 +155,8 @@ class Explanation:
     """How a result came to its place: enough to compute the order again."""
 
     rank: int
-    """Among the candidates, 1 is the best; those that SQL no longer holds leave gaps."""
+    """Among the candidates, 1 is the best; those that SQL no longer holds leave gaps, unless a
+    document penalty or signals had them taken out."""
     final_score: float
     """What decides the order: the fused score, unless `signals` says more, less the penalty."""
     document_penalty: float
