@@ -34,8 +34,8 @@ def document_from_bytes(
     if not told.text.strip():
         raise SourceUnreadableError(NO_CONTENT)
     warnings = losses(data, text, encoding) + told.warnings
-    if told.source_url and not is_web_address(told.source_url):
-        warnings += ("The frontmatter's source_url is no http(s) address and is not used.",)
+    if told.source_url and (complaint := _complaint_of_source(told.source_url, source_uri)):
+        warnings += (f"The frontmatter's source_url {complaint} and is not used.",)
     elif told.source_url:
         source_uri = told.source_url
     return LoadedDocument(
@@ -65,6 +65,25 @@ def losses(data: bytes, text: str, encoding: str) -> tuple[str, ...]:
         line = len(LINE_BREAK.findall(before)) + 1
         return (f"In line {line} stand bytes that are no {encoding}; they are read as �.",)
     return ()
+
+
+def _complaint_of_source(told: str, found_at: str) -> str | None:
+    """Why what a document names as its source is not believed; None if it is."""
+    if not is_web_address(told):
+        return "is no http(s) address"
+    if is_web_address(found_at) and not is_on_host_of(told, found_at):
+        return "is on another host than the page"
+    return None
+
+
+def is_on_host_of(target: str, page: str) -> bool:
+    """Whether a page may give this address for itself.
+
+    Another host could claim to be the source of what it did not write.
+    """
+    if not is_web_address(target):
+        return False
+    return urlsplit(target).netloc.lower() == urlsplit(page).netloc.lower()
 
 
 def is_web_address(text: str) -> bool:

@@ -2,12 +2,13 @@
 
 import re
 from dataclasses import dataclass
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 from app.adapters.loading.encoding import clean
 from app.adapters.loading.html_tidy import tidy
 from app.adapters.loading.page_content import content_of
 from app.adapters.loading.page_markdown import markdown_of
+from app.adapters.loading.text_document import is_on_host_of
 from app.adapters.loading.titles import MAX_TITLE_CHARACTERS
 
 DECLARED_CHARSET = re.compile(
@@ -71,9 +72,6 @@ def _canonical(link: str | None, base: str, address: str) -> str | None:
         return None
     try:
         target = urljoin(urljoin(address, base), link)
-        parts, own = urlsplit(target), urlsplit(address)
     except ValueError:
         return None
-    # Another host could claim to be the source of what it did not write.
-    same_host = parts.scheme in {"http", "https"} and parts.netloc.lower() == own.netloc.lower()
-    return clean(target) if same_host else None
+    return clean(target) if is_on_host_of(target, address) else None

@@ -97,6 +97,27 @@ def test_a_page_is_read_as_what_the_server_says_it_is(
     assert loaded.title == title or (title is None and loaded.title)
 
 
+@pytest.mark.parametrize(
+    "told", ["https://docs.python.org/3/library/os.html", "http://{}@evil.example/", "http://["]
+)
+def test_a_fetched_text_cannot_name_another_host_as_its_source(sources, site, told):
+    told = told.format(f"{site.host}:{site.port}")
+    body = f"---\ntitle: T\nsource_url: {told}\n---\ntext"
+    site.expect_request("/x.md").respond_with_data(body, content_type="text/markdown")
+    (loaded,) = read_all(sources.open(site.url_for("/x.md"), "website"))
+    assert (loaded.title, loaded.source_uri) == ("T", site.url_for("/x.md"))
+    (warning,) = loaded.warnings
+    assert "source_url" in warning
+
+
+def test_a_fetched_text_may_name_another_address_of_its_host_as_its_source(sources, site):
+    told = site.url_for("/guide")
+    body = f"---\nsource_url: {told}\n---\ntext"
+    site.expect_request("/x.md").respond_with_data(body, content_type="text/markdown")
+    (loaded,) = read_all(sources.open(site.url_for("/x.md"), "website"))
+    assert (loaded.source_uri, loaded.warnings) == (told, ())
+
+
 HTML = "<html><head><title>T</title></head><body><h1>Head</h1><p>Text</body></html>"
 
 
