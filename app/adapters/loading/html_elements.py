@@ -73,6 +73,7 @@ ROLES_AROUND_CONTENT = {
     *("navigation", "search", "banner", "contentinfo", "menu", "menubar"),
     *("dialog", "alertdialog"),
 }
+MODAL_CLASS = "modal"
 MENU_CLASSES = {
     *("sidebar", "side-bar", "sidenav", "side-nav", "leftnav", "left-nav", "topnav", "top-nav"),
     *("nav", "navbar", "nav-menu", "navigation", "menu", "main-menu", "breadcrumb", "breadcrumbs"),
@@ -168,7 +169,7 @@ class Role(Enum):
     HIDDEN = auto()
     """Until a script shows it: panels of tabs, and answers to unfold."""
     UNSPOKEN = auto()
-    """Hidden from those who listen: icons and what stands there twice."""
+    """Hidden from those who listen: icons and what stands there twice, or a folded answer."""
 
 
 class LinkKind(Enum):
@@ -192,7 +193,7 @@ def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None
     role, classes = given.get("role", "").lower(), classes_of(given)
     if tag == "main" or role == "main":
         return Role.MAIN
-    is_dialog = given.get("aria-modal", "").lower() == "true"
+    is_dialog = given.get("aria-modal", "").lower() == "true" or _is_modal(given, classes)
     if tag in AROUND_CONTENT or role in ROLES_AROUND_CONTENT or is_dialog:
         return Role.AROUND
     return (
@@ -203,13 +204,20 @@ def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None
     )
 
 
+def _is_modal(given: dict[str, str], classes: set[str]) -> bool:
+    """Whether an element is a dialog as Bootstrap writes it, whose role a script adds."""
+    return MODAL_CLASS in classes and given.get("aria-hidden") == "true"
+
+
 def _role_of_hidden(given: dict[str, str], role: str) -> Role | None:
+    if role == "tabpanel":
+        return None
     if given.get("aria-hidden") == "true":
         return Role.UNSPOKEN
     is_hidden = given.get("hidden", "until-found") != "until-found" or bool(
         NOT_DISPLAYED.search(given.get("style", ""))
     )
-    return Role.HIDDEN if is_hidden and role != "tabpanel" else None
+    return Role.HIDDEN if is_hidden else None
 
 
 def _role_by_place(tag: str, role: str, classes: set[str], in_section: bool) -> Role | None:

@@ -27,6 +27,10 @@ LETTERS_OF_TEXT = 500
 """Of a form with so many letters of running text, that is what a reader comes for where there is
 less to read without it: some servers put a page and the fields to change it with into one form."""
 
+LETTERS_OF_ANSWER = 40
+"""What is hidden from those who listen is a folded answer if it holds so many letters in
+paragraphs, lists or tables: icons and words that stand there twice have fewer, or none of these."""
+
 
 class LeftOut(Enum):
     """How a part that is not read has been recognised."""
@@ -152,10 +156,18 @@ def _why_left_out(part: Part) -> LeftOut | None:
     if part.role is Role.AROUND:
         return LeftOut.AROUND
     tally = part.tally
-    if part.role is Role.MENU or (part.in_content and part.role in {Role.ASIDE, Role.HIDDEN}):
+    if part.role is Role.MENU or (part.in_content and _may_be_content(part.role, tally)):
         is_menu = tally.is_mostly_links and (part.role is Role.MENU or tally.items > 0)
         return LeftOut.MENU if is_menu else None
     return LeftOut.DOUBTFUL if _is_doubtful(part.role, tally) else None
+
+
+def _may_be_content(role: Role, tally: Tally) -> bool:
+    """Whether such a part of the content is read, unless it is a menu."""
+    if role is Role.UNSPOKEN:
+        has_blocks = tally.paragraphs + tally.items > 0
+        return has_blocks and tally.prose - tally.headed >= LETTERS_OF_ANSWER
+    return role in {Role.ASIDE, Role.HIDDEN}
 
 
 def _is_doubtful(role: Role, tally: Tally) -> bool:

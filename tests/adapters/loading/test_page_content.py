@@ -137,6 +137,46 @@ def test_a_panel_of_tabs_is_read_wherever_it_stands():
     assert markdown(page).split("\n\n") == ["Linux: **a**", "Windows: b"]
 
 
+@pytest.mark.parametrize("frame", ["<main>{}</main>", "{}"])
+def test_a_panel_of_tabs_is_read_though_it_is_hidden_from_those_who_listen(frame):
+    panel = '<section role=tabpanel aria-hidden="true" hidden="hidden"><p>Use winget.</section>'
+    assert markdown(frame.format(f"<p>Install it.</p>{panel}")) == "Install it.\n\nUse winget."
+
+
+ANSWER = "Three days within the EU. Outside of it, up to two weeks."
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"<div class=faq-a aria-hidden=true><p>{ANSWER}</p></div>",
+        f"<div aria-hidden=true><h4>Delivery</h4><ul><li>{ANSWER}</ul></div>",
+        f"<p aria-hidden=true style='display: none'>{ANSWER}</p>",
+    ],
+    ids=["paragraph", "list", "not displayed"],
+)
+@pytest.mark.parametrize("content", ["main", "article"])
+def test_a_folded_answer_in_the_content_is_read(content, answer):
+    page = f"<{content}><h2>How long does it take?</h2>{answer}<p>Ask us.</p></{content}>"
+    assert ANSWER in markdown(page)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<i aria-hidden=true>expand_more</i>",
+        "<p aria-hidden=true>Read this aloud</p>",
+        f"<span aria-hidden=true>{ANSWER}</span>",
+        f"<div aria-hidden=true><h4>{ANSWER}</h4><p>See it.</p></div>",
+        f"<div aria-hidden=true>{LINKS * 3}</div>",
+        f"<div class='modal fade' aria-hidden=true><p>{ANSWER}</p></div>",
+    ],
+    ids=["icon", "short", "no block", "heading", "menu", "dialog"],
+)
+def test_other_parts_that_are_hidden_from_those_who_listen_are_not_read(part):
+    assert markdown(f"<main><p>Ask us.{part}</main>") == "Ask us."
+
+
 def test_the_link_to_edit_a_heading_is_no_part_of_it():
     link = '<span class="mw-editsection">[<a href="/e">edit</a>]</span>'
     assert markdown(f"<main><h2>History{link}</h2><p>x</p></main>") == "## History\n\nx"
