@@ -68,6 +68,9 @@ after the text of a heading does something with it, unless it unfolds what is be
 UNFOLDING_ATTRIBUTES = {"aria-expanded", "aria-controls"}
 """Of buttons that unfold something."""
 
+UNFOLDING_CLASSES = ("accordion", "expand-control")
+"""As above, what their classes begin with; of W3Schools and others, and of Confluence."""
+
 AROUND_CONTENT = {"nav", "footer", "menu", "search"}
 ROLES_AROUND_CONTENT = {
     *("navigation", "search", "banner", "contentinfo", "menu", "menubar"),
@@ -241,6 +244,14 @@ def is_never_read(tag: str, given: dict[str, str], *, in_code: bool) -> bool:
 def is_tab(given: dict[str, str]) -> bool:
     """Whether an element with these attributes is the label of a tab."""
     return given.get("role", "").lower() == "tab"
+
+
+def unfolds(given: dict[str, str]) -> bool:
+    """Whether a button with these attributes unfolds what stands below it, and opens no menu."""
+    if given.get("aria-haspopup", "false").lower() != "false":
+        return False
+    has_class = any(name.startswith(UNFOLDING_CLASSES) for name in classes_of(given))
+    return has_class or not UNFOLDING_ATTRIBUTES.isdisjoint(given)
 
 
 def is_code_of_lines(tag: str, given: dict[str, str]) -> bool:

@@ -28,6 +28,7 @@ from app.adapters.loading.html_elements import (
     is_tab,
     link_kind,
     role_of,
+    unfolds,
 )
 from app.adapters.loading.html_parser import StandardParser
 from app.adapters.loading.page_head import PageHead
@@ -46,6 +47,9 @@ LONGEST_LABEL = 300
 """A text of more letters, with no field in it, is not there to explain one."""
 
 CONTENT_ROLES = {Role.MAIN, Role.ARTICLE}
+WITHOUT_QUESTIONS = {Role.AROUND, Role.HEADER, Role.FORM, Role.MENU}
+"""In which what a button unfolds is a menu or a field, and no answer."""
+
 NOT_SHOWN = {Role.HIDDEN, Role.UNSPOKEN}
 SECTIONS = {"main", "article", "section"}
 """What has a header of its own."""
@@ -94,6 +98,8 @@ class _Tidy(StandardParser):
         self._code_at: int | None = None
         self._code_lines = CodeLines()
         """Of the code that is open."""
+        self._question_at = -1
+        """Where the button is, if one is open, that stands by itself above what it unfolds."""
         self._lines_at = -1
         """Where the element is, if one is open, that becomes code with its first line."""
         self._starts: list[int] = []
@@ -143,16 +149,7 @@ class _Tidy(StandardParser):
             self._code_lines.begins(tag)
         if self._sign is None and (kind := self._kind_of_sign(tag, given)):
             self._sign = (len(self.stack), self._written_so_far(), kind)
-        in_section = tag == "header" and not SECTIONS.isdisjoint(self.stack)
-        role = role_of(tag, given, in_section=in_section)
-        if role:
-            in_content = any(part.role in CONTENT_ROLES for _, part in self._open_parts)
-            in_code = self._code_at is not None
-            part = Part(role, len(self.pieces), in_content, in_code, tally=self.tally())
-            self.parts.append(part)
-            self._open_parts.append((len(self.stack), part))
-            self._counts["mains"] += role is Role.MAIN
-            self._counts["menus"] += role in {Role.AROUND, Role.MENU}
+        self._open_part(tag, given)
         if tag == "h1" and "h1" not in self.stack:
             self.headings.append((len(self.pieces), []))
         if self._code_at is None and self._lines_at == len(self.stack) - 1 and is_line(given):
@@ -167,11 +164,26 @@ class _Tidy(StandardParser):
                 self._group_begins, given = False, {**given, FIRST_OF_GROUP: ""}
             if tag == "button" and is_tab(given):
                 given = {**given, BUTTON: ""}
+            elif tag == "button" and self._question_at < 0 and self._is_question(given):
+                self._question_at = len(self.stack)
             self.pieces.append(_start_tag(self._written(tag), given))
         if self._code_at is None and is_code(tag, given):
             self._code_at, self._code_lines = len(self.stack), CodeLines()
             if tag != "pre":
                 self.pieces.append("<pre>")
+
+    def _open_part(self, tag: str, given: dict[str, str]) -> None:
+        """Begin a part of the page, if the element is one."""
+        in_section = tag == "header" and not SECTIONS.isdisjoint(self.stack)
+        role = role_of(tag, given, in_section=in_section)
+        if role:
+            in_content = not CONTENT_ROLES.isdisjoint(self._open_roles())
+            in_code = self._code_at is not None
+            part = Part(role, len(self.pieces), in_content, in_code, tally=self.tally())
+            self.parts.append(part)
+            self._open_parts.append((len(self.stack), part))
+            self._counts["mains"] += role is Role.MAIN
+            self._counts["menus"] += role in {Role.AROUND, Role.MENU}
 
     def _kind_of_sign(self, tag: str, given: dict[str, str]) -> LinkKind | None:
         """What an element that is about to be put on the stack may be, if not text."""
@@ -181,13 +193,31 @@ class _Tidy(StandardParser):
 
     def _is_never_read(self, tag: str, given: dict[str, str]) -> bool:
         in_code = self._code_at is not None
-        if tag == "button" and is_tab(given):
+        if tag == "button" and (is_tab(given) or self._is_text(given)):
             tag = "span"
-        elif tag == "button" and not in_code and not READ_BUTTONS.isdisjoint(self.stack):
-            starts = self._starts_of_headings()
-            is_beside = bool(starts) and self._last_word >= starts[-1]
-            tag = tag if is_beside and UNFOLDING_ATTRIBUTES.isdisjoint(given) else "span"
         return is_never_read(tag, given, in_code=in_code)
+
+    def _is_text(self, given: dict[str, str]) -> bool:
+        """Whether a button that is about to be put on the stack is in a text, or a question."""
+        if self._code_at is not None:
+            return False
+        if READ_BUTTONS.isdisjoint(self.stack):
+            return self._is_question(given)
+        starts = self._starts_of_headings()
+        is_beside = bool(starts) and self._last_word >= starts[-1]
+        return not is_beside or not UNFOLDING_ATTRIBUTES.isdisjoint(given)
+
+    def _is_question(self, given: dict[str, str]) -> bool:
+        """Whether a button stands by itself in the content, above what it unfolds."""
+        if not unfolds(given) or not READ_BUTTONS.isdisjoint(self.stack):
+            return False
+        around = self._open_roles()
+        is_in_content = not CONTENT_ROLES.isdisjoint(around) and "header" not in self.stack
+        return is_in_content and WITHOUT_QUESTIONS.isdisjoint(around)
+
+    def _open_roles(self) -> set[Role]:
+        """What the parts are that are open."""
+        return {part.role for _, part in self._open_parts}
 
     def _count(self, tag: str, given: dict[str, str]) -> None:
         self._counts["elements"] += 1
@@ -242,6 +272,8 @@ class _Tidy(StandardParser):
         """What a tag is written as in the elements of the stack."""
         if tag in INDENTING and sum(map(self.stack.count, INDENTING)) >= MAX_INDENTS:
             return "div"
+        if len(self.stack) == self._question_at:
+            return "div"
         return tag if tag in KNOWN else "div" if tag in BLOCKS else "span"
 
     def ends(self, tag: str) -> None:
@@ -258,6 +290,7 @@ class _Tidy(StandardParser):
         if self._muted_at is None:
             if tag not in ROW_GROUPS:
                 self.pieces.append(f"</{self._written(tag)}>")
+            self._question_at = -1 if depth == self._question_at else self._question_at
         elif depth == self._muted_at:
             formula, self._muted_at, self._formula = self._formula, None, None
             if formula and (written := formula.written()):

@@ -162,6 +162,38 @@ def test_a_button_is_read_where_it_is_part_of_a_text(page, expected):
     assert markdown(page) == expected
 
 
+QUESTIONS = [
+    "<button aria-expanded=false aria-controls=x>Can I?</button>",
+    "<div><button class='accordion'>Can <i>I</i>?</button></div>",
+    "<button class=expand-control><svg></svg><span class=text>Can I?</span></button>",
+    "<button class='btn accordion-button' aria-expanded=true><div>Can I?</div></button>",
+]
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("content", ["main", "article"])
+def test_a_question_that_is_a_button_is_read_above_its_answer(content, question):
+    page = f"<{content}>Returns{question}<div id=x><p>Yes.</p></div>{question}No.</{content}>"
+    assert markdown(page).replace("*", "") == "Returns\n\nCan I?\n\nYes.\n\nCan I?\n\nNo."
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        *(f"<{tag}>{QUESTIONS[0]}</{tag}>" for tag in ("nav", "header", "form")),
+        f"<div class=sidebar>{QUESTIONS[0]}<ul><li><a href=/a>All about returns</a></ul></div>",
+        "<button aria-expanded=false aria-haspopup=true>Menu</button>",
+        "<button class=copy>Copy</button>",
+        "<button aria-expanded=false><svg></svg></button>",
+        f"</main><div>{QUESTIONS[0]}</div>",
+    ],
+    ids=["nav", "header", "form", "menu", "opens a menu", "copies", "icon", "around"],
+)
+def test_other_buttons_beside_a_text_are_not_read(part):
+    page = f"<main><p>Text of the page, which is long enough.</p>{part}</main>"
+    assert markdown(page) == "Text of the page, which is long enough."
+
+
 @pytest.mark.parametrize(
     "page",
     [
