@@ -174,7 +174,7 @@ class _Tidy(StandardParser):
 
     def _open_part(self, tag: str, given: dict[str, str]) -> None:
         """Begin a part of the page, if the element is one."""
-        in_section = tag == "header" and not SECTIONS.isdisjoint(self.stack)
+        in_section = tag == "header" and self._is_in_section()
         role = role_of(tag, given, in_section=in_section)
         if role:
             in_content = not CONTENT_ROLES.isdisjoint(self._open_roles())
@@ -214,6 +214,11 @@ class _Tidy(StandardParser):
         around = self._open_roles()
         is_in_content = not CONTENT_ROLES.isdisjoint(around) and "header" not in self.stack
         return is_in_content and WITHOUT_QUESTIONS.isdisjoint(around)
+
+    def _is_in_section(self) -> bool:
+        return not (
+            SECTIONS.isdisjoint(self.stack) and CONTENT_ROLES.isdisjoint(self._open_roles())
+        )
 
     def _open_roles(self) -> set[Role]:
         """What the parts are that are open."""

@@ -120,7 +120,8 @@ def _reading(
     page: TidyPage, first: int, end: int, tally: Tally, left_out: Set[LeftOut]
 ) -> _Reading:
     """What is read without what is left out, but with the forms that hold most of the text."""
-    parts = [part for part in page.parts if _why_left_out(part) in left_out]
+    titles = page.tally.titles
+    parts = [part for part in page.parts if _why_left_out(part, titles) in left_out]
     reading = _without(parts, first, end, tally)
     with_forms = _without([part for part in parts if not _has_text(part)], first, end, tally)
     gained = with_forms.running - reading.running
@@ -151,15 +152,15 @@ def _without(parts: Iterable[Part], first: int, end: int, tally: Tally) -> _Read
     )
 
 
-def _why_left_out(part: Part) -> LeftOut | None:
-    """Why a part is no content; None if it is."""
+def _why_left_out(part: Part, titles: int) -> LeftOut | None:
+    """Why a part is no content, on a page of so many headings of the first level; None if it is."""
     if part.role is Role.AROUND:
         return LeftOut.AROUND
     tally = part.tally
     if part.role is Role.MENU or (part.in_content and _may_be_content(part.role, tally)):
         is_menu = tally.is_mostly_links and (part.role is Role.MENU or tally.items > 0)
         return LeftOut.MENU if is_menu else None
-    return LeftOut.DOUBTFUL if _is_doubtful(part.role, tally) else None
+    return LeftOut.DOUBTFUL if _is_doubtful(part.role, tally, titles) else None
 
 
 def _may_be_content(role: Role, tally: Tally) -> bool:
@@ -170,12 +171,14 @@ def _may_be_content(role: Role, tally: Tally) -> bool:
     return role in {Role.ASIDE, Role.HIDDEN}
 
 
-def _is_doubtful(role: Role, tally: Tally) -> bool:
+def _is_doubtful(role: Role, tally: Tally, titles: int) -> bool:
     if role in {Role.HIDDEN, Role.UNSPOKEN}:
         # A script may show the frame of a whole page once that has been built.
         return not tally.mains
     if role is Role.HEADER:
-        return not tally.paragraphs or tally.menus > 0 or tally.is_mostly_links
+        has_only_title = tally.titles == titles > 0
+        has_text = tally.paragraphs > 0 or has_only_title
+        return not has_text or tally.menus > 0 or tally.is_mostly_links
     if role is Role.FORM:
         is_short = tally.prose < LETTERS_PER_CONTROL * tally.controls
         return is_short and not (tally.titles or tally.mains)

@@ -88,6 +88,20 @@ def test_a_header_with_a_text_is_read_and_one_with_a_menu_is_not():
     assert read.startswith("# Spec\n\nAbstract: port 4711.\n\n## 1\n\nStop the database")
 
 
+def test_a_header_with_the_page_s_only_title_is_read_unless_it_is_a_menu():
+    title = '<header id="title-block-header"><h1 class="title">Pandoc</h1>{}</header>'
+    text = f"<h2>One</h2><p>{PROSE * 30}</p>"
+    assert markdown(title.format("") + text).startswith("# Pandoc\n\n## One\n\nStop")
+    assert markdown(title.format(f"<nav>{LINKS}</nav>") + text).startswith("## One")
+    assert markdown(title.format(f"{LINKS}") + text).startswith("## One")
+    assert markdown(title.format("") + "<h1>Page</h1>" + text).startswith("# Page\n\n## One")
+
+
+def test_a_header_in_what_is_main_by_its_role_is_its_own():
+    page = "<h1>Site</h1><div role=main><header><h1>Real heading</h1></header><p>Copy it.</p></div>"
+    assert markdown(page) == "# Real heading\n\nCopy it."
+
+
 @pytest.mark.parametrize("content", ["main", "article"])
 @pytest.mark.parametrize(
     "part",
