@@ -53,6 +53,8 @@ WITHOUT_QUESTIONS = {Role.AROUND, Role.HEADER, Role.FORM, Role.MENU}
 NOT_SHOWN = {Role.HIDDEN, Role.UNSPOKEN}
 SECTIONS = {"main", "article", "section"}
 """What has a header of its own."""
+QUOTING = {"blockquote", "figure"}
+"""Whose footer names the source, as pages did before HTML said otherwise."""
 
 BLANKS = re.compile(r"[ \t]+")
 
@@ -175,7 +177,8 @@ class _Tidy(StandardParser):
     def _open_part(self, tag: str, given: dict[str, str]) -> None:
         """Begin a part of the page, if the element is one."""
         in_section = tag == "header" and self._is_in_section()
-        role = role_of(tag, given, in_section=in_section)
+        is_source = tag == "footer" and not QUOTING.isdisjoint(self.stack)
+        role = role_of("div" if is_source else tag, given, in_section=in_section)
         if role:
             in_content = not CONTENT_ROLES.isdisjoint(self._open_roles())
             in_code = self._code_at is not None

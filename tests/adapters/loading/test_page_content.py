@@ -97,6 +97,14 @@ def test_a_header_with_the_page_s_only_title_is_read_unless_it_is_a_menu():
     assert markdown(title.format("") + "<h1>Page</h1>" + text).startswith("# Page\n\n## One")
 
 
+@pytest.mark.parametrize("around", ["{}", "<main>{}</main>"])
+def test_the_footer_of_a_quotation_or_figure_is_read_and_that_of_its_page_is_not(around):
+    quote = "<blockquote>Wise words<footer>— Einstein</footer></blockquote>"
+    figure = "<figure><p>A table</p><footer>From a book</footer></figure>"
+    read = markdown(around.format(f"{quote}{figure}<p>Text.</p><footer>By us</footer>"))
+    assert read == "> Wise words\n>\n> — Einstein\n\nA table\n\nFrom a book\n\nText."
+
+
 def test_a_header_in_what_is_main_by_its_role_is_its_own():
     page = "<h1>Site</h1><div role=main><header><h1>Real heading</h1></header><p>Copy it.</p></div>"
     assert markdown(page) == "# Real heading\n\nCopy it."
