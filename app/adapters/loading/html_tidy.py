@@ -238,7 +238,7 @@ class _Tidy(StandardParser):
 
     def handle_data(self, data: str) -> None:
         if "title" in self.stack[-2:] and "svg" not in self.stack:
-            self.head.titles.append(data)
+            self.head.titles[-1].append(data)
         if self._muted_at is not None:
             if self._formula:
                 self._formula.take(data)

@@ -15,18 +15,21 @@ class PageHead:
     language: str | None = None
     refresh: str | None = None
     social_title: str | None = None
-    titles: list[str] = field(default_factory=list)
-    """The text of the <title>, as it comes."""
+    titles: list[list[str]] = field(default_factory=list)
+    """The text of each <title>, as it comes."""
 
     @property
     def title(self) -> str | None:
-        """The <title>, else og:title."""
-        return " ".join("".join(self.titles).split()) or self.social_title
+        """The first <title> with a text, else og:title."""
+        texts = (" ".join("".join(title).split()) for title in self.titles)
+        return next(filter(None, texts), self.social_title)
 
     def note(self, tag: str, given: dict[str, str], within: Sequence[str]) -> None:
         """Note what an element says that stands within others of these names."""
         if tag == "html":
             self.language = self.language or given.get("lang", "").strip() or None
+        elif tag == "title" and "svg" not in within:
+            self.titles.append([])
         elif tag == "base" and self.base is None and "href" in given:
             self.base = given["href"].strip()
         elif tag == "link" and "canonical" in given.get("rel", "").lower().split():

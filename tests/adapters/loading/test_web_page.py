@@ -336,6 +336,8 @@ def test_a_cell_over_two_columns_is_followed_by_an_empty_one():
     ("head", "title"),
     [
         ("<title> A &amp;\n B </title>", "A & B"),
+        ("<title>Install - Foo</title><title>Install - Foo</title>", "Install - Foo"),
+        ("<title> </title><title>A <!-- -->B</title><title>C</title>", "A B"),
         ('<meta property="og:title" content="Social">', "Social"),
         ("<h1>Heading</h1>", "Heading"),
         ("<nav><h1>Menu</h1></nav>", None),
