@@ -113,16 +113,19 @@ REPEATING_CLASSES = {"katex-html"}
 """Of formulas that stand beside it a second time."""
 
 LINE_NUMBER_CLASSES = {
-    *("linenos", "lineno", "linenodiv", "rouge-gutter"),
+    *("linenos", "lineno", "linenodiv", "rouge-gutter", "line-numbers-wrapper"),
     *("source-line-no", "sourcelineno"),
 }
-"""Of the numbers beside the lines of code, as Pygments, Rouge and javadoc write them."""
+"""Of the numbers beside the lines of code, as Pygments, Rouge, VuePress and javadoc write them."""
 
 LINE_NUMBERS_IN_CODE = {"ln", "lnt", "linenumber", "line-number"}
 """As above, of words that stand for other things outside code; of Chroma and others."""
 
-LINE_NUMBER_CELLS = {"gutter", "lines-num", "blob-num", "hljs-ln-numbers"}
-"""As above, of cells of a table; of Hexo, Gitea, GitHub and highlight.js."""
+LINE_NUMBER_CELLS = {
+    *("gutter", "lines-num", "blob-num", "hljs-ln-numbers"),
+    *("line_numbers", "crayon-nums"),
+}
+"""As above, of cells of a table; of Hexo, Gitea, GitHub, highlight.js, WP-Syntax and Crayon."""
 
 CODE_OF_LINES = "fragment"
 """Doxygen's class for code, whose lines are its children of the class `line`."""

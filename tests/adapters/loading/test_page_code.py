@@ -36,12 +36,27 @@ HIGHLIGHT_JS = """<pre><code class="hljs language-py"><table class="hljs-ln"><tb
     class="hljs-ln-line hljs-ln-numbers"><div>1</div></td><td class="hljs-ln-code">def f():</td>
     </tr><tr><td class="hljs-ln-numbers">2</td><td class="hljs-ln-code">    pass</td></tr></tbody>
     </table></code></pre>"""
+VUEPRESS = f"""<div class="line-numbers-mode"><pre class="language-py"><code>{CODE}</code>
+    </pre><div class="line-numbers-wrapper"><span class="line-number">1</span><br><span
+    class="line-number">2</span><br></div></div>"""
+WP_SYNTAX = f"""<div class="wp_syntax"><table><tr><td class="line_numbers"><pre>1\n2\n</pre></td>
+    <td class="code"><pre class="language-py">{CODE}</pre></td></tr></table></div>"""
+CRAYON = """<div class="crayon-main"><table class="crayon-table"><tr class="crayon-row"><td
+    class="crayon-nums"><div><div class="crayon-num">1</div><div class="crayon-num">2</div></div>
+    </td><td class="crayon-code"><pre><div class="crayon-line">def f():</div><div
+    class="crayon-line">    pass</div></pre></td></tr></table></div>"""
 
 
 @pytest.mark.parametrize(
     "block",
-    [CHROMA_INLINE, CHROMA_TABLE, HEXO, GITEA, GITHUB, HIGHLIGHT_JS],
-    ids=["Chroma", "Chroma's table", "Hexo", "Gitea", "GitHub", "highlight.js"],
+    [
+        *(CHROMA_INLINE, CHROMA_TABLE, HEXO, GITEA, GITHUB, HIGHLIGHT_JS),
+        *(VUEPRESS, WP_SYNTAX, CRAYON),
+    ],
+    ids=[
+        *("Chroma", "Chroma's table", "Hexo", "Gitea", "GitHub", "highlight.js"),
+        *("VuePress", "WP-Syntax", "Crayon"),
+    ],
 )
 def test_code_with_numbered_lines_is_read_without_the_numbers(block):
     read = markdown(f"<p>a</p>{block}<p>b</p>")
