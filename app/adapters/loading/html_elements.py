@@ -100,6 +100,10 @@ LINK_SIGNS = frozenset("\u21a9\u21b5\u2191\u2934\u00b6\u00a7\u25c6\ufe0e\ufe0f \
 """What links within a page that only lead back or to themselves are written with, and nothing
 else: arrows (of footnotes, mostly), pilcrows, and Doxygen's diamond."""
 
+JUMPS = {"top", "back to top", "link", "#"}
+"""What such links say after a heading or the name of a definition, as in the pages of man7.org and
+PostgreSQL; elsewhere, these are words of a text."""
+
 BACK_LINK_CLASSES = {
     *("footnote-backref", "footnote-back", "footnote-return", "reversefootnote"),
     *("data-footnote-backref", "mw-cite-backlink", "backrefs"),

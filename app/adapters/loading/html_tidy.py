@@ -13,6 +13,7 @@ from app.adapters.loading.html_elements import (
     FIRST_OF_GROUP,
     HEADINGS,
     INDENTING,
+    JUMPS,
     KEPT_ATTRIBUTES,
     KNOWN,
     LINK_SIGNS,
@@ -50,6 +51,7 @@ CONTENT_ROLES = {Role.MAIN, Role.ARTICLE}
 WITHOUT_QUESTIONS = {Role.AROUND, Role.HEADER, Role.FORM, Role.MENU}
 """In which what a button unfolds is a menu or a field, and no answer."""
 
+NAMES = HEADINGS | {"dt"}
 NOT_SHOWN = {Role.HIDDEN, Role.UNSPOKEN}
 SECTIONS = {"main", "article", "section"}
 """What has a header of its own."""
@@ -321,11 +323,18 @@ class _Tidy(StandardParser):
         texts = "".join(piece for piece in written if not piece.startswith("<"))
         if kind is LinkKind.LINE_NUMBER:
             return self._code_lines.is_number(texts)
+        if texts.strip().lower() in JUMPS and self._is_after_name(before):
+            return True
         if self._last_word >= before.pieces:
             return kind is LinkKind.PERMALINK and self._is_beside_text(before)
         if kind is not LinkKind.WITHIN_PAGE:
             return True
         return bool(texts.strip()) and LINK_SIGNS.issuperset(texts)
+
+    def _is_after_name(self, before: Written) -> bool:
+        """Whether something is to be read before in a heading, or a name to be defined."""
+        starts = self._starts_of(NAMES)
+        return bool(starts) and before.last_word >= starts[-1]
 
     def _is_beside_text(self, before: Written) -> bool:
         """Whether the heading (or else the element) that a permalink stands in has text before."""
@@ -337,9 +346,11 @@ class _Tidy(StandardParser):
 
     def _starts_of_headings(self) -> list[int]:
         """The number of pieces before each heading that is open."""
-        return [
-            start for start, tag in zip(self._starts, self.stack, strict=True) if tag in HEADINGS
-        ]
+        return self._starts_of(HEADINGS)
+
+    def _starts_of(self, tags: set[str]) -> list[int]:
+        """As above, before each element of these names."""
+        return [start for start, tag in zip(self._starts, self.stack, strict=True) if tag in tags]
 
     def _written_so_far(self) -> Written:
         texts = len(self.headings[-1][1]) if self.headings else 0

@@ -98,6 +98,45 @@ def test_the_sign_of_a_permalink_is_left_out_and_other_links_of_its_class_are_no
 
 
 @pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        (
+            """<h2><a id="NAME" href="#NAME"></a>NAME &nbsp; &nbsp; &nbsp; <a href="#top_of_page">
+            <span class="top-link">top</span></a></h2><pre>ls</pre>""",
+            "## NAME\n\n```\nls\n```",
+        ),
+        (
+            """<dl><dt><span class="term"><code>-a</code></span> <a class="id_link"
+            href="#G">#</a></dt><dd>All.</dd></dl>""",
+            "`-a`\n:   All.",
+        ),
+        ('<h3>Use <a href="#">Back to top</a></h3>', "### Use"),
+        ('<h3>Use <a class="anchor" href="#use">Link</a></h3>', "### Use"),
+        ('<h3><a class="anchor" href="#use">#</a> Use</h3>', "### Use"),
+        ('<p>Use <a href="#use">¶</a></p>', "Use"),
+        ('<h3><a href="#top">Top</a> of the list</h3>', "### Top of the list"),
+        ('<h3>Use <a href="/top">top</a></h3>', "### Use top"),
+        ('<h3>Use</h3><p>Back to the <a href="#top">top</a>', "### Use\n\nBack to the top"),
+        ('<dl><dt>x</dt><dd>See <a href="#top">top</a></dl>', "x\n:   See top"),
+    ],
+    ids=[
+        "man7",
+        "PostgreSQL",
+        "words",
+        "class",
+        "sign",
+        "pilcrow",
+        "in front",
+        "other page",
+        "text",
+        "definition",
+    ],
+)
+def test_a_jump_after_a_heading_or_a_name_is_no_part_of_it(page, expected):
+    assert markdown(page) == expected
+
+
+@pytest.mark.parametrize(
     "link",
     [
         ' <a class="footnote-backref" href="#fnref:1" title="Jump back">&#8617;</a>',
