@@ -40,6 +40,9 @@ FIRST_OF_GROUP = "data-first-of-group"
 BUTTON = "data-button"
 """The attribute that is written to tabs that are buttons."""
 
+ASIDE = "data-aside"
+"""The attribute that is written to asides, which become a div."""
+
 TAB_LABEL = "data-tab-label"
 """The attribute that is written to code that a tab shows by itself: a label in it would be code."""
 
@@ -49,7 +52,16 @@ LANGUAGE_ATTRIBUTES = ("data-lang", "data-language")
 BRUSH = "data-syntaxhighlighter-params"
 """The attribute in which Confluence names the language of code, as SyntaxHighlighter's classes."""
 
-KEPT_ATTRIBUTES = {"class", "role", "alt", FIRST_OF_GROUP, BUTTON, *LANGUAGE_ATTRIBUTES, BRUSH}
+KEPT_ATTRIBUTES = {
+    "class",
+    "role",
+    "alt",
+    FIRST_OF_GROUP,
+    BUTTON,
+    ASIDE,
+    *LANGUAGE_ATTRIBUTES,
+    BRUSH,
+}
 DIGITS = {"colspan": 2, "start": 2, "rowspan": 4}
 """Attributes that are kept as numbers, with the most digits they may have."""
 

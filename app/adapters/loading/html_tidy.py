@@ -5,6 +5,7 @@ import re
 
 from app.adapters.loading.code_lines import CodeLines
 from app.adapters.loading.html_elements import (
+    ASIDE,
     BLOCKS,
     BUTTON,
     CONTROLS,
@@ -164,17 +165,22 @@ class _Tidy(StandardParser):
             self._group_begins = True
         else:
             self._count(tag, given)
-            if tag == "tr" and self._group_begins:
-                self._group_begins, given = False, {**given, FIRST_OF_GROUP: ""}
-            if tag == "button" and is_tab(given):
-                given = {**given, BUTTON: ""}
-            elif tag == "button" and self._question_at < 0 and self._is_question(given):
+            if tag == "button" and self._question_at < 0 and self._is_question(given):
                 self._question_at = len(self.stack)
-            self.pieces.append(_start_tag(self._written(tag), given))
+            self.pieces.append(_start_tag(self._written(tag), self._marked(tag, given)))
         if self._code_at is None and is_code(tag, given):
             self._code_at, self._code_lines = len(self.stack), CodeLines()
             if tag != "pre":
                 self.pieces.append("<pre>")
+
+    def _marked(self, tag: str, given: dict[str, str]) -> dict[str, str]:
+        """The attributes of an element, with the one that says what its name will not."""
+        if tag == "tr" and self._group_begins:
+            self._group_begins = False
+            return {**given, FIRST_OF_GROUP: ""}
+        if tag == "button" and is_tab(given):
+            return {**given, BUTTON: ""}
+        return {**given, ASIDE: ""} if tag == "aside" else given
 
     def _open_part(self, tag: str, given: dict[str, str]) -> None:
         """Begin a part of the page, if the element is one."""
@@ -214,7 +220,7 @@ class _Tidy(StandardParser):
 
     def _is_question(self, given: dict[str, str]) -> bool:
         """Whether a button stands by itself in the content, above what it unfolds."""
-        if not unfolds(given) or not READ_BUTTONS.isdisjoint(self.stack):
+        if is_tab(given) or not unfolds(given) or not READ_BUTTONS.isdisjoint(self.stack):
             return False
         around = self._open_roles()
         is_in_content = not CONTENT_ROLES.isdisjoint(around) and "header" not in self.stack

@@ -22,6 +22,7 @@ from app.adapters.loading.page_code import (
 from app.adapters.loading.page_emphasis import drop_unclear_marks
 from app.adapters.loading.page_formulas import lowered, raised
 from app.adapters.loading.page_grids import make_tables_of_grids
+from app.adapters.loading.page_headings import make_titles_of_boxes
 from app.adapters.loading.page_lines import WRITTEN, tidied_lines
 from app.adapters.loading.page_tables import MOST_ROWS, Cell, TableCells
 from app.adapters.loading.page_tabs import place_labels
@@ -53,6 +54,7 @@ def markdown_of(page: str, elements: int) -> str:
         join_lines_of_code(soup)
         part_blocks_of_code(soup)
         _unfold_layout_tables(soup)
+        make_titles_of_boxes(soup)
         drop_unclear_marks(soup)
         text = _Converter().convert_soup(soup)
     # No regular expression: on blanks in the middle of a line it takes quadratic time.
