@@ -1,8 +1,9 @@
-"""Tells headings of a page from titles of the boxes in it, which head nothing that follows."""
+"""Makes headings of those that head a part of a page only: not in its notes, but in its lists."""
 
 import re
 
 from bs4 import BeautifulSoup, Tag
+from bs4.element import PageElement
 
 from app.adapters.loading.html_elements import ASIDE, HEADINGS
 
@@ -18,6 +19,13 @@ OF_PAGES = {"article", "main"}
 """Which are no boxes, whatever their class."""
 
 NOT_IN_BOLD = ["b", "strong", "p", "div", "pre"]
+
+LISTS_OF_SECTIONS = {"blocklist", "blocklistlast"}
+"""Classes of lists of a single section each, as javadoc wrote them until Java 15."""
+
+SECTIONS = {"article", "section"}
+MOST_OTHER_ITEMS = 10
+"""A list is one of sections if no more than one item in so many begins without a heading."""
 
 
 def make_titles_of_boxes(soup: BeautifulSoup) -> None:
@@ -58,3 +66,38 @@ def _box_of(heading: Tag) -> Tag | None:
 def _has_box_word(element: Tag) -> bool:
     classes = " ".join(element.get("class") or ()).lower()
     return not BOX_WORDS.isdisjoint(BETWEEN_WORDS.sub(" ", classes).split())
+
+
+def unfold_lists_of_sections(soup: BeautifulSoup) -> None:
+    """Make blocks of lists whose items begin with a heading: in an item, it heads nothing."""
+    for found in soup.find_all(["ul", "ol"]):
+        items = found.find_all("li", recursive=False)
+        others = sum(not _begins_with_heading(item) for item in items)
+        has_sections = MOST_OTHER_ITEMS * others <= len(items)
+        if items and has_sections and (len(items) > 1 or _holds_section(found, items[0])):
+            for element in (found, *items):
+                element.name = "div"
+
+
+def _begins_with_heading(item: Tag) -> bool:
+    """Whether the first text of an item stands in a heading in it."""
+    first = next((node for node in item.descendants if _is_text(node)), None)
+    for around in first.parents if first is not None else ():
+        if around is item:
+            return False
+        if around.name in HEADINGS:
+            return True
+    return False
+
+
+def _is_text(node: PageElement) -> bool:
+    return isinstance(node, str) and bool(node.strip())
+
+
+def _holds_section(found: Tag, item: Tag) -> bool:
+    """Whether the only item of a list is a part of the page and no item, by its markup."""
+    classes = {name.lower() for name in found.get("class") or ()}
+    first = item.find(True, recursive=False)
+    return not LISTS_OF_SECTIONS.isdisjoint(classes) or (
+        isinstance(first, Tag) and first.name in SECTIONS
+    )

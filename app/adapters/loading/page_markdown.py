@@ -22,7 +22,10 @@ from app.adapters.loading.page_code import (
 from app.adapters.loading.page_emphasis import drop_unclear_marks
 from app.adapters.loading.page_formulas import lowered, raised
 from app.adapters.loading.page_grids import make_tables_of_grids
-from app.adapters.loading.page_headings import make_titles_of_boxes
+from app.adapters.loading.page_headings import (
+    make_titles_of_boxes,
+    unfold_lists_of_sections,
+)
 from app.adapters.loading.page_lines import WRITTEN, tidied_lines
 from app.adapters.loading.page_tables import MOST_ROWS, Cell, TableCells
 from app.adapters.loading.page_tabs import place_labels
@@ -55,6 +58,7 @@ def markdown_of(page: str, elements: int) -> str:
         part_blocks_of_code(soup)
         _unfold_layout_tables(soup)
         make_titles_of_boxes(soup)
+        unfold_lists_of_sections(soup)
         drop_unclear_marks(soup)
         text = _Converter().convert_soup(soup)
     # No regular expression: on blanks in the middle of a line it takes quadratic time.

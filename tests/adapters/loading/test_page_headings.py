@@ -66,16 +66,54 @@ def test_the_title_of_a_note_keeps_its_marks(title, expected):
     assert read.split("\n\n") == ["a", *filter(None, [expected]), "b"]
 
 
+JAVADOC = """<ul class="details-list"><li><section class="method-details"><h2>Methods</h2>
+    <ul class="member-list"><li><section class="detail"><h3>size</h3><p>How many.</p></section></li>
+    <li><section class="detail"><h3>clear</h3><p>None left.</p></section></li></ul></section></li>
+    </ul>"""
+JAVADOC_8 = """<ul class="blockList"><li class="blockList"><a name="m"></a><h2>Methods</h2><ul
+    class="blockList"><li class="blockList"><h3>size</h3><p>How many.</p></li></ul><ul
+    class="blockListLast"><li class="blockList"><h3>clear</h3><p>None left.</p></li></ul></li></ul>
+    """
+CARDS = """<h2>Methods</h2><{0} class=cards><li><a href=/s><img src=x><h3>size</h3></a>How many.
+    </li><li><div><h3>clear</h3></div><p>None left.</p></li></{0}>"""
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [JAVADOC, JAVADOC_8, CARDS.format("ul"), CARDS.format("ol")],
+    ids=["javadoc", "older javadoc", "cards", "numbered"],
+)
+def test_headings_that_begin_the_items_of_a_list_head_sections(sections):
+    assert markdown(sections) == ("## Methods\n\n### size\n\nHow many.\n\n### clear\n\nNone left.")
+
+
+def test_a_list_of_sections_may_have_a_few_items_without_a_heading():
+    items = "".join(f"<li><h3>Step {number}</h3>" for number in range(9))
+    assert markdown(f"<ul>{items}<li>The end</ul>").endswith("\n\n### Step 8\n\nThe end")
+    assert markdown(f"<ul>{items}<li>The<li>end</ul>").endswith("\n- ### Step 8\n- The\n- end")
+
+
+@pytest.mark.parametrize(
+    "item",
+    ["<h3>A</h3>a", "<p>a</p><section><h3>A</h3></section>", "a<h3>A</h3>", "<i></i>"],
+)
+def test_other_lists_with_headings_stay_lists(item):
+    assert markdown(f"<ul><li>{item}</ul><p>b</p>").startswith("- ") == ("a" in item)
+
+
 @pytest.mark.parametrize(
     "body",
     [
-        "<div class=note>" * 90 + "<p>x" * 14_000 + "<h2>a</h2></div>" * 90,
-        "<div class=note><h2>a</h2>" + "<i>x</i>" * 20_000 + "<h2>b</h2>" * 20_000,
-        "<aside>" + "<h2>a <i>b</i></h2>" * 20_000,
+        "<ul><li>" * 45 + "<i></i>" * 10_000 + "<h2>a</h2>",
+        "<ul>" + "<li><h2>a</h2>x" * 5_000,
+        "<ul><li><section>" * 30 + "<h2>a</h2>x" * 5_000,
+        "<div class=note>" * 90 + "<p>x" * 5_000 + "<h2>a</h2></div>" * 90,
+        "<div class=note><h2>a</h2>" + "<i>x</i>" * 8_000 + "<h2>b</h2>" * 8_000,
+        "<aside>" + "<h2>a <i>b</i></h2>" * 8_000,
     ],
-    ids=["nested", "many in one", "aside"],
+    ids=["empty", "many items", "nested lists", "nested", "many in one", "aside"],
 )
-def test_headings_in_boxes_take_linear_time(body):
+def test_headings_in_lists_and_boxes_take_linear_time(body):
     started = time.process_time()
     markdown(body)
     assert time.process_time() - started < 10
