@@ -62,7 +62,7 @@ KEPT_ATTRIBUTES = {
     *LANGUAGE_ATTRIBUTES,
     BRUSH,
 }
-DIGITS = {"colspan": 2, "start": 2, "rowspan": 4}
+DIGITS = {"colspan": 2, "start": 4, "rowspan": 4}
 """Attributes that are kept as numbers, with the most digits they may have."""
 
 DROPPED = {

@@ -507,6 +507,12 @@ def test_no_nesting_makes_a_page_many_times_its_size(tag):
     assert len(read) < 40 * len(page)
 
 
+def test_a_list_goes_on_from_a_number_of_up_to_four_digits():
+    assert markdown("<ol start=100><li>a<li>b</ol>") == "100. a\n101. b"
+    assert markdown("<ol start=9999><li>a<li>b</ol>") == "9999. a\n10000. b"
+    assert markdown("<ol start=10000><li>a</ol>") == "1. a"
+
+
 def test_lists_and_quotes_keep_their_marks_as_deep_as_they_are_written():
     read = markdown("<ul><li>a" * 6 + "<blockquote>b</blockquote>" + "</ul>" * 6 + "<ul><li>c</ul>")
     assert [line for line in read.splitlines() if line.strip()][5:] == [
