@@ -69,6 +69,7 @@ DROPPED = {
     # Not text, or not for reading.
     *("script", "style", "noscript", "template", "svg", "math", "iframe", "object", "canvas"),
     *("audio", "video", "select", "textarea", "button", "option", "datalist", "dialog"),
+    *("rt", "rp"),  # how a word is pronounced, which would stand in its middle
     "title",  # kept apart; it stands outside the head where a page has no tag for that
 }
 FIELDS = {"input", "select", "textarea"}
@@ -159,13 +160,18 @@ CLOSES = {
     "tr": ({"tr", "td", "th"}, {"table"}),
     "td": ({"td", "th"}, {"tr", "table"}),
     "th": ({"td", "th"}, {"tr", "table"}),
+    "rt": ({"rt", "rp"}, {"ruby"}),
+    "rp": ({"rt", "rp"}, {"ruby"}),
 }
 CLOSES_PARAGRAPH = {
     *("address", "article", "aside", "blockquote", "details", "div", "dl", "fieldset", "figure"),
     *("footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "main", "nav", "ol"),
     *("p", "pre", "section", "table", "ul"),
 }
-INLINE = {"a", "abbr", "b", "cite", "code", "em", "i", "q", "s", "small", "span", "strong", "u"}
+INLINE = {
+    *("a", "abbr", "b", "cite", "code", "em", "i", "q", "s", "small", "span", "strong", "u"),
+    *("ruby", "rt", "rp"),
+}
 BLOCKS = {
     *("body", "nav", "aside", "header", "footer", "form", "fieldset", "legend", "hgroup"),
     *("center", "address", "figure", "details", "summary"),

@@ -507,6 +507,23 @@ def test_no_nesting_makes_a_page_many_times_its_size(tag):
     assert len(read) < 40 * len(page)
 
 
+@pytest.mark.parametrize(
+    "word",
+    [
+        "<ruby>東<rt>とう</rt>京<rt>きょう</rt></ruby>",
+        "<ruby>東京<rp>(</rp><rt>とうきょう</rt><rp>)</rp></ruby>",
+        "<ruby>東京<rp>(<rt>とうきょう<rp>)</ruby>",
+    ],
+    ids=["each letter", "in brackets", "no end tags"],
+)
+def test_a_word_is_read_without_how_it_is_pronounced(word):
+    assert markdown(f"<p>{word}都<p>b") == "東京都\n\nb"
+
+
+def test_a_pronunciation_without_an_end_ends_with_its_paragraph():
+    assert markdown("<p><ruby>東京<rt>とうきょう<p>b") == "東京\n\nb"
+
+
 def test_a_list_goes_on_from_a_number_of_up_to_four_digits():
     assert markdown("<ol start=100><li>a<li>b</ol>") == "100. a\n101. b"
     assert markdown("<ol start=9999><li>a<li>b</ol>") == "9999. a\n10000. b"
