@@ -3,17 +3,18 @@
 import re
 from dataclasses import dataclass
 
+from app.adapters.splitting.directives import BodyKind, announced_content, fenced_content
 from app.adapters.splitting.lines import Lines
-from app.adapters.splitting.verbatim import CODE_DIRECTIVES
 
 FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _LIST_MARKS = re.compile(r"(?:(?:[-*+:]|\d{1,9}[.)])[ \t]+)+(?=```|~~~)")
 """Of an item, or a definition, that begins with fenced code."""
 _ITEM_MARKS = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)+(?=\S)")
 _TAB_COLUMNS = 4
-_CODE_DIRECTIVE = re.compile(rf"\.\. (?:{CODE_DIRECTIVES})::")
 _PIPE_RULER = frozenset("|:- \t")
 _COLUMN_RULER = frozenset("= ")
+_MAX_NESTING = 8
+"""How deep MyST's directives are read that stand in fences within each other."""
 
 
 @dataclass(frozen=True)
@@ -28,16 +29,53 @@ class Block:
 class BlockFinder:
     """Recognises a block where it begins. Calls must go forward, so that all are linear.
 
-    A block may stand in block quotes; it ends where they do.
+    A block may stand in block quotes; it ends where they do. `end` is the index of the line before
+    which all of them end, and `depth` says in how many fences within each other they stand.
     """
 
-    def __init__(self, lines: Lines) -> None:
+    def __init__(self, lines: Lines, end: int | None = None, depth: int = 0) -> None:
         self._lines = lines
+        self._end = len(lines) if end is None else end
+        self._depth = depth
         self._column_tables_end = False
         self._no_listed_fence_before = 0
         self._items: list[int] = []
 
-    def fence_end(self, index: int) -> int:
+    def passage(self, index: int, *, is_rest: bool) -> tuple[list[Block], int]:
+        """The blocks that this line begins or announces, and the index after what was read."""
+        if not is_rest and (end := self._fence_end(index)) > index:
+            return self._fenced(index, end), end
+        if (end := self._table_end(index)) > index:
+            return [self._block(index, end, is_table=True)], end
+        content = announced_content(self._lines.text(index).strip())
+        end = index + 1
+        if content in {BodyKind.CODE, BodyKind.TABLE}:
+            end = min(self._lines.deeper_end(index), self._end)
+        if end == index + 1:
+            return [], end
+        return [self._block(index + 1, end, is_table=content is BodyKind.TABLE)], end
+
+    def _block(self, first: int, end: int, *, is_table: bool) -> Block:
+        return Block(self._lines.start(first), self._lines.end(end - 1), is_table)
+
+    def _fenced(self, index: int, end: int) -> list[Block]:
+        """What is to be kept whole of a fence: all of it, or what stands in a directive of text."""
+        opening = self._lines.text(index).lstrip("> \t")
+        marks = _LIST_MARKS.match(opening)
+        content = fenced_content(opening[marks.end() if marks else 0 :])
+        if content is not BodyKind.TEXT:
+            return [self._block(index, end, is_table=content is BodyKind.TABLE)]
+        if self._depth == _MAX_NESTING:
+            return []
+        inner = BlockFinder(self._lines, end - 1, self._depth + 1)
+        blocks: list[Block] = []
+        index += 1
+        while index < end - 1:
+            found, index = inner.passage(index, is_rest=False)
+            blocks += found
+        return blocks
+
+    def _fence_end(self, index: int) -> int:
         """The index after the fenced code that begins at this line; the same when none does.
 
         A fence that nothing closes reaches to the end of what it stands in, as in CommonMark, be
@@ -81,7 +119,7 @@ class BlockFinder:
         But what stands at its left is code all the same, where the item goes on to close it.
         """
         item_end = 0
-        for end in range(index + 1, len(self._lines)):
+        for end in range(index + 1, self._end):
             line = self._lines.text(end)
             body = line.strip()
             is_in_item = _columns(line[: self._lines.indent(end)]) >= item
@@ -93,9 +131,9 @@ class BlockFinder:
             # The next such fence is another's: so that none is looked beyond twice.
             if item_end and body.startswith(fence[:3]) and FENCE.match(body):
                 return item_end
-        return item_end or len(self._lines)
+        return item_end or self._end
 
-    def table_end(self, index: int) -> int:
+    def _table_end(self, index: int) -> int:
         """The index after the table that begins at this line; the same when none does."""
         quotes, body = _unquoted(self._lines.text(index))
         if body.startswith(("+-", "+=")) and body.endswith("+"):
@@ -106,17 +144,10 @@ class BlockFinder:
             return self._column_table_end(index)
         return index
 
-    def literal_end(self, index: int) -> int:
-        """The index after the indented block that this line announces with `::`."""
-        body = self._lines.text(index).strip()
-        if body.endswith("::") or _CODE_DIRECTIVE.match(body):
-            return self._lines.deeper_end(index)
-        return index + 1
-
     def _is_in(self, quotes: int, index: int) -> bool:
         """Whether the line stands in so many quotes, and belongs to those of the line above."""
-        if not quotes:
-            return index < len(self._lines)
+        if not quotes or index >= self._end:
+            return index < self._end
         return self._lines.follows(index) and _unquoted(self._lines.text(index))[0] >= quotes
 
     def _body(self, index: int, quotes: int) -> str:
@@ -151,8 +182,8 @@ class BlockFinder:
         """A table ruled with `===  ===` ends at the ruler that a blank line follows."""
         if self._column_tables_end or not self._lines.follows(index + 1):
             return index
-        for end in range(index + 1, len(self._lines)):
-            ends_paragraph = not self._lines.follows(end + 1)
+        for end in range(index + 1, self._end):
+            ends_paragraph = not self._follows(end + 1, 0)
             if ends_paragraph and _is_column_ruler(self._lines.text(end).strip()):
                 return end + 1
         self._column_tables_end = True  # nor will any later one end: look no further again

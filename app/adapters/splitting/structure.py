@@ -114,25 +114,13 @@ def _read(lines: Lines, *, is_rest: bool) -> Structure:
             index += mark.line_count
             after_break = True
             continue
-        first, end, is_table = _block_at(finder, index, is_rest=is_rest)
-        if end > first:
-            blocks.append(Block(lines.start(first), lines.end(end - 1), is_table))
-        after_break = end > first
+        found, end = finder.passage(index, is_rest=is_rest)
+        blocks += found
+        # What is indented in a directive is no paragraph that could go on with the line below it.
+        after_break = bool(found) or end > index + 1 or (is_markup and lines.indent(index) > 0)
         index = end
     headings = settle_headings(marks, unheaded.directives, is_rest=is_rest)
     return Structure(headings, blocks, unheaded.directives)
-
-
-def _block_at(finder: BlockFinder, index: int, *, is_rest: bool) -> tuple[int, int, bool]:
-    """From which line to which the block reaches that this one begins or announces.
-
-    And whether it is a table. Without a block, it reaches from the next line to the same one.
-    """
-    if not is_rest and (end := finder.fence_end(index)) > index:
-        return index, end, False
-    if (end := finder.table_end(index)) > index:
-        return index, end, True
-    return index + 1, finder.literal_end(index), False
 
 
 def _front_matter_end(lines: Lines) -> int:

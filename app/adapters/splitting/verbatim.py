@@ -3,11 +3,7 @@
 import re
 from dataclasses import dataclass
 
-CODE_DIRECTIVES = (
-    "code|code-block|code-cell|sourcecode|parsed-literal|doctest|ipython|jupyter-execute"
-    "|prompt|testcode|testsetup|testcleanup|testoutput"
-)
-"""What holds code in reStructuredText and in MyST, as a part of a regular expression."""
+from app.adapters.splitting.directives import CODE_DIRECTIVES
 
 _COLON_DIRECTIVES = f"(?:{CODE_DIRECTIVES}|literalinclude|math)"
 _INDENT = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"

@@ -48,6 +48,42 @@ def test_a_chunk_is_what_at_least_half_of_it_is(text, expected):
     assert chunk_types(text) == [expected]
 
 
+NOTE = f"   {PROSE}\n   {PROSE}\n"
+CALLS = "   def rotate_keys(gate):\n\n       return gate.rotate()\n   rotate_keys(north_gate)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *((f".. {name}::\n\n{NOTE}", "text") for name in ("note", "Warning", "c:function")),
+        (f".. versionadded:: 1.2::\n{NOTE}", "text"),
+        *((f".. {name}::\n\n{CALLS}", "code") for name in ("code-block", "Code", "parsed-literal")),
+        *((f".. {name}:: a\n\n{CALLS}", "code") for name in ("literalinclude", "math", "prompt")),
+        *((f".. {name}::\n\n{NOTE}", "table") for name in ("list-table", "csv-table", "table")),
+        (f".. list-table:: Gates\n   :widths: 1 1\n\n{NOTE}", "table"),
+        (f".. note::\n\n   So::\n\n{CALLS.replace('   ', '      ')}", "code"),
+        *((f"```{{{name}}}\n{PROSE}\n```", "text") for name in ("note", "prf:proof")),
+        *((f"> ~~~ {{{name}}} A\n> {PROSE}\n> ~~~", "text") for name in ("tip", "figure")),
+        *((f"```{{{name}}}\n{CALLS}\n```", "code") for name in ("code-cell", "math", "mermaid")),
+        *((f"```{{{name}}}\n{CALLS}\n```", "code") for name in (".python", "r a, b=c", "python")),
+        *((f"```{{{name}}} A\n{NOTE}\n```", "table") for name in ("list-table", "table")),
+        (f"- ````{{note}}\n  ```py\n{CALLS}\n  ```\n  ````", "code"),
+    ],
+)
+def test_directives_hold_code_tables_or_text(text, expected):
+    assert chunk_types(text) == [expected]
+
+
+def test_code_in_a_note_within_fences_is_kept_whole_and_ends_with_the_note() -> None:
+    code = "~~~ py\n" + "rotate(gate)\n" * 9 + "~~~"
+    for filler in range(0, 80, 7):
+        text = f"`````{{tabs}}\n````{{note}}\n{'word ' * filler}\n\n{code}\n````\n`````\n{PROSE}"
+        found = RecursiveTextSplitter(len(code) + 5, 0).split_text(text)
+        assert any(code in chunk.content for chunk in found), filler
+    unclosed = f"```{{note}}\n~~~ py\n{PROSE}\n```\n\n{PROSE}\n\n{PROSE}"
+    assert chunk_types(unclosed) == ["text"]
+
+
 def test_a_cut_block_is_still_what_it_is() -> None:
     long_code = "```\n" + "".join(f"call_number_{n}(argument)\n" for n in range(30)) + "```\n"
     assert set(chunk_types(long_code, size=200)) == {"code"}

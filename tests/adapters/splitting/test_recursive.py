@@ -181,6 +181,9 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n```html\n<!--\n```\n## B\n    <!--\n### C\nHERE", ("A", "B", "C")),
         ("A\n===\n\n.. ipython:: python\n\n   # a frame\n   df\n\n   # more\n\nHERE", ("A",)),
         ("A\n===\n\n.. tip:: x\n   :class: y\n\n  # a\n\n  .. note:: z\n\n   # b\n\nHERE", ("A",)),
+        ("# A\n```{note}\n# no\n\nno\n==\n```\nB\n===\nHERE", ("B",)),
+        ("# A\n\n.. note::\n\n   # no\n\n   no\n   --\n## B\nHERE", ("A", "B")),
+        ("A\n===\n\n.. note::\n   x\nB\n---\nHERE", ("A", "B")),
         ("A\n===\n\n..\n  # commented out\n\nB\n---\n\nHERE", ("A", "B")),
         ("A\n===\n\n.. raw:: html\n\n   <!--\n   # no\n\nB\n---\n\nHERE", ("A", "B")),
         (".. x::\n.. y::\n\nA\n---\n\nB\n===\n\n# shell\n\nC\n---\n\nHERE", ("C",)),
@@ -315,9 +318,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-6:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-6:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-6:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-7:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-7:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-7:80:0:-"
 
 
 def test_it_is_a_text_splitter():
@@ -377,6 +380,8 @@ def test_tokens_keep_dense_text_short_and_prose_as_long_as_it_is():
         ".. a::\n", ".. a::\n\n .. b::\n\n  # c\n", "$$ x\n", "$$\n", "$$\n\n", "- 1. ",
         "{% highlight a %}\n", "{{< highlight ", ":::{code}\n", ":", ":::code\n::::code\n",
         "# *a `b [c](\n", "- a\n\n  ```b\nc\n", "- a\n\n  ```b\n", "- ", "- a\n\n  ```b\n  ~~~b\n",
+        ".. a::\n b::\n  .. table::\n   c\n", "```{a}\n~~~b\n```\n", "````{a}\n```{b}\n",
+        "".join(f"{'`' * n}{{a}}\n" for n in range(60, 2, -1)),
         "- a\n  `````a\n\nx\n\n- a\n     - b\n       ```a\n\nx\n\n",
         "".join(f"- a\n  {'`' * n}a\n\nx\n" for n in range(60, 2, -1)),
     ],
@@ -396,6 +401,13 @@ def test_time_grows_no_faster_than_the_text(unit):
         return best
 
     assert seconds(160_000) < 32 * max(seconds(20_000), 0.005)
+
+
+def test_directives_in_fences_of_any_length_take_little_time():
+    text = "".join(f"{'`' * n}{{a}}\n" for n in range(600, 2, -1)) + "x\n" * 20_000
+    started = time.process_time()
+    RecursiveTextSplitter().split_text(text)
+    assert time.process_time() - started < 5  # 0.6 s
 
 
 def test_directives_between_any_number_of_colons_take_little_time():
