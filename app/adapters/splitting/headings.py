@@ -12,8 +12,8 @@ from app.adapters.splitting.plain_headings import plain_heading
 TITLE_CHARACTERS = 200
 """Longer titles are shortened in heading paths, which every chunk below them repeats."""
 
-_READ_CHARACTERS = 3 * TITLE_CHARACTERS
-"""What is read of each title: its links may be longer than their texts."""
+_READ_CHARACTERS = 10 * TITLE_CHARACTERS
+"""What is read of each title: its links may be longer than their texts, and badges are many."""
 
 LOOSE_TITLE_CHARACTERS = 100
 """A line up to this length is a title even where its === or --- is shorter, as Markdown allows."""

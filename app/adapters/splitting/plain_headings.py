@@ -51,7 +51,8 @@ def plain_heading(title: str, *, is_rest: bool = False) -> str:
 
     Links are their text, emphasis and code lose their marks, HTML and footnotes go, escapes and
     entities are what they stand for. What stands in code stays as it is, and so do names like
-    `__init__`, which Markdown would make bold.
+    `__init__`, which Markdown would make bold. Badges, which are links of nothing but images, are
+    left out where anything else is left.
     """
     text = _REST.sub(_rest_text, title) if is_rest else _MarkdownTitle().read(title)
     return " ".join(text.split())
@@ -73,13 +74,24 @@ class _Marks:
     count: int
 
 
+@dataclass(frozen=True)
+class _Bracket:
+    """An opening bracket that may begin a link or an image."""
+
+    piece: int
+    is_in_word: bool
+    is_image: bool
+
+
 class _MarkdownTitle:
     """Reads one title from left to right, as CommonMark reads what stands in a line."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._openings: dict[str, list[_Marks]] = {"*": [], "_": []}
-        self._brackets: list[tuple[int, bool]] = []
+        self._brackets: list[_Bracket] = []
+        self._images: list[tuple[int, int]] = []
+        self._badges: list[tuple[int, int]] = []
 
     def read(self, title: str) -> str:
         """What is seen of the title."""
@@ -90,7 +102,8 @@ class _MarkdownTitle:
             self._pieces.append("")  # marks and brackets remember where they stand
             self._pieces[-1] = self._shown(token)
             position = token.end()
-        return "".join(self._pieces) + title[position:]
+        self._pieces.append(title[position:])
+        return self._without_badges() or "".join(self._pieces)
 
     def _shown(self, token: re.Match[str]) -> str:
         kind = token.lastgroup
@@ -101,7 +114,8 @@ class _MarkdownTitle:
         if kind == "marks":
             return self._emphasis(token)
         if kind == "opening":
-            self._brackets.append((len(self._pieces) - 1, _is_word(_before(token))))
+            is_in_word, is_image = _is_word(_before(token)), token[0] == "!["
+            self._brackets.append(_Bracket(len(self._pieces) - 1, is_in_word, is_image))
             return token[0]
         if kind in {"link", "closing"}:
             return self._closing(token)
@@ -109,13 +123,35 @@ class _MarkdownTitle:
 
     def _closing(self, token: re.Match[str]) -> str:
         """A bracket that closes; what follows it tells whether it is a link's."""
-        opening, is_in_word = self._brackets.pop() if self._brackets else (-1, True)
-        is_link = opening >= 0 and bool(token["link"])
-        is_reference = token["closing"] not in {None, "]"} and not is_in_word
-        if not is_link and not is_reference:
+        if not self._brackets:
             return token[0]
-        self._pieces[opening] = ""
+        opening = self._brackets.pop()
+        is_reference = token["closing"] not in {None, "]"} and not opening.is_in_word
+        if not token["link"] and not is_reference:
+            return token[0]
+        self._pieces[opening.piece] = ""
+        if opening.is_image:
+            self._images.append((opening.piece, len(self._pieces)))
+        elif self._is_of_images(opening.piece):
+            self._badges.append((opening.piece, len(self._pieces)))
         return ""
+
+    def _is_of_images(self, start: int) -> bool:
+        """Whether there are images after this piece, and nothing else."""
+        end = len(self._pieces)
+        while self._images and not "".join(self._pieces[self._images[-1][1] : end]).strip():
+            end, _ = self._images.pop()
+            if end < start:
+                return False
+            if not "".join(self._pieces[start:end]).strip():
+                return True
+        return False
+
+    def _without_badges(self) -> str:
+        pieces = list(self._pieces)
+        for start, end in self._badges:
+            pieces[start:end] = [""] * (end - start)
+        return "".join(pieces).strip()
 
     def _emphasis(self, token: re.Match[str]) -> str:
         """What is left of marks, once they have closed what they can."""

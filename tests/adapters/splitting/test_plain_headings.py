@@ -15,7 +15,11 @@ from app.adapters.splitting.recursive import RecursiveTextSplitter
     [
         ("[1.4.0](https://example.org/v1.3.0...v1.4.0) (2024-01-01)", "1.4.0 (2024-01-01)"),
         ("[Foo][1] [bar][]", "Foo bar"),
-        ("[![Build](b.svg)](x 'y') [a [b] c](<d e>)", "Build a [b] c"),
+        ("[![Build](b.svg)](x 'y') [a [b] c](<d e>)", "a [b] c"),
+        ("express [![NPM V][n]][u] [![Build](x.svg)](y) ![Logo](z)", "express Logo"),
+        ("[![a](b) *![c][d]* ](e) [**![f](g)**](h) i [j ![k](l)](m)", "i j k"),
+        ("![a](b) [](c) [ ![d](e) f](g) [![h](i)]", "a d f [h]"),
+        ("[![Logo](logo.png)](x) [![Build](b.svg)](y)", "Logo Build"),
         ("[x](https://example.org/A_(b)) <https://example.org/c_d>", "x https://example.org/c_d"),
         ("![Logo](logo.png) Foo[^1]", "Logo Foo"),
         ('**core:** Bug <a name="foo"></a>', "core: Bug"),
@@ -73,6 +77,7 @@ def test_of_restructuredtext_a_reader_sees_the_text(title, expected):
         ("# A\n\n## <a id='x'></a>\n\ntext", "", ("A",)),
         (":mod:`a` &amp; `b`\n==================\n\ntext", "a.rst", ("a &amp; b",)),
         ("# [x](" + "y" * 300 + ") z\n\ntext", "", ("x z",)),
+        ("# x " + "[![b](https://example.org/b.svg)](y) " * 40 + "\n\ntext", "", ("x",)),
     ],
 )
 def test_heading_paths_hold_what_a_reader_sees(text, name, expected):
@@ -96,6 +101,7 @@ def test_words_without_marks_stay(title, is_rest):
     "unit",
     [
         *("*a ", "_", "*", "**a*", "`", "` ``", ":a:`", ":", "[", "![", "](", "](a", "](a "),
+        *("[![a](b)", "![](b)", "[](b", "[![](b)](c)"),
         *("<!--", "<a ", "<a b='", "{#", "\\", "&a"),
     ],
 )
