@@ -15,7 +15,8 @@ WRITTEN_LINE = re.compile(rf"{_BEFORE}{WRITTEN}(?:#|---\Z)")
 
 STRUCTURE = re.compile(
     rf"{_BEFORE}(?=#{{1,6}}(?:[ \t]|\Z)|~{{3}}|`{{3,}}+[^`]*\Z|=++ [= ]*+\Z"
-    r"|<(?:!--|(?:script|pre|style|textarea)(?:[ \t>]|\Z)))",
+    r"|<(?:!--|(?:script|pre|style|textarea)(?:[ \t>]|\Z))"
+    r"|(?><[a-z][^<>]*+>[ \t]*+)*<h[1-6](?:[ \t>]|\Z))",
     re.IGNORECASE,
 )
 """A text that would be a heading, a fence, or the ruler of a table, or make raw HTML of the lines

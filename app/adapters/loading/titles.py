@@ -1,11 +1,15 @@
 """Finds the title of a text document in its first heading."""
 
-import html
 import re
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from dataclasses import dataclass
 
 from app.adapters.splitting.boundaries import map_text
+from app.adapters.splitting.html_headings import (
+    HTML_HEADING_LINES,
+    html_heading,
+    stands_in_html,
+)
 from app.adapters.splitting.languages import TextLanguage
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.plain_headings import plain_heading
@@ -20,8 +24,9 @@ MAX_LINE_CHARACTERS = 2000
 
 LINE_BREAK = re.compile(r"\r\n|\n|\r")
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-ATX_HEADING = re.compile(r" {0,3}#{1,6}[ \t]+(?P<title>\S.*?)(?:[ \t]+#+)?[ \t]*$")
-SETEXT_LINE = re.compile(r" {0,3}(?:=+|-{2,})[ \t]*$")
+ATX_HEADING = re.compile(r" {0,3}(?P<hashes>#{1,6})[ \t]+(?P<title>\S.*?)(?:[ \t]+#+)?[ \t]*$")
+SETEXT_LINE = re.compile(r" {0,3}(?P<mark>=(?==*[ \t]*$)|-(?=-+[ \t]*$))")
+SETEXT_LEVELS = {"=": 1, "-": 2}
 FRONTMATTERS = (
     (
         re.compile(r"---[ \t]*$"),
@@ -41,22 +46,22 @@ PEP_HEADER = re.compile(
     r"(?:[A-Za-z][A-Za-z-]*:.*(?:\n[ \t]+\S.*)*\n)*?Title:(?P<title>.*(?:\n[ \t]+\S.*)*)"
 )
 
-HTML_START = re.compile(r" {0,3}</?[a-z]", re.IGNORECASE)
-HTML_HEADING = re.compile(r"<h1(?:\s[^<>]*)?>", re.IGNORECASE)
-HTML_HEADING_END = re.compile(r"</h1\s*>", re.IGNORECASE)
-HTML_HEADING_LINES = 20
-"""Over how many lines a heading in HTML may reach: some have a logo in them."""
-TAG = re.compile(r"<(?P<name>/?[a-z!][a-z0-9-]*)[^<>]*>", re.IGNORECASE)
-PARTING_TAGS = {"br", "img"}
+
+@dataclass(frozen=True)
+class _Heading:
+    title: str
+    level: int
+    line_count: int
+    is_html: bool = False
 
 
 def find_title(text: str, suffix: str) -> str | None:
     """The title of a document, or None; `suffix` is its file's (`.md`, `.rst`, `.txt`).
 
-    Markdown: the first ATX or setext heading, or `<h1>` in HTML, outside fenced code and what else
-    is no Markdown, and after a frontmatter that could not be read. reStructuredText: the
-    `Title:` of a leading field block, as PEPs have, else the first heading. Plain text: the heading
-    that it begins with, when that is underlined.
+    Markdown: the first heading, be it ATX, setext or HTML, outside fenced code and what else is no
+    Markdown, and after a frontmatter that could not be read. reStructuredText: the `Title:` of a
+    leading field block, as PEPs have, else the first heading. Plain text: the heading that it
+    begins with, when that is underlined.
     """
     whole = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
     lines = [line[:MAX_LINE_CHARACTERS] for line in whole]
@@ -91,36 +96,47 @@ def _first_heading(text: str, suffix: str) -> str | None:
 
 
 def _markdown_title(lines: list[str]) -> str | None:
-    prose = list(_prose(lines[_frontmatter_lines(lines) :]))
+    """The first heading; but one of level 1 after a lesser one in HTML, which is its tagline."""
+    headings = _markdown_headings(list(_prose(lines[_frontmatter_lines(lines) :])))
+    first = next(headings, None)
+    if first is None:
+        return None
+    second = next(headings, None) if first.is_html and first.level > 1 else None
+    return _shortened(second.title if second and second.level == 1 else first.title)
+
+
+def _markdown_headings(prose: list[str]) -> Iterator[_Heading]:
+    """The headings that have a text, in order."""
     paragraph: list[str] = []
     in_html = False
-    for number, (line, below) in enumerate(pairwise([*prose, ""])):
-        in_html = bool(line.strip()) and (in_html or bool(HTML_START.match(line)))
-        if heading := ATX_HEADING.match(line):
-            return _shortened(plain_heading(heading["title"]))
-        if in_html and (title := _html_title(prose[number : number + HTML_HEADING_LINES])):
-            return title
-        if line.strip() and not NOT_A_PARAGRAPH.match(line):
-            paragraph.append(line)
-            if SETEXT_LINE.match(below):
-                return _shortened(plain_heading(" ".join(paragraph)[:MAX_LINE_CHARACTERS]))
+    heading_end = 0
+    for number, line in enumerate(prose):
+        in_html = stands_in_html(line, follows_html=in_html)
+        if number < heading_end:
             continue
-        paragraph.clear()
+        if not line.strip() or NOT_A_PARAGRAPH.match(line):
+            paragraph.clear()
+        else:
+            paragraph.append(line)
+        lines = prose[number : number + HTML_HEADING_LINES]
+        if heading := _heading_at(lines, paragraph, in_html=in_html):
+            heading_end = number + heading.line_count
+            paragraph.clear()
+            if heading.title:
+                yield heading
+
+
+def _heading_at(lines: list[str], paragraph: list[str], *, in_html: bool) -> _Heading | None:
+    """The heading that begins on the first of these lines, or ends with it and is a paragraph."""
+    if in_html and (found := html_heading(lines)):
+        return _Heading(found.title, found.level, found.line_count, is_html=True)
+    if heading := ATX_HEADING.match(lines[0]):
+        return _Heading(plain_heading(heading["title"]), len(heading["hashes"]), 1)
+    underline = SETEXT_LINE.match(lines[1]) if paragraph and len(lines) > 1 else None
+    if underline:
+        title = plain_heading(" ".join(paragraph)[:MAX_LINE_CHARACTERS])
+        return _Heading(title, SETEXT_LEVELS[underline["mark"]], 2)
     return None
-
-
-def _html_title(lines: list[str]) -> str | None:
-    """The text of the `<h1>` that begins on the first of these lines; None without any."""
-    if "<h1" not in lines[0].lower():
-        return None
-    markup = "\n".join(lines)
-    start = HTML_HEADING.search(markup)
-    end = HTML_HEADING_END.search(markup, start.end()) if start else None
-    if not start or not end:
-        return None
-    inner = markup[start.end() : end.start()]
-    text = TAG.sub(lambda tag: " " if tag["name"].lower() in PARTING_TAGS else "", inner)
-    return _shortened(html.unescape(text))
 
 
 def _prose(lines: Sequence[str]) -> Iterator[str]:

@@ -64,10 +64,12 @@ class HeadingMark:
     title: str
     """Empty where nothing stands behind the #: it ends the section above it."""
     hashes: int
-    """How many # stand before it; 0 for an underlined one."""
+    """How many # stand before it, or its level in HTML; 0 for an underlined one."""
     underline: str
     """The character that underlines it, twice when it is overlined as well; else empty."""
     line_count: int
+    is_plain: bool = False
+    """Whether the title is what a reader sees of it, and no Markdown."""
 
 
 def heading_mark(
@@ -138,7 +140,7 @@ def settle_headings(
             continue
         while stack[-1][0] >= level:
             stack.pop()
-        title = _shown(mark.title, is_rest=shows_rest)
+        title = _shown(mark, is_rest=shows_rest)
         path = (*stack[-1][1], title) if title else stack[-1][1]
         stack.append((level, path))
         headings.append(Heading(mark.start, mark.end, path))
@@ -192,6 +194,7 @@ def _is_either_title(title: str, underline: str) -> bool:
     return is_loose and not _NOT_A_LOOSE_TITLE.match(title)
 
 
-def _shown(title: str, *, is_rest: bool) -> str:
-    title = plain_heading(title[:_READ_CHARACTERS], is_rest=is_rest)
+def _shown(mark: HeadingMark, *, is_rest: bool) -> str:
+    title = mark.title[:_READ_CHARACTERS]
+    title = title if mark.is_plain else plain_heading(title, is_rest=is_rest)
     return title if len(title) <= TITLE_CHARACTERS else title[: TITLE_CHARACTERS - 1] + "…"

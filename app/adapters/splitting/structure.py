@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.adapters.splitting.blocks import Block, BlockFinder
 from app.adapters.splitting.headings import Heading, HeadingMark, heading_mark, settle_headings
+from app.adapters.splitting.html_headings import HtmlHeadingFinder
 from app.adapters.splitting.languages import TextLanguage
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.verbatim import Opening, verbatim_opening
@@ -32,6 +33,21 @@ class Verbatim:
     """The index of the line after it."""
     is_block: bool
     """Whether it is better kept whole."""
+
+
+class _HeadingFinder:
+    """Recognises headings where they begin. Calls must go forward."""
+
+    def __init__(self, lines: Lines, *, is_rest: bool) -> None:
+        self._lines = lines
+        self._is_rest = is_rest
+        self._html = HtmlHeadingFinder(lines)
+
+    def mark(self, index: int, *, after_break: bool) -> HeadingMark | None:
+        """The heading that begins at this line, if one does; in HTML only in Markdown."""
+        if not self._is_rest and (mark := self._html.mark(index)):
+            return mark
+        return heading_mark(self._lines, index, after_break=after_break, is_rest=self._is_rest)
 
 
 class _UnheadedLines:
@@ -92,6 +108,7 @@ def read_structure(lines: Lines, language: TextLanguage = TextLanguage.MARKDOWN)
 def _read(lines: Lines, *, is_rest: bool) -> Structure:
     finder = BlockFinder(lines)
     unheaded = _UnheadedLines(lines)
+    headings = _HeadingFinder(lines, is_rest=is_rest)
     marks: list[HeadingMark] = []
     blocks: list[Block] = []
     index = _front_matter_end(lines)
@@ -104,11 +121,7 @@ def _read(lines: Lines, *, is_rest: bool) -> Structure:
             continue
         after_break = after_break or not lines.follows(index)
         is_markup = unheaded.is_markup(index)
-        mark = (
-            None
-            if is_markup
-            else heading_mark(lines, index, after_break=after_break, is_rest=is_rest)
-        )
+        mark = None if is_markup else headings.mark(index, after_break=after_break)
         if mark is not None:
             marks.append(mark)
             index += mark.line_count
@@ -119,8 +132,8 @@ def _read(lines: Lines, *, is_rest: bool) -> Structure:
         # What is indented in a directive is no paragraph that could go on with the line below it.
         after_break = bool(found) or end > index + 1 or (is_markup and lines.indent(index) > 0)
         index = end
-    headings = settle_headings(marks, unheaded.directives, is_rest=is_rest)
-    return Structure(headings, blocks, unheaded.directives)
+    settled = settle_headings(marks, unheaded.directives, is_rest=is_rest)
+    return Structure(settled, blocks, unheaded.directives)
 
 
 def _front_matter_end(lines: Lines) -> int:

@@ -40,6 +40,11 @@ TEXTS = {
     "prompts": ("<p>Foo<br>&gt;&gt;&gt;</p>", "Foo\n\\>>>"),
     "over and under": ("<p>===<br>Foo<br>===</p>", "===\nFoo\n\\==="),
     "ruler of a table": ("<p>=== ==<br>a b</p>", "\\=== ==\na b"),
+    "heading in HTML": ("<p>&lt;H1&gt;a&lt;/H1&gt;</p>", "\\<H1>a</H1>"),
+    "heading in elements": (
+        "<p>&lt;div&gt; &lt;a href=x&gt;&lt;h3 id=y&gt;a&lt;/h3&gt;</p>",
+        "\\<div> <a href=x><h3 id=y>a</h3>",
+    ),
     "item": ("<ul><li># a<br>b<li>~~~</ul>", "- \\# a\n  b\n- \\~~~"),
     "quote": ("<blockquote># a<br>--</blockquote>", "> \\# a\n> \\--"),
     "definition": ("<dl><dt>a<dd>```</dl>", "a\n:   \\```"),
@@ -65,6 +70,7 @@ def test_text_that_markdown_would_read_as_structure_is_escaped(body, expected):
     [
         *("#12 is fixed", "C# is", "a ~~~ b", "~~a~~", "--flag", "- a", "> a", "***", "---"),
         *("Foo bar\n...", "-- \nx", "Foo\n--- a", "a\n- - -", "a_b *c*", "``` a ```"),
+        *("a <h1>b</h1>", "<h7>a</h7>", "<div> a <h1>"),
     ],
 )
 def test_other_text_is_as_it_is_written(text):
@@ -109,7 +115,9 @@ def test_a_heading_without_text_is_none_and_leaves_what_follows_in_its_section(e
     assert read == "# Pump\n\n## Install\n\na\n\nb"
 
 
-@pytest.mark.parametrize("start", ["> ", ">", "- ", "1. ", "`", "=", "= ", "#", "-", " "])
+@pytest.mark.parametrize(
+    "start", ["> ", ">", "- ", "1. ", "`", "=", "= ", "#", "-", " ", "<a>", "<a", "<"]
+)
 def test_long_lines_of_signs_are_read_in_linear_time(start):
     line = start * 200_000
     started = time.process_time()

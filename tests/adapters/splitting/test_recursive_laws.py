@@ -20,7 +20,8 @@ PARTS = (
     *("```\n", "~~~~\n", "``` py\nx = 1\n```\n", "code::\n\n    x\n", "    indented\n", "#", "="),
     *("| a | b |\n|---|---|\n| 1 | 2 |\n", "+--+\n|a |\n+--+\n", "=== ===\na   b\n=== ===\n\n"),
     *("...", "+/=-_", "$$\n", "$$ x\n", ":::{code}\n", ":::\n", "<!--\n", "-->\n"),
-    *("{% highlight sh %}\n", "{% endhighlight %}\n"),
+    *("{% highlight sh %}\n", "{% endhighlight %}\n", "<h2>Sub</h2>\n", "<h1>\n", "</h1>\n"),
+    *("```{note}\n", ".. note::\n", "  .. table::\n\n"),
 )
 
 any_text = st.text(max_size=300) | st.text(st.characters(codec="utf-8"), max_size=300)
