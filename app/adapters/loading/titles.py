@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.adapters.splitting.boundaries import map_text
+from app.adapters.splitting.headings import heading_mark
 from app.adapters.splitting.html_headings import (
     HTML_HEADING_LINES,
     html_heading,
@@ -110,6 +111,7 @@ def _markdown_headings(prose: list[str]) -> Iterator[_Heading]:
     paragraph: list[str] = []
     in_html = False
     heading_end = 0
+    after_break = True
     for number, line in enumerate(prose):
         in_html = stands_in_html(line, follows_html=in_html)
         if number < heading_end:
@@ -119,7 +121,11 @@ def _markdown_headings(prose: list[str]) -> Iterator[_Heading]:
         else:
             paragraph.append(line)
         lines = prose[number : number + HTML_HEADING_LINES]
-        if heading := _heading_at(lines, paragraph, in_html=in_html):
+        heading = _heading_at(lines, paragraph, in_html=in_html)
+        if not heading and after_break and line.strip():
+            heading = _underlined(lines)
+        after_break = bool(heading) or not line.strip()
+        if heading:
             heading_end = number + heading.line_count
             paragraph.clear()
             if heading.title:
@@ -137,6 +143,17 @@ def _heading_at(lines: list[str], paragraph: list[str], *, in_html: bool) -> _He
         title = plain_heading(" ".join(paragraph)[:MAX_LINE_CHARACTERS])
         return _Heading(title, SETEXT_LEVELS[underline["mark"]], 2)
     return None
+
+
+def _underlined(lines: list[str]) -> _Heading | None:
+    """What sections have as their heading though it begins as an item does, as `1. Scope` may."""
+    if len(lines) < 2 or not (underline := SETEXT_LINE.match(lines[1])):
+        return None
+    text = "\n".join(lines[:2])
+    mark = heading_mark(Lines(text, map_text(text)), 0, after_break=True)
+    if mark is None:
+        return None
+    return _Heading(plain_heading(mark.title), SETEXT_LEVELS[underline["mark"]], mark.line_count)
 
 
 def _prose(lines: Sequence[str]) -> Iterator[str]:

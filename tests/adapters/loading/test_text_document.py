@@ -445,6 +445,12 @@ def test_a_frontmatter_that_cannot_be_read_gives_no_title(text, title):
         ("Text.\n\nA title\n---\n", "A title"),
         ("```\ncode\n```\nA title\n---\n", "A title"),
         ("- item\nA title\n===\n", "A title"),
+        ("1. One\n======\n\nText\n\n1.1 Scope\n---------\n", "1. One"),
+        ("1. One\n======\nfoo\n1.1 Scope\n---------\n", "1. One"),
+        ("Text.\n\n*The* one\n=========\n", "The one"),
+        ("1. item\n---\n\n1. item\n2. item\n-------\n\n# Real", "Real"),
+        ("- item\n------\n\n# Real", "Real"),
+        ("Title\n=====\n\nText\n\n1. One\n------", "Title"),
     ],
 )
 def test_a_title_may_be_underlined_in_several_lines(text, title):
