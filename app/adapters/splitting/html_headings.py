@@ -25,6 +25,8 @@ _START = re.compile(
 _END = re.compile(r"</h(?P<level>[1-6])\s*>", re.IGNORECASE)
 _TAG = re.compile(r"<(?P<name>/?[a-z!][a-z0-9-]*+)[^<>]*+>", re.IGNORECASE)
 _PARTING_TAGS = {"br", "img"}
+_IMAGE = re.compile(r"\[?!\[(?P<text>[^\[\]]*+)\]\([^()]*+\)(?:\]\([^()]*+\))?")
+"""Of Markdown, which may stand in HTML below a blank line, as logos do."""
 
 
 @dataclass(frozen=True)
@@ -99,5 +101,6 @@ class HtmlHeadingFinder:
 
 
 def _text(markup: str) -> str:
-    text = _TAG.sub(lambda tag: " " if tag["name"].lower() in _PARTING_TAGS else "", markup)
+    text = _IMAGE.sub(r"\g<text>", markup)
+    text = _TAG.sub(lambda tag: " " if tag["name"].lower() in _PARTING_TAGS else "", text)
     return " ".join(html.unescape(text).split())

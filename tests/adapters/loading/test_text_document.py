@@ -372,6 +372,7 @@ def test_a_document_without_text_is_refused(text):
         ("<h6>A tagline</h6>\n\nReal\n====", ".md", "Real"),
         ("<h2>Real</h2>\n\nIn it\n---\n\n# No", ".md", "Real"),
         ("<h2>Real</h2>", ".md", "Real"),
+        ("<h1>\n\n![Real](logo.svg)\n\n</h1>\n\n## No", ".md", "Real"),
         ("<h1>Real</h1>\n# No", ".md", "Real"),
         ("# <a id='x'></a>\n\n# Real", ".md", "Real"),
         ("#hashtag\n    # indented\n", ".md", None),

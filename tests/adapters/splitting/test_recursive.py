@@ -230,6 +230,7 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ),
         ("<h3 align=center>\n\n  A\n</h3>\n\n#### B\n<h4>C</h4>\nHERE", ("A", "C")),
         ("<div>\n      <h1\n  id=x><img src=y>A</h1>\n</div>\n\n## B\nHERE", ("A", "B")),
+        ("<h1>\n\n[![A](a.svg)](b)\n\n</h1>\n<h2>\n\n![B](b) *c*\n\n</h2>\nHERE", ("A", "B *c*")),
         ("text\n<details><summary><h2>A</h2></summary>\nHERE", ("A",)),
         ("# A\n\n    <h2>no</h2>\n\na <h2>no</h2>\n\n- <h2>no</h2>\nHERE", ("A",)),
         (
@@ -401,7 +402,7 @@ def test_tokens_keep_dense_text_short_and_prose_as_long_as_it_is():
         ".. a::\n b::\n  .. table::\n   c\n", "```{a}\n~~~b\n```\n", "````{a}\n```{b}\n",
         "".join(f"{'`' * n}{{a}}\n" for n in range(60, 2, -1)),
         "<h1>\n", "<h1>", "<h1></h2>", "<div>", "<h1><", "<h1 ", "<a></h1>",
-        "<h1>" + "x" * 90 + "\n",
+        "<h1>" + "x" * 90 + "\n", "<h1>[![a](b</h1>\n",
         "- a\n  `````a\n\nx\n\n- a\n     - b\n       ```a\n\nx\n\n",
         "".join(f"- a\n  {'`' * n}a\n\nx\n" for n in range(60, 2, -1)),
     ],
