@@ -14,13 +14,13 @@ WRITTEN_FENCE = re.compile(rf"{_BEFORE}{WRITTEN}(?P<fence>`{{3,}}+)[\w+#-]*")
 WRITTEN_LINE = re.compile(rf"{_BEFORE}{WRITTEN}(?:#|---\Z)")
 
 STRUCTURE = re.compile(
-    rf"{_BEFORE}(?=#{{1,6}}(?:[ \t]|\Z)|~{{3}}|`{{3,}}+[^`]*\Z|=++ [= ]*+\Z"
+    rf"{_BEFORE}(?=#{{1,6}}(?:[ \t]|\Z)|\{{/\*|~{{3}}|`{{3,}}+[^`]*\Z|=++ [= ]*+\Z"
     r"|<(?:!--|(?:script|pre|style|textarea)(?:[ \t>]|\Z))"
     r"|(?><[a-z][^<>]*+>[ \t]*+)*<h[1-6](?:[ \t>]|\Z))",
     re.IGNORECASE,
 )
-"""A text that would be a heading, a fence, or the ruler of a table, or make raw HTML of the lines
-after it and hide their headings."""
+"""A text that would be a heading, a fence, or the ruler of a table, or make raw HTML or a comment
+of the lines after it and hide their headings."""
 
 RULES = frozenset("*_")
 UNDERLINES = frozenset("=-")

@@ -61,6 +61,11 @@ _FORMS = (
         reaches_end=True,
     ),
     _Form(
+        re.compile(r" {0,3}\{(?=/\*)(?P<mark>)"),
+        re.compile(r"\*/[ \t]*\}(?P<mark>)"),
+        is_block=False,
+    ),
+    _Form(
         re.compile(r" {0,3}<(?:pre|script|style|textarea)(?=[ \t>]|$)(?P<mark>)", re.IGNORECASE),
         re.compile(r"</(?:pre|script|style|textarea)>(?P<mark>)", re.IGNORECASE),
         is_block=False,
@@ -87,6 +92,6 @@ _FORMS = (
     ),
 )
 """HTML as CommonMark has it (its kinds 1 and 2; but a `<script>` that nothing closes is a sentence
-about scripts); the tags of Jekyll and of Hugo for code; MyST's directives between colons; formulas,
-in which TeX lets no blank line stand. Liquid's `raw` is none of them: it is gone before Markdown is
-read, and headings stand in it as anywhere."""
+about scripts); the comments of MDX; the tags of Jekyll and of Hugo for code; MyST's directives
+between colons; formulas, in which TeX lets no blank line stand. Liquid's `raw` is none of them: it
+is gone before Markdown is read, and headings stand in it as anywhere."""

@@ -40,6 +40,7 @@ TEXTS = {
     "prompts": ("<p>Foo<br>&gt;&gt;&gt;</p>", "Foo\n\\>>>"),
     "over and under": ("<p>===<br>Foo<br>===</p>", "===\nFoo\n\\==="),
     "ruler of a table": ("<p>=== ==<br>a b</p>", "\\=== ==\na b"),
+    "comment of MDX": ("<p>{/* a */}</p>", "\\{/* a */}"),
     "heading in HTML": ("<p>&lt;H1&gt;a&lt;/H1&gt;</p>", "\\<H1>a</H1>"),
     "heading in elements": (
         "<p>&lt;div&gt; &lt;a href=x&gt;&lt;h3 id=y&gt;a&lt;/h3&gt;</p>",

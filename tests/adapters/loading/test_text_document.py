@@ -385,6 +385,7 @@ def test_a_document_without_text_is_refused(text):
         ("```\n<!--\n```\n# Real", ".md", "Real"),
         ("<preface>\n\n# Real", ".md", "Real"),
         ("<!--\n# never closed", ".md", None),
+        ("{/*\n# TODO rewrite\n\n```\n*/}\n\n# Real", ".mdx", "Real"),
         ("Notes on the\n<script> tag\n\n# Real", ".md", "Real"),
         ("{% highlight sh %}\n# no\n\n```\n{% endhighlight %}\n# Real", ".md", "Real"),
         ("1. {{< highlight sh >}}\n# no\n{{< /highlight >}}\n# Real", ".md", "Real"),

@@ -178,6 +178,8 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n\n<pre>\n\n# no\n</pre>\n\n## B\n\nHERE", ("A", "B")),
         ("# A\n<SCRIPT src=x>\n# no\n</script>\nHERE", ("A",)),
         ("# A\n<!--\n# in a comment that nothing closes\nHERE", ("A",)),
+        ("# A\n\n{/*\n# no\n\n```\n*/}\n{/* a */}\n{/* # no\n*/ }\n## B\n\nHERE", ("A", "B")),
+        ("# A\n{/* that nothing closes\n## B\n*/\n\n### C\nHERE", ("A", "B", "C")),
         ("# A\n```html\n<!--\n```\n## B\n    <!--\n### C\nHERE", ("A", "B", "C")),
         ("A\n===\n\n.. ipython:: python\n\n   # a frame\n   df\n\n   # more\n\nHERE", ("A",)),
         ("A\n===\n\n.. tip:: x\n   :class: y\n\n  # a\n\n  .. note:: z\n\n   # b\n\nHERE", ("A",)),
@@ -395,7 +397,7 @@ def test_tokens_keep_dense_text_short_and_prose_as_long_as_it_is():
     [
         "x", "\n", "# h\n", "```\n", "a\r\n", "== ==\nx\n", "|a|\n|-|\n", "+-+\n\n", "a::\n\n b\n",
         "漢", "e\u0301", "👩‍👩‍👧‍👦", ". ", "T\n===\n\n", "a: b\n", "~", "\u0301", "# ",
-        "<!--\n", "<!-- -->\n", "<pre>\n", "> ```\n", "> |a\n> |-\n", "> ",
+        "<!--\n", "<!-- -->\n", "{/*\n", "{/* */}\n", "<pre>\n", "> ```\n", "> |a\n> |-\n", "> ",
         ".. a::\n", ".. a::\n\n .. b::\n\n  # c\n", "$$ x\n", "$$\n", "$$\n\n", "- 1. ",
         "{% highlight a %}\n", "{{< highlight ", ":::{code}\n", ":", ":::code\n::::code\n",
         "# *a `b [c](\n", "- a\n\n  ```b\nc\n", "- a\n\n  ```b\n", "- ", "- a\n\n  ```b\n  ~~~b\n",
