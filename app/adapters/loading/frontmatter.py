@@ -54,7 +54,7 @@ def read_frontmatter(text: str) -> Frontmatter:
     if block is None:
         return Frontmatter(text)
     try:
-        fields = block.read(block.text)
+        fields = _named_in_lower_case(block.read(block.text))
     except ValueError as error:
         return Frontmatter(text, warnings=(f"The frontmatter cannot be read: {error}.",))
     return Frontmatter(
@@ -70,6 +70,11 @@ def read_frontmatter(text: str) -> Frontmatter:
         modified_at=_modified_at(fields),
         warnings=tuple(f"The frontmatter's {problem}." for problem in _problems(fields)),
     )
+
+
+def _named_in_lower_case(fields: Fields) -> Fields:
+    """What Pelican and others call `Title` is the title, unless there is a `title` as well."""
+    return {name.lower(): value for name, value in fields.items() if isinstance(name, str)} | fields
 
 
 def _problems(fields: Fields) -> Iterator[str]:

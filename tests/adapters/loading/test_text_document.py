@@ -70,6 +70,25 @@ def test_frontmatter_is_read_and_is_not_text(text):
 
 
 @pytest.mark.parametrize(
+    "block",
+    [
+        "Title: Guide\nTags: a, b\nLICENSE: MIT",
+        'Title = "Guide"\nTags = ["a", "b"]\nLICENSE = "MIT"',
+    ],
+    ids=["YAML", "TOML"],
+)
+def test_names_of_frontmatter_may_be_capitalised(block):
+    loaded = document(framed(block))
+    assert (loaded.title, loaded.tags, loaded.licence) == ("Guide", ("a", "b"), "MIT")
+
+
+@pytest.mark.parametrize("names", [("title", "Title"), ("Title", "title")])
+def test_a_name_of_frontmatter_in_lower_case_comes_before_the_same_in_capitals(names):
+    block = "\n".join(f"{name}: {name}" for name in names)
+    assert document(framed(block)).title == "title"
+
+
+@pytest.mark.parametrize(
     ("data", "line"),
     [
         ("# Große Straße\n\n".encode() + b"gr\xfcn, " + "äöüÄÖÜ".encode(), 3),
