@@ -12,6 +12,7 @@ from app.search.requests import SearchRequest
 from app.settings import Settings
 from tests.databases import Databases, sqlite_only
 from tests.e2e.server_process import wait_until
+from tests.fakes import FakeEmbedder
 
 OpenContainer = Callable[[], Container]
 FILES = 30
@@ -112,6 +113,25 @@ def test_an_older_copy_put_back_is_noticed_at_the_start(
     assert healings(container, index) == 1
     assert any("index" in record.message for record in caplog.records if record.levelno >= 20)
     check(container)
+
+
+def test_an_index_that_was_out_of_use_for_a_while_is_not_trusted(
+    older: Path,
+    open_container: OpenContainer,
+    settings: Settings,
+    source_root: Path,
+    embedder: FakeEmbedder,
+):
+    """Without Chroma for one run: what it holds then is of the run before."""
+    without_chroma = settings.model_copy(update={"vector_index": "exact"})
+    without = Container.open(without_chroma, embedder=embedder)
+    (source_root / "4.md").write_text("# Pier 4\n\nThe new4 is here.\n\nSo is the crane.\n")
+    assert without.indexer.index(1).success
+    without.close()
+    container = open_container()
+    container.settle()
+    assert not container.vector_index.rests
+    assert healings(container, "vector") == 1
 
 
 @sqlite_only

@@ -90,6 +90,8 @@ class DerivedIndexes:
         Raises StorageError.
         """
         self._stamps.take()
+        if self._settings.vector_index == "exact":  # what Chroma may have left falls behind
+            self._stamps.forget(VECTOR)
         self._absent = set() if is_empty else self._not_on_disk() - self._being_made
         for name in sorted(self._absent):
             logger.warning("The %s index is not there: it is made from the database.", name)

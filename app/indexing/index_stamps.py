@@ -24,6 +24,10 @@ class IndexStamps:
         with self._database.write() as session:
             self._taken = maintenance_queries.take_index_stamps(session, self._seals.keys())
 
+    def forget(self, name: str) -> None:
+        """Let the next start distrust an index that is not kept up to date by this process."""
+        self._taken.pop(name, None)
+
     def is_intact(self, name: str) -> bool:
         """Whether the index is as it was closed, beside the database that was closed with it."""
         return self._seals[name].holds(self._taken.get(name))

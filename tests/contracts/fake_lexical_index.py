@@ -19,6 +19,7 @@ class FakeLexicalIndex:
         self._records: dict[str, LexicalRecord] = {}
         self._lock = threading.Lock()
         self._closed = False
+        self.closes = True
         self.broken = False
         """While set, every operation fails."""
         self.unreadable = False
@@ -105,6 +106,8 @@ class FakeLexicalIndex:
 
     def close(self) -> None:
         self._closed = True
+        if not self.closes:
+            raise LexicalIndexError("What was written last could not be stored.")
 
     def reopen(self) -> None:
         """As the next process does: what it held is there."""

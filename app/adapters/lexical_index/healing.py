@@ -274,6 +274,9 @@ class HealingLexicalIndex:
             self._index, self._set_aside = None, index
             self._degraded_reason = reason
             self._missed_writes = True
+        self._mark_incomplete()
+
+    def _mark_incomplete(self) -> None:
         try:
             self._store.mark_incomplete()
         except LexicalIndexError as error:
@@ -290,6 +293,7 @@ class HealingLexicalIndex:
                 index.close()
             except LexicalIndexError as error:
                 logger.warning("The %s index did not close: %s", self._store.name, error.detail)
+                self._mark_incomplete()  # who knows how its files were left
 
     def _bring_up_to_date(self, get_index: Callable[[], FillableLexicalIndex]) -> int:
         """Make an index hold what the source shows and what writers write, then serve from it."""

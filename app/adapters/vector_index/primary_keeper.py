@@ -354,3 +354,4 @@ class PrimaryKeeper:
                 index.close()
             except VectorIndexError as error:
                 logger.warning("The %s index did not close: %s", self._store.name, error.detail)
+                self._mark_incomplete()  # who knows how its files were left

@@ -50,6 +50,18 @@ def index(store: FlakyStore, sql: Sql) -> Iterator[HealingLexicalIndex]:
     index.close()
 
 
+def test_an_index_that_did_not_close_in_order_is_made_anew_by_the_next_start(
+    store: FlakyStore, sql: Sql
+):
+    index = HealingLexicalIndex(store, sql)
+    index.rebuild()
+    assert store.complete
+    assert store.index is not None
+    store.index.closes = False
+    index.close()
+    assert not store.complete
+
+
 def test_before_it_is_opened_it_says_so(index: HealingLexicalIndex):
     assert index.degraded_reason is not None
     assert not index.status.ready

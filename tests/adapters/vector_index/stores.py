@@ -90,6 +90,7 @@ class FlakyStore:
 
     def __init__(self) -> None:
         self.broken = False
+        self.closes = True
         self.complete = False
         self.index: FlakyIndex | None = None
         self.openings = 0
@@ -170,4 +171,6 @@ class FlakyIndex(ExactVectorIndex):
         self._fail_if_broken()
         super().clear()
 
-    def close(self): ...
+    def close(self) -> None:
+        if not self._store.closes:
+            raise VectorIndexError("It was killed while it wrote.")

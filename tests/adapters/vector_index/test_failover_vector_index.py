@@ -133,6 +133,17 @@ def test_a_primary_that_missed_a_write_is_not_complete_on_disk():
     index.close()
 
 
+def test_a_primary_that_did_not_close_in_order_is_compared_at_the_next_start():
+    store = filled_store()
+    store.closes = False
+    index = started(failover(store, Table(RECORDS)))
+    index.upsert([new_record("new", 7)])
+    assert index.settle(30)
+    assert store.complete
+    index.close()
+    assert not store.complete
+
+
 def test_after_an_unclean_stop_a_primary_is_compared_and_mended():
     store = filled_store()
     assert store.index is not None
