@@ -181,7 +181,7 @@ class Publisher:
         except BaseException:
             self.settle_soon()  # takes the new chunks out of the indexes again
             raise
-        self._settle(change_id, touched)
+        self._settle_or_later(change_id, touched)
         return changes
 
     def _swap(
@@ -232,7 +232,7 @@ class Publisher:
             chunk_ids = queries.delete_documents(session, row_ids)
             change_id = outbox_queries.add_index_change(session, chunk_ids)
         reached(FaultPoint.DOCUMENTS_WITHDRAWN)
-        self._settle(change_id, chunk_ids)
+        self._settle_or_later(change_id, chunk_ids)
         return searchable
 
     # The outbox ----------------------------------------------------------------------------
@@ -250,6 +250,14 @@ class Publisher:
             return False
         self._settle(*change)
         return True
+
+    def _settle_or_later(self, change_id: int, chunk_ids: Sequence[str]) -> None:
+        """What fails is in SQL all the same, and is tried again when there is time."""
+        try:
+            self._settle(change_id, chunk_ids)
+        except BaseException:
+            self.settle_soon()
+            raise
 
     def _settle(self, change_id: int, chunk_ids: Sequence[str]) -> None:
         self.equalise(chunk_ids)

@@ -10,7 +10,8 @@ import pytest
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
-from app.indexing import outbox_queries
+from app.errors import LexicalIndexError
+from app.indexing import outbox_queries, queries
 from app.indexing.publisher import SETTLED_AT_START, Publisher
 from app.knowledge.items import ItemDraft
 from app.protocols import LexicalRecord
@@ -25,6 +26,14 @@ class NotingLexicalIndex(RememberingLexicalIndex):
     def __init__(self) -> None:
         super().__init__()
         self.writers: list[str] = []
+        self.fails_once = threading.Event()
+        """Set: the next removal fails."""
+
+    def remove(self, chunk_ids: Sequence[str]) -> None:
+        if self.fails_once.is_set():
+            self.fails_once.clear()
+            raise LexicalIndexError("The disk is full.")
+        super().remove(chunk_ids)
 
     def upsert(self, records: Sequence[LexicalRecord]) -> None:
         self.writers.append(threading.current_thread().name)
@@ -78,3 +87,28 @@ def test_a_start_waits_for_a_few_rows_of_the_outbox_and_leaves_many_to_the_write
     again.close()
     here = threading.current_thread().name
     assert Counter(words.writers) == {here: SETTLED_AT_START, "publisher": 3}
+
+
+@pytest.mark.parametrize("ends", ["a new version", "a removal"])
+def test_what_could_not_be_settled_at_once_is_settled_when_there_is_time(
+    container: Container, source_root: Path, publisher, words, ends: str
+):
+    """No restart is needed, and nobody who changes anything else."""
+    (source_root / "page.txt").write_text("A text about elephants.")
+    item = container.knowledge.create(ItemDraft("Savannah", str(source_root), "folder"))
+    publisher.publish(item.id, ready(container, item)).result()
+    words.fails_once.set()
+    if ends == "a removal":
+        with container.database.read() as session:
+            documents = queries.known_documents(session, item.id, container.generation.id)
+        done = publisher.withdraw(list(documents.values()))
+    else:
+        (source_root / "page.txt").write_text("A text about lions.")
+        done = publisher.publish(item.id, ready(container, item))
+    with pytest.raises(LexicalIndexError):
+        done.result()
+    publisher.between_changes(lambda: None).result()  # comes after what was put off
+    with container.database.read() as session:
+        assert outbox_queries.count_open_changes(session) == 0
+    expected = [] if ends == "a removal" else ["A text about lions."]
+    assert [words.records[key].content for key in words.chunk_ids()] == expected
