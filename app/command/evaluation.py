@@ -123,13 +123,14 @@ def _measured(
     from app.evaluation.layouts import read_question_set
     from app.evaluation.report import Report, compare, load, mode_reports
     from app.evaluation.running import ask_all, index_corpus
-    from app.evaluation.significance import PAIRED_TEST
+    from app.evaluation.significance import PAIRED_TEST, require_statistics
 
     saved = load(baseline) if baseline else None
     with display.working("Reading the questions"):
         found = read_question_set(wishes.folder, binary=wishes.binary, split=wishes.split)
     questions = found.questions[: wishes.limit]
     found.scorer().scores()  # what is not installed is said now, not after minutes
+    require_statistics()
     with (
         _data_directory(wishes.keep, found.name) as data_directory,
         host.open(data_directory) as container,

@@ -21,6 +21,11 @@ PAIRED_TEST = "two-sided paired permutation test on the means, 9,999 drawings"
 """Recommended over Wilcoxon and sign test by Smucker, Allan and Carterette (CIKM 2007)."""
 
 
+def require_statistics() -> None:
+    """Raise UnavailableError if what intervals and tests are made with is not installed."""
+    _scipy_stats()
+
+
 def confidence_interval(values: Sequence[float]) -> tuple[float, float] | None:
     """The 95 % percentile bootstrap interval of the mean; None for fewer than two values.
 

@@ -185,11 +185,11 @@ class Retriever:
         cosines = dict(dense)
         bm25 = dict(words.hits)
         only_lexical = [key for key in bm25 if key not in cosines]
+        # One that the dense index lacks has just been deleted, and SQL will drop it; or its vector
+        # is damaged, and its words are found all the same.
+        cosines |= dict.fromkeys(only_lexical, 0.0)
         if vector is not None and only_lexical:
-            # Without a cosine, a candidate has left the dense index, and so SQL.
             cosines |= self._vector_index.similarities(vector, only_lexical)
-        elif vector is None:
-            cosines = dict.fromkeys(only_lexical, 0.0)
         numbers = self._vector_index.documents_of(list(cosines))
         documents = np.array(
             [numbers.get(key, -place) for place, key in enumerate(cosines, 1)], np.int64

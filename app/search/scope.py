@@ -76,6 +76,8 @@ class ScopeResolver:
                 self._remembered.clear()
                 self._version = version
             known = self._remembered.get(key)
+            if known is not None:
+                self._remembered.move_to_end(key)  # the one unused for longest goes first
         if known is None:
             with self._database.snapshot() as connection:
                 known = resolve_filter(connection, request)

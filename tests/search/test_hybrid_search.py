@@ -211,6 +211,15 @@ def test_with_weak_ones_left_out_groups_are_as_many_as_there_are_strong_ones(sta
         assert documents(n) == many[:n]
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_a_text_whose_vector_is_damaged_is_found_by_its_words(stage, mode):
+    stage.add([KEYS, FOXES, ROPES])
+    (lost,) = stage.ask("ropes quay", n_results=1)
+    stage.dense.remove([lost.chunk_id])
+    found = stage.ask("ropes", n_results=5, mode=mode)
+    assert [result.score for result in found if result.content == ROPES] == [0.0]
+
+
 # When a side is missing -------------------------------------------------------------------------
 
 

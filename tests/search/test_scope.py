@@ -263,3 +263,12 @@ def test_every_field_of_a_request_is_known_to_filter_or_not_to() -> None:
         "context_chunks", "group_by", "ranking", "highlight", "explain",
     }  # fmt: skip
     assert {one.name for one in fields(SearchRequest)} == filter_nothing | set(FILTERS)
+
+
+def test_a_filter_in_use_is_remembered_longer_than_others(library: Library) -> None:
+    resolver = ScopeResolver(library.database)
+    used = SearchRequest("x", tags=("used",))
+    first = resolver.resolve(used)
+    for number in range(2 * REMEMBERED_FILTERS):
+        resolver.resolve(SearchRequest("x", tags=(f"other {number}",)))
+        assert resolver.resolve(used) is first
