@@ -28,7 +28,7 @@ TOKENIZER = "tokenizer.json"
 CHECKED_FILES = (MODEL, WEIGHTS, TOKENIZER)
 
 EXPORT_TIMEOUT_SECONDS = 1800.0
-"""Converting MiniLM takes about 15 s on two cores; most of it is importing torch."""
+"""Converting MiniLM takes about 25 s on two cores: importing torch, trying ways to run it."""
 ABANDONED_SECONDS = 2 * EXPORT_TIMEOUT_SECONDS
 """A work folder this old belongs to an export that was killed."""
 WORK_PREFIX = ".export-"

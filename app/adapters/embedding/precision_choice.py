@@ -39,8 +39,8 @@ processor has bf16 but no tiles for it (AMX), as in virtual machines that hide t
 take 1.7 times as long."""
 
 INT8_FORMS = (Int8Form(group=64, narrowing=True), Int8Form(group=128, narrowing=False))
-"""The finer of groups, with all matrices, was the faster one wherever it was measured, and is the
-farther from the original: the other is for models to which it is not near enough."""
+"""The first was the faster one on both processors it was measured on, and rounds more of the model:
+the second is for models for which that is not near enough to the original."""
 
 
 @dataclass(frozen=True)
