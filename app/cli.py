@@ -66,14 +66,17 @@ def serve(
 ) -> None:
     """Run the HTTP server until Ctrl-C."""
     put_off_collections()
-    from app.command.serving import serve as run_server
+    from app.assembly.model_ahead import ModelAhead
     from app.settings import settings_from_environment
 
     given: dict[str, Any] = {"host": host, "port": port}
+    wanted = {name: value for name, value in given.items() if value is not None}
     try:
-        run_server(
-            settings_from_environment(**{name: v for name, v in given.items() if v is not None})
-        )
+        settings = settings_from_environment(**wanted)
+        with ModelAhead(settings) as model:
+            from app.command.serving import serve as run_server
+
+            run_server(settings, model.open)
     except StartupError as error:
         display.complain(error.detail)
         raise typer.Exit(FAILED) from error

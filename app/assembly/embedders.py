@@ -1,8 +1,11 @@
 """Opens the embedder that the settings name; part of the composition root."""
 
+from contextlib import suppress
+
 from app.adapters.embedding.local import LocalEmbedder
 from app.adapters.embedding.openai_embedder import OpenAIEmbedder
 from app.adapters.embedding.sentence_transformers_embedder import SentenceTransformersEmbedder
+from app.errors import StartupError
 from app.protocols import Embedder
 from app.settings import Settings
 
@@ -20,10 +23,23 @@ def open_embedder(settings: Settings) -> Embedder:
         return SentenceTransformersEmbedder.open(
             settings.embedding_model, allow_download=settings.embedding_allow_download
         )
+    return _open_local(settings, may_write=True)
+
+
+def open_without_writing(settings: Settings) -> Embedder | None:
+    """The local model of the settings where it is there, converted and sound; else None."""
+    if settings.embedding_provider == "local":
+        with suppress(StartupError):
+            return _open_local(settings, may_write=False)
+    return None
+
+
+def _open_local(settings: Settings, *, may_write: bool) -> LocalEmbedder:
     return LocalEmbedder.open(
         settings.embedding_model,
         settings.models_dir or settings.data_dir / "models",
         threads=settings.embedding_threads,
         batch_tokens=settings.embedding_batch_tokens,
-        allow_download=settings.embedding_allow_download,
+        allow_download=settings.embedding_allow_download and may_write,
+        may_write=may_write,
     )

@@ -13,6 +13,7 @@ from types import FrameType
 import anyio.to_thread
 import uvicorn
 
+from app.assembly.generation_choice import OpenEmbedder
 from app.command.display import say
 from app.command.memory import spare_collections
 from app.container import Container
@@ -84,13 +85,13 @@ def _end_at_once() -> None:
     os._exit(0)
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, open_model: OpenEmbedder) -> None:
     """Serve until SIGINT or SIGTERM; raises StartupError when that cannot begin."""
     _configure_logging(settings.log_level)
     _name_missing_roots(settings)
     with (
         closing(listening_socket(settings.host, settings.port)) as listener,
-        closing(_opened(settings)) as container,
+        closing(_opened(settings, open_model)) as container,
     ):
         config = uvicorn.Config(
             create_app(settings, container),
@@ -112,14 +113,14 @@ def serve(settings: Settings) -> None:
             raise StartupError(server.lost_because)
 
 
-def _opened(settings: Settings) -> Container:
+def _opened(settings: Settings, open_model: OpenEmbedder) -> Container:
     """A running container; what takes Python 0.2 s is done while its model is compiled.
 
     That needs no Python, and takes longer.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="preparing") as beside, ExitStack() as opening:
         steps = [beside.submit(step) for step in (operations, spare_collections)]
-        container = opening.enter_context(closing(Container.open(settings)))
+        container = opening.enter_context(closing(Container.open(settings, open_model=open_model)))
         for step in steps:
             step.result()
         opening.pop_all()

@@ -78,15 +78,19 @@ class ExportedModel:
     manifest: ExportManifest
 
 
-def ensure_exported(model: ModelFiles, models_dir: Path) -> ExportedModel:
+def ensure_exported(
+    model: ModelFiles, models_dir: Path, *, may_write: bool = True
+) -> ExportedModel:
     """The converted model in this folder of models, made first where it is missing or damaged.
 
-    Raises StartupError.
+    Raises StartupError; without `may_write`, also where it would have to be made.
     """
     target = models_dir.absolute() / model.fingerprint
     found = load_export(target)
     if found is not None:
         return found
+    if not may_write:
+        raise StartupError(f"The embedding model {model.name!r} is not converted in {target}.")
     require_reference_libraries()
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -73,16 +73,17 @@ class LocalEmbedder:
         threads: int = 0,
         batch_tokens: int = 512,
         allow_download: bool = False,
+        may_write: bool = True,
     ) -> Self:
         """Load the model, converting it first unless this folder of models has it.
 
-        `threads`: for documents, 0 for one per core (a query has one more of its own).
-        Raises StartupError.
+        `threads`: for documents, 0 for one per core (a query has one more of its own). Raises
+        StartupError; without `may_write`, also where the model would have to be converted.
         """
         with ThreadPoolExecutor(1) as pool:
             importing = pool.submit(import_openvino)  # while the weights are hashed
             model = find_model(model_name, allow_download=allow_download)
-            exported = ensure_exported(model, models_dir)
+            exported = ensure_exported(model, models_dir, may_write=may_write)
             importing.result()
         encoder = CompiledEncoder(
             exported.folder / MODEL,

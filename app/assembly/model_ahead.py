@@ -1,0 +1,51 @@
+"""Opens the local model while Python loads the modules of the service.
+
+Either takes a second, and the model hardly needs Python: on two cores, with 100,000 passages, a
+start takes 2.9 s for 3.2.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
+
+from app.assembly.embedders import open_embedder, open_without_writing
+from app.protocols import Embedder
+from app.settings import Settings
+
+
+class ModelAhead:
+    """The model of these settings, being opened on a thread beside until somebody asks for it.
+
+    The data directory is not held yet, so nothing is written: a model that is not converted, or
+    cannot be opened, is left to who asks for it, and is complained of then. What nobody has asked
+    for is closed with the context.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="model-ahead")
+        self._opening = self._thread.submit(open_without_writing, settings)
+        self._is_taken = False
+
+    def open(self, settings: Settings) -> Embedder:
+        """The embedder that the settings name; raises StartupError when it is not to be had."""
+        if settings is self._settings and not self._is_taken:
+            self._is_taken = True
+            opened = self._opening.result()
+            if opened is not None:
+                return opened
+        return open_embedder(settings)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        opened = None if self._is_taken else self._opening.result()
+        if opened is not None:
+            opened.close()
+        self._thread.shutdown()
