@@ -82,10 +82,10 @@ def _alternatives() -> dict[str, tuple[str, ...]]:
 
 _OTHERS = _alternatives()
 _KNOWN = re.compile(
-    r"(?<![\w\"\u201c\u201e.-])(?:"
+    # Of ASCII alone: whatever its case, `\u0131` or `\u0130` is no `i`, and `\u017f` no `s`.
+    r"(?<![\w\"\u201c\u201e.-])(?ai:"
     + "|".join(re.escape(word) for word in sorted(_OTHERS, key=len, reverse=True))
-    + r")(?![\w-]|\.\w)",
-    re.IGNORECASE,
+    + r")(?![\w-]|\.\w)"
 )
 _LEFT_ALONE = re.compile(
     r"((?:(?<!\S)-)?"

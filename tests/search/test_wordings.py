@@ -20,6 +20,8 @@ from app.search.wordings import GROUPS, MOST_WORDINGS, other_wordings
         ('db -"slow db query" k8s', ['database -"slow db query" kubernetes']),
         ("where does the harbour lie", []),
         ("config.py and db-config and get_db", []),
+        ("AP\u0130 conf\u0131g doc\u017f", []),  # in no case an i, an i and an s
+        ("AP\u0130 of the DB", ["AP\u0130 of the database"]),
         ("", []),
     ],
 )
@@ -28,7 +30,9 @@ def test_known_words_are_replaced_and_nothing_else(query, expected):
 
 
 @given(
-    st.text(max_size=200) | st.lists(st.sampled_from([w for g in GROUPS for w in g])).map(" ".join)
+    st.text(max_size=200)
+    | st.lists(st.sampled_from([w for g in GROUPS for w in g])).map(" ".join)
+    | st.text(st.sampled_from("apiconfg \u0131\u0130\u017f\u212a"), max_size=40)
 )
 def test_there_are_few_wordings_and_each_is_another(query):
     wordings = other_wordings(query)
