@@ -34,7 +34,8 @@ class JoinedRows:
     """In the order by which the rows were chosen."""
     rows: Sequence[tuple[Any, int, ResultGroup | None]]
     """What is shown, with places in the ranking and with the hits that each stands for."""
-    weak_left_out: bool
+    least: float
+    """What is less strong was left out as weak; -inf: nothing was."""
     rejected: int
     """Candidates that were read and can be no results."""
     near: Mapping[str, Neighbours]
@@ -88,7 +89,7 @@ def join(
     return JoinedRows(
         ranked,
         rows,
-        found.weak_left_out,
+        found.least,
         len(found.unfit),
         neighbours_of_chunks(connection, [row.id for row, _, _ in rows], request.context_chunks),
         tags_of(connection, {row.item_id for row, _, _ in rows}),

@@ -52,13 +52,18 @@ class Candidates:
     lexical_exhausted: bool
     """The lexical side did: no other text holds the words."""
     complete_above: float
-    """Every record whose cosine is greater is among the candidates."""
+    """Every record whose cosine is greater is among the candidates; -1: all are."""
     degraded: tuple[str, ...]
     """Which side is missing, and why."""
     seconds: tuple[tuple[str, float], ...]
     """How long each stage took; of a search that is alone, the lexical one beside the embedding."""
     ranking_cosines: Scores | None = None
     """What to rank by instead of `cosines`, where several rounds found them."""
+
+    @property
+    def dense_exhausted(self) -> bool:
+        """The dense side gave all it has."""
+        return self.complete_above <= -1.0
 
     @property
     def found_by_words(self) -> frozenset[str]:

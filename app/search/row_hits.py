@@ -4,17 +4,23 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection
 
 from app.search.demands import Demands
 from app.search.queries import READ_AT_ONCE, rows_by_chunk
 from app.search.ranking import RankedCandidates
+from app.search.retrieval import Candidates
 
 SPARE_ROWS = 2
 """Rows that are read beyond the wanted results: the indexes may hold chunks that SQL lost."""
 
 FURTHER = 8
 """Factor by which more are read when too few suited."""
+
+LAST_OF_A_SIDE = 16
+"""So many that a side found last tell how strong the next are: the others of one document may be
+stronger, or weaker, than those beside it."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +29,8 @@ class RowHits:
 
     hits: list[tuple[Any, int]]
     """Rows that suit, with their places in the ranking."""
-    weak_left_out: bool
-    """Whether there are fewer than were wanted since all others are weak."""
+    least: float
+    """What is less strong is weak; -inf: nothing is."""
     unfit: frozenset[str]
     """Candidates that were read and can be no results."""
 
@@ -57,5 +63,24 @@ def strong_hits(
                 hits.append((rows[chunk_id], place))
         start += len(page)
         size *= FURTHER
-    weak_left_out = len(hits) < wanted and bool((strengths < least).any())
-    return RowHits(hits[:wanted], weak_left_out, frozenset(unfit))
+    return RowHits(hits[:wanted], least, frozenset(unfit))
+
+
+def others_are_weak(ranked: RankedCandidates, candidates: Candidates, least: float) -> bool:
+    """Whether the first candidates are followed by weak ones alone, as far as anybody can tell.
+
+    That there are weak ones does not tell: what was found by words alone may be weak however strong
+    the next by meaning would be. So each side that has more to give must have come to weak ones.
+    """
+    strengths, places = ranked.strengths(), ranked.places
+    if not (strengths < least).any():
+        return False
+    for scores, found, exhausted in (
+        (candidates.cosines, candidates.found_dense, candidates.dense_exhausted),
+        (candidates.lexical_scores, candidates.lexical_scores > 0, candidates.lexical_exhausted),
+    ):
+        of_side = np.flatnonzero(found[places])
+        last = np.argsort(scores[places[of_side]], kind="stable")[:LAST_OF_A_SIDE]
+        if not exhausted and (strengths[of_side[last]] >= least).any():
+            return False
+    return True

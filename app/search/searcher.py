@@ -20,6 +20,7 @@ from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
 from app.search.ranking import rank
 from app.search.requests import SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
+from app.search.row_hits import others_are_weak
 from app.search.scope import ScopeResolver
 from app.search.widening import Widener
 from app.search.words_by_collection import WordsByCollection
@@ -142,7 +143,8 @@ class Searcher:
                     now=self._clock(),
                 )
             results = joined.results(request, demands, candidates)
-            enough = joined.weak_left_out or len(results) >= request.n_results
+            enough = len(results) >= request.n_results
+            enough = enough or others_are_weak(joined.ranked, candidates, joined.least)
             enough = enough and _is_nearest(results, candidates, request, words)
             read_whole = wanted_hits(request, deeper) >= len(ranked.chunk_ids)
             if enough or _complete(candidates, request, words, joined.rejected, read_whole):

@@ -211,6 +211,30 @@ def test_with_weak_ones_left_out_groups_are_as_many_as_there_are_strong_ones(sta
         assert documents(n) == many[:n]
 
 
+@pytest.mark.parametrize("fusion", ["coverage", "convex", "rrf"])
+@pytest.mark.parametrize("query", ["the harbour gate -7", 'the harbour gate -"keys 3"'])
+def test_weak_ones_by_words_alone_do_not_hide_that_there_are_more_strong_ones(stage, query, fusion):
+    near = [f"the harbour gate and its keys {n}" for n in range(40)]
+    far = [f"the {word} " + " ".join(f"{word}{n}" for n in range(30)) for word in ("sea", "land")]
+    stage.add([*near, *far])
+
+    def found(dense_depth: int, lexical_depth: int) -> int:
+        answer = stage.ask(
+            query,
+            n_results=60,
+            fusion=fusion,
+            dense_depth=dense_depth,
+            lexical_depth=lexical_depth,
+            ranking=RankingWishes(least_share=0.5),
+        )
+        return len(answer)
+
+    everything = found(1000, 1000)
+    assert everything >= 38
+    for depths in ((2, 2), (5, 5), (20, 3), (3, 20)):
+        assert found(*depths) == everything
+
+
 @pytest.mark.parametrize("mode", ["hybrid", "lexical"])
 def test_a_text_whose_vector_is_damaged_is_found_by_its_words(stage, mode):
     stage.add([KEYS, FOXES, ROPES])
