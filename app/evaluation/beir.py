@@ -16,6 +16,9 @@ HIGHEST_SCORE = 10_000
 """trec_eval counts the documents of every score up to the highest: from some 10⁹ on, where memory
 for that ends, all questions come to 0."""
 
+MOST_DIGITS = 100
+"""Python reads no number of thousands, and none means anything here."""
+
 DEPTHS = (100, 400)
 """The most that HTTP gives; and enough chunks that the best 100 documents are among them."""
 
@@ -81,9 +84,7 @@ def _queries(folder: Path) -> dict[str, tuple[str, str | None]]:
         raise SourceNotFoundError(f"{folder} has no {QUERIES}.")
     queries: dict[str, tuple[str, str | None]] = {}
     for line in json_lines(path):
-        text = line.text("text").strip()
-        if not text:
-            raise SourceUnreadableError(f"{line.place}: the query is empty.")
+        text = line.words("text").strip()
         group, key = line.mapping("metadata").get("repo"), line.text("_id")
         if key in queries:
             raise SourceUnreadableError(f"{line.place}: the _id {key!r} stands there twice.")
@@ -108,9 +109,9 @@ def _table(folder: Path, split: str | None) -> Path:
 def _judgements(path: Path, *, binary: bool) -> dict[str, dict[str, int]]:
     """Lines of query, document, score; or of query, iteration, document, score, as TREC has."""
     judged: dict[str, dict[str, int]] = {}
-    for number, line in lines_of(path):
+    for place, (number, line) in enumerate(lines_of(path)):
         cells = line.rstrip("\r\n").split("\t") if "\t" in line else line.split()
-        if number == 1 and len(cells) in (3, 4) and not _is_number(cells[-1]):
+        if not place and len(cells) in (3, 4) and not _is_number(cells[-1]):
             continue  # the names of the columns
         if len(cells) not in (3, 4) or not _is_whole_number(cells[-1]):
             raise SourceUnreadableError(
@@ -131,7 +132,8 @@ def _judgements(path: Path, *, binary: bool) -> dict[str, dict[str, int]]:
 
 
 def _is_whole_number(text: str) -> bool:
-    return text.strip().removeprefix("-").isdecimal()
+    """With so few digits that Python reads it."""
+    return len(text) <= MOST_DIGITS and text.strip().removeprefix("-").isdecimal()
 
 
 def _is_number(text: str) -> bool:

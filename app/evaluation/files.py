@@ -31,6 +31,13 @@ class JsonLine:
             raise SourceUnreadableError(f"{self.place}: {name!r} is not text.")
         return whole_unicode(value)
 
+    def words(self, name: str) -> str:
+        """A field that is text and says something; raises SourceUnreadableError."""
+        text = self.text(name)
+        if not text.strip():
+            raise SourceUnreadableError(f"{self.place}: {name!r} is empty.")
+        return text
+
     def mapping(self, name: str) -> dict[str, Any]:
         """A field that is an object; empty when it is not there."""
         value = self.fields.get(name)

@@ -113,7 +113,7 @@ def read_phrases(folder: Path) -> PhraseSet:
     questions: list[Question] = []
     passages: dict[str, Sequence[ExpectedPassage]] = {}
     for line in json_lines(path):
-        question = Question(line.text("_id"), line.text("text"))
+        question = Question(line.text("_id"), line.words("text"))
         if question.id in passages:
             raise SourceUnreadableError(f"{line.place}: the _id stands there twice.")
         passages[question.id] = _passages(line)
@@ -159,5 +159,5 @@ def _passages(line: JsonLine) -> list[ExpectedPassage]:
     passages = []
     for answer in answers:
         fields = JsonLine(line.place, answer if isinstance(answer, dict) else {})
-        passages.append(ExpectedPassage(fields.text("file"), one_line(fields.text("phrase"))))
+        passages.append(ExpectedPassage(fields.text("file"), one_line(fields.words("phrase"))))
     return passages

@@ -125,7 +125,7 @@ def read_spans(folder: Path) -> SpanSet:
     questions: list[Question] = []
     answers: dict[str, Answer] = {}
     for line in json_lines(path):
-        question = Question(line.text("_id"), line.text("text"))
+        question = Question(line.text("_id"), line.words("text"))
         if question.id in answers:
             raise SourceUnreadableError(f"{line.place}: the _id stands there twice.")
         document = documents.get(line.text("corpus_id"))

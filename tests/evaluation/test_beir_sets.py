@@ -44,6 +44,11 @@ def test_a_table_may_have_no_header_and_the_four_columns_of_trec(tmp_path: Path)
     assert found.judgements == {"q1": {"d1": 1}, "q2": {"d2": 1}}
 
 
+def test_blank_lines_above_the_header_are_none(tmp_path: Path) -> None:
+    folder = write_beir(tmp_path, CORPUS, QUERIES, f"\n  \n{TABLE}")
+    assert len(read_beir(folder, binary=True).questions) == 2
+
+
 @pytest.mark.parametrize("first", ["q1\td1\t1.0", "q1\td1", "q1 0 d1 0.5", "q1"])
 def test_a_broken_first_line_is_not_taken_for_a_header(tmp_path: Path, first: str) -> None:
     folder = write_beir(tmp_path, CORPUS, QUERIES, f"{first}\nq2\td2\t1\n")
@@ -144,7 +149,7 @@ def test_half_surrogates_become_question_marks(tmp_path: Path) -> None:
         ("corpus.jsonl", b"\n \n", "has no documents"),
         ("corpus.jsonl", b"\xff\xfe", "not UTF-8"),
         ("corpus.jsonl", b"[" * 100_000, "not JSON"),
-        ("queries.jsonl", b'{"_id": "q1", "text": " "}', "the query is empty"),
+        ("queries.jsonl", b'{"_id": "q1", "text": " "}', "line 1: 'text' is empty"),
         ("queries.jsonl", b'{"_id": "other", "text": "?"}', "there is no query 'q1'"),
         (
             "queries.jsonl",
@@ -152,6 +157,7 @@ def test_half_surrogates_become_question_marks(tmp_path: Path) -> None:
             "line 2.*'q1' stands there twice",
         ),
         ("qrels/test.tsv", b"q1\td1\t1\nq2\td2", "test.tsv, line 2"),
+        ("qrels/test.tsv", b"q1\td1\t" + b"9" * 5000, "test.tsv, line 1: expected query"),
         ("qrels/test.tsv", b"q1\td1\t0\n", "no query has a relevant document"),
         ("qrels/test.tsv", b"q1\td1\t1\nq1\td1\t0\n", "line 2.*another score further up"),
     ],

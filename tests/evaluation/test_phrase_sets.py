@@ -73,10 +73,21 @@ def test_a_phrase_that_no_longer_stands_in_its_file_is_named(folder: Path) -> No
         read_phrases(folder)
 
 
-@pytest.mark.parametrize("answers", [None, [], "docs/a.md", [1], [{"file": "b.md"}]])
+@pytest.mark.parametrize(
+    "answers",
+    [None, [], "docs/a.md", [1], [{"file": "b.md"}], [{"file": "b.md", "phrase": " \n"}]],
+)
 def test_a_question_without_answers_is_refused(folder: Path, answers: object) -> None:
     ask(folder, answers)
     with pytest.raises(SourceUnreadableError, match=r"queries\.jsonl, line 1"):
+        read_phrases(folder)
+
+
+def test_a_question_that_asks_nothing_is_refused(folder: Path) -> None:
+    answers = [{"file": "b.md", "phrase": "Pears"}]
+    row = {"_id": "q", "text": " ", "metadata": {"answers": answers}}
+    write_lines(folder / "queries.jsonl", [row])
+    with pytest.raises(SourceUnreadableError, match=r"queries\.jsonl, line 1: 'text' is empty"):
         read_phrases(folder)
 
 

@@ -82,6 +82,13 @@ def test_spans_that_are_no_stretch_of_the_document_are_refused(folder: Path, spa
         read_spans(folder)
 
 
+def test_a_question_that_asks_nothing_is_refused(folder: Path) -> None:
+    row = {"_id": "q", "text": "", "corpus_id": "a", "spans": [[0, 1]]}
+    write_lines(folder / "questions.jsonl", [row])
+    with pytest.raises(SourceUnreadableError, match="line 1: 'text' is empty"):
+        read_spans(folder)
+
+
 def test_a_question_on_no_file_and_one_asked_twice_are_refused(folder: Path) -> None:
     row = {"_id": "q", "text": "?", "corpus_id": "a", "spans": [[0, 1]]}
     write_lines(folder / "questions.jsonl", [row, row])
