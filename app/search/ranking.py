@@ -90,7 +90,8 @@ def rank(
         eligible &= by_words
     elif words_required and candidates.lexical_answered:
         # Where not all that hold them are known, the nearest may hold them as well.
-        known = candidates.lexical_exhausted or request.mode == "hybrid"
+        nearest_count = request.mode == "dense" or knows_all_near_enough(request, candidates)
+        known = candidates.lexical_exhausted or not nearest_count
         eligible &= by_words if known else by_words | candidates.found_dense
     elif request.mode == "dense":
         eligible &= candidates.found_dense
@@ -113,6 +114,12 @@ def rank(
         fused=fused,
         scale=RRF_SCALE if request.mode == "hybrid" and request.fusion == "rrf" else 1.0,
     )
+
+
+def knows_all_near_enough(request: SearchRequest, candidates: Candidates) -> bool:
+    """Whether every record that `min_score` allows is among the candidates."""
+    least = request.min_score or 0.0  # 0 cuts nothing off: cosines below 0 are shown as 0
+    return 0 < least > candidates.complete_above
 
 
 def _fuse(request: SearchRequest, both: fusion.BothSides) -> fusion.Fusion:

@@ -17,7 +17,7 @@ from app.search.candidate_filter import of_types
 from app.search.demands import Demands
 from app.search.joining import join, wanted_hits
 from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
-from app.search.ranking import rank
+from app.search.ranking import knows_all_near_enough, rank
 from app.search.requests import SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
 from app.search.row_hits import others_are_weak
@@ -230,5 +230,4 @@ def _complete(
     if request.group_by is not None and not read_whole:
         return False
     exhausted = candidates.lexical_exhausted if by_words else candidates.exhausted
-    least = request.min_score or 0.0  # 0 cuts nothing off: cosines below 0 are shown as 0
-    return exhausted or 0 < least > candidates.complete_above
+    return exhausted or knows_all_near_enough(request, candidates)

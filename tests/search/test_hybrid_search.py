@@ -235,6 +235,23 @@ def test_weak_ones_by_words_alone_do_not_hide_that_there_are_more_strong_ones(st
         assert found(*depths) == everything
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "dense"])
+@pytest.mark.parametrize("min_score", [0.1, 0.3])
+def test_all_that_are_near_enough_and_hold_a_phrase_are_found_however_many_hold_it(
+    stage, mode, min_score
+):
+    query = 'brown foxes sleep "harbour"'
+    near = [f"brown foxes sleep beside a long wall, far from the harbour {n}" for n in range(6)]
+    stage.add([*near, *(f"harbour {n} harbour" for n in range(20)), FOXES])
+    holders = stage.found(query, n_results=100, mode=mode, min_score=min_score)
+    assert set(near) <= set(holders)
+    for depth in (1, 3, 10):
+        found = stage.found(
+            query, n_results=100, mode=mode, min_score=min_score, lexical_depth=depth
+        )
+        assert sorted(found) == sorted(holders)
+
+
 @pytest.mark.parametrize("mode", ["hybrid", "lexical"])
 def test_a_text_whose_vector_is_damaged_is_found_by_its_words(stage, mode):
     stage.add([KEYS, FOXES, ROPES])
