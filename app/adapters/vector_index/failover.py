@@ -72,14 +72,22 @@ class FailoverVectorIndex:
     def search(
         self, vector: Vector, limit: int, scope: SearchScope = EVERYWHERE
     ) -> list[VectorHit]:
-        """The nearest records within the scope, best first."""
+        """The nearest records within the scope, best first; equal ones in the order of their ids.
+
+        As many as there are, and with the same cosines, whichever index knows them.
+        """
         query = checked_vector(vector, self._exact.dimension)
         exact = self._exact.full()
         if scope == EVERYWHERE and exact.count() > self._exact_up_to_records:
             self._keeper.awaken()
             primary = self._keeper.index
             if primary is not None and not primary.busy:
-                return self._answer(primary, lambda index: index.search(query, limit))
+                hits = self._answer(primary, lambda index: index.search(query, limit))
+                cosines = exact.similarities(query, [hit.chunk_id for hit in hits])
+                # A graph may lead to fewer than there are: to not even all that it holds.
+                if len(cosines) >= min(limit, exact.count()):
+                    nearest = sorted(cosines.items(), key=lambda found: (-found[1], found[0]))
+                    return [VectorHit(*found) for found in nearest]
         return exact.search(query, limit, scope)
 
     def similarities(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:

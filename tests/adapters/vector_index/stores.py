@@ -10,7 +10,7 @@ from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.adapters.vector_index.primary import PrimaryIndex, PrimaryStore
 from app.adapters.vector_index.vector_rows import VectorRows, rows_of_records
 from app.errors import VectorIndexError
-from app.protocols import VectorRecord
+from app.protocols import VectorHit, VectorRecord
 from tests.contracts.vector_index_contract import DIMENSION
 
 
@@ -138,6 +138,8 @@ class FlakyIndex(ExactVectorIndex):
         self._store = store
         self.busy = False
         self.searches = 0
+        self.most_found: int | None = None
+        """Set: like a graph it finds no more, with cosines that are a little off."""
         self.fail_once = threading.Event()
         """Set: the next operation fails, and only that."""
 
@@ -161,7 +163,10 @@ class FlakyIndex(ExactVectorIndex):
     def search(self, vector, limit, *scope):
         self._fail_if_broken()
         self.searches += 1
-        return super().search(vector, limit, *scope)
+        hits = super().search(vector, limit, *scope)
+        if self.most_found is None:
+            return hits
+        return [VectorHit(hit.chunk_id, hit.score - 1e-7) for hit in hits[: self.most_found][::-1]]
 
     def chunk_ids(self):
         self._fail_if_broken()

@@ -292,6 +292,23 @@ def test_small_indexes_scopes_and_busy_primaries_are_left_to_the_scan():
     index.close()
 
 
+@pytest.mark.parametrize("most_found", [300, 299, 10, 9, 0])
+def test_hits_are_as_many_and_with_the_same_cosines_whichever_index_knows_them(most_found: int):
+    store = filled_store()
+    index = failover(store, Table(RECORDS))
+    index.rebuild()
+    primary = store.index
+    assert primary is not None
+    primary.most_found = most_found
+    for limit in (1, 9, 10, 300, 1000):
+        primary.searches = 0
+        hits = index.search(QUERY, limit)
+        assert primary.searches == 1
+        assert [hit.chunk_id for hit in hits] == expected_order(RECORDS, QUERY, limit)
+        assert dict(hits) == index.similarities(QUERY, [hit.chunk_id for hit in hits])
+    index.close()
+
+
 def test_a_wrong_vector_in_a_search_is_no_failure_of_the_primary():
     index = failover(FlakyStore(), Table(RECORDS))
     index.rebuild()
