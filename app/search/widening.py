@@ -169,16 +169,18 @@ class Widener:
     # Both ----------------------------------------------------------------------------------
 
     def _cosines(self, vector: Vector, keys: Sequence[str]) -> Scores:
-        """To this vector; -1 for a chunk that has just left the index."""
+        """To this vector; 0 for a chunk without one, as Retriever has it."""
         cosines = self._vector_index.similarities(vector, keys)
-        return np.array([cosines.get(key, -1.0) for key in keys], np.float64)
+        return np.array([cosines.get(key, 0.0) for key in keys], np.float64)
 
     def _widened(self, vector: Vector, found: Candidates, keys: Sequence[str]) -> Candidates:
         """The candidates, and those of the keys that are not among them, with their cosines."""
         known = set(found.chunk_ids)
-        cosines = self._vector_index.similarities(vector, [key for key in keys if key not in known])
-        if not cosines:
+        new = [key for key in keys if key not in known]
+        if not new:
             return found
+        # One without a vector is found by its words, or SQL drops it: see Retriever.
+        cosines = dict.fromkeys(new, 0.0) | self._vector_index.similarities(vector, new)
         numbers = self._vector_index.documents_of(list(cosines))
         start = len(found.chunk_ids) + 1
         documents = [numbers.get(key, -place) for place, key in enumerate(cosines, start)]

@@ -261,6 +261,21 @@ def test_a_text_whose_vector_is_damaged_is_found_by_its_words(stage, mode):
     assert [result.score for result in found if result.content == ROPES] == [0.0]
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_a_text_whose_vector_is_damaged_is_found_by_other_wordings_too(stage, mode):
+    stage.add([KEYS, FOXES, "the database lies on the quay", "a db is near"])
+    texts = ("the database lies on the quay", "a db is near")
+    lost = [stage.ask(text, n_results=1)[0] for text in texts]
+    stage.dense.remove([result.chunk_id for result in lost])
+    for wishes in ({"expand": True}, {"expand": True, "feedback_weight": 0.5}):
+        ranking = RankingWishes(**wishes)
+        found = stage.ask("db", n_results=5, mode=mode, ranking=ranking, explain=True)
+        told = {result.content: result for result in found if result.content in texts}
+        assert told.keys() == set(texts)
+        assert {result.score for result in told.values()} == {0.0}
+        assert {result.explain.ranking_cosine for result in told.values()} == {0.0}
+
+
 # When a side is missing -------------------------------------------------------------------------
 
 
