@@ -15,7 +15,7 @@ from app.models import now
 from app.protocols import VectorIndex
 from app.search.candidate_filter import of_types
 from app.search.demands import Demands
-from app.search.joining import join, wanted_hits
+from app.search.joining import JoinedRows, join, wanted_hits
 from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
 from app.search.ranking import knows_all_near_enough, rank
 from app.search.requests import SearchAnswer, SearchRequest, SearchResult
@@ -145,7 +145,7 @@ class Searcher:
             results = joined.results(request, demands, candidates)
             enough = len(results) >= request.n_results
             enough = enough or others_are_weak(joined.ranked, candidates, joined.least)
-            enough = enough and _is_nearest(results, candidates, request, words)
+            enough = enough and _is_nearest(joined, candidates, request, words)
             read_whole = wanted_hits(request, deeper) >= len(ranked.chunk_ids)
             if enough or _complete(candidates, request, words, joined.rejected, read_whole):
                 seconds = (
@@ -185,7 +185,7 @@ class Searcher:
 
 
 def _is_nearest(
-    results: Sequence[SearchResult],
+    joined: JoinedRows,
     candidates: Candidates,
     request: SearchRequest,
     words: WordsByCollection,
@@ -197,7 +197,7 @@ def _is_nearest(
     """
     if request.mode != "dense" or not words.require_words or not candidates.lexical_answered:
         return True
-    farthest = min(result.score for result in results)
+    farthest = min(joined.ranked.cosines[place] for _, place, _ in joined.rows)
     return candidates.lexical_exhausted or farthest >= candidates.complete_above
 
 

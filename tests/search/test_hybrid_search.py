@@ -56,10 +56,14 @@ class Words(FakeLexicalIndex):
 
 
 class Model(FakeEmbedder):
-    """Fails while `broken`, and takes its time over what is `slow`."""
+    """Fails while `broken`, and takes its time over what is `slow`.
+
+    While `turned`, a query means the opposite, so that no cosine is above 0.
+    """
 
     broken = False
     slow = ""
+    turned = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -71,7 +75,8 @@ class Model(FakeEmbedder):
             assert self.may_end.wait(30)
         if self.broken:
             raise EmbeddingError("The model is gone.")
-        return super().embed_query(text)
+        vector = super().embed_query(text)
+        return -vector if self.turned else vector
 
 
 class Stage:
@@ -250,6 +255,18 @@ def test_all_that_are_near_enough_and_hold_a_phrase_are_found_however_many_hold_
             query, n_results=100, mode=mode, min_score=min_score, lexical_depth=depth
         )
         assert sorted(found) == sorted(holders)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 5])
+def test_the_nearest_that_hold_a_phrase_come_first_where_all_are_far(stage, depth):
+    stage.add([f"harbour {n % 3 * 'harbour '} {a} {n}" for a in ("keys", "sea") for n in range(12)])
+    stage.model.turned = True
+
+    def nearest(depth: int) -> list[str]:
+        wanted = {"mode": "dense", "n_results": 4, "dense_depth": depth, "lexical_depth": 4}
+        return stage.found('keys and foxes "harbour"', **wanted)
+
+    assert nearest(depth) == nearest(1000)
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "lexical"])
