@@ -1,10 +1,10 @@
 """What a person names on the command line, as the address, type and title of an item."""
 
+import os
 import re
 from pathlib import Path
-from urllib.parse import urlsplit
 
-from app.adapters.loading.path_guard import path_as_written
+from app.adapters.loading.path_guard import path_as_written, require_text
 
 WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 OTHER_SCHEME = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -14,19 +14,22 @@ MARKDOWN_SUFFIXES = (".md", ".markdown")
 def absolute_uri(source: str) -> str:
     """The source as every later call finds it again: an absolute path, or a web address.
 
-    Raises SourceRefusedError for a `file://` address of another machine.
+    Raises SourceRefusedError for a `file://` address of another machine, and for a name that is no
+    UTF-8. A home that nobody has here, a loop of links and what is too long are left to the server.
     """
     if WEB_ADDRESS.match(source) or OTHER_SCHEME.match(source):
         return source
-    return str(Path(path_as_written(source)).expanduser().resolve())
+    path = os.path.realpath(os.path.expanduser(path_as_written(source)))  # noqa: PTH111, takes any name
+    require_text(path, source)
+    return path
 
 
 def guess_document_type(uri: str) -> str:
     """`folder`, `website` or `markdown`, from the address and what lies there."""
     if WEB_ADDRESS.match(uri):
-        is_markdown = urlsplit(uri).path.lower().endswith(MARKDOWN_SUFFIXES)
-        return "markdown" if is_markdown else "website"
-    return "folder" if Path(uri).is_dir() else "markdown"
+        path = re.split(r"[?#]", uri, maxsplit=1)[0]
+        return "markdown" if path.lower().endswith(MARKDOWN_SUFFIXES) else "website"
+    return "folder" if os.path.isdir(uri) else "markdown"  # noqa: PTH112, takes any name
 
 
 def default_title(uri: str, document_type: str) -> str:

@@ -1,5 +1,6 @@
 """What a person names on the command line, as an item."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,23 @@ def test_an_address_is_left_as_it_is(address: str) -> None:
 def test_a_file_of_another_machine_is_refused() -> None:
     with pytest.raises(SourceRefusedError, match="this machine"):
         absolute_uri("file://server/share/guide.md")
+
+
+@pytest.mark.parametrize(
+    "source", ["~nobody-of-this-name/guide.md", f"/{'long' * 1500}.md", "http://[::1/guide"]
+)
+def test_what_cannot_be_looked_at_here_is_still_an_item(source: str) -> None:
+    uri = absolute_uri(source)
+    assert uri.endswith(source)
+    assert guess_document_type(uri) in {"markdown", "website"}
+
+
+def test_a_loop_of_links_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert absolute_uri(f"{tmp_path}/loop") == f"{tmp_path}/loop"
+    assert guess_document_type(f"{tmp_path}/loop") == "markdown"
+
+
+def test_a_name_that_is_no_utf8_is_refused() -> None:
+    with pytest.raises(SourceRefusedError, match=r"old-.\.md is not valid UTF-8"):
+        absolute_uri(os.fsdecode(b"/srv/old-\xff.md"))

@@ -75,11 +75,7 @@ class PathGuard:
             expanded = Path.home()
         with _errors_told(written, "File"):
             resolved = Path(os.path.realpath(expanded))
-        if not _is_text(str(resolved)):
-            raise SourceRefusedError(
-                f"The name {printable(written)} is not valid UTF-8, so it cannot be stored or "
-                "cited; rename the file or folder."
-            )
+        require_text(str(resolved), written)
         for root in self._roots:
             if resolved.is_relative_to(root):
                 parts = resolved.relative_to(root).parts
@@ -160,6 +156,17 @@ def path_as_written(uri: str) -> str:
     return path
 
 
+def require_text(path: str, written: str) -> None:
+    """Raise SourceRefusedError for a path of the file system that is not valid UTF-8."""
+    try:
+        path.encode()
+    except UnicodeEncodeError as error:
+        raise SourceRefusedError(
+            f"The name {printable(written)} is not valid UTF-8, so it cannot be stored or cited; "
+            "rename the file or folder."
+        ) from error
+
+
 def printable(path: str) -> str:
     """The path as text that can be stored and sent: bytes that are no UTF-8 become U+FFFD."""
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -209,15 +216,6 @@ def _open_chain(target: GuardedPath, flags: int) -> int:
             os.close(descriptor)
         descriptor = deeper
     return descriptor
-
-
-def _is_text(name: str) -> bool:
-    """Whether a name of the file system is valid UTF-8."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _require_regular(mode: int, written: str) -> None:
