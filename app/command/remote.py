@@ -1,5 +1,6 @@
 """A running server, over HTTP."""
 
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -127,22 +128,36 @@ class RemoteBackend:
     ) -> httpx.Response:
         """Send a request; raises AppError unless it succeeds."""
         content = None if body is None else body.model_dump(mode="json", exclude_unset=True)
-        server = self._client.base_url
         try:
             response = self._client.request(method, f"/api/v1{path}", params=query, json=content)
-        except httpx.ConnectError as error:
-            raise UnavailableError(
-                f"No server answers at {server}. Start one with `groundwork serve`, "
-                "or leave --url out to open the data directory itself."
-            ) from error
         except httpx.TimeoutException as error:
-            raise UnavailableError(f"The server at {server} took too long to answer.") from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            reason = str(error).rstrip(".")
-            raise UnavailableError(f"The server at {server} cannot be called: {reason}.") from error
+            message = f"The server at {self._address} took too long to answer."
+            raise UnavailableError(message) from error
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            raise UnavailableError(self._unreachable(error)) from error
         if not response.is_success:
             raise AppError(self._detail(response))
         return response
+
+    @property
+    def _address(self) -> httpx.URL:
+        """Of the server, for messages: without a name and password for a proxy."""
+        return self._client.base_url.copy_with(username=None, password=None)
+
+    def _unreachable(self, error: Exception) -> str:
+        """Why nobody could be asked, and what to do about it."""
+        reason = str(error).rstrip(".")
+        if reason.startswith("[SSL"):
+            return (
+                f"The server at {self._address} does not speak https, or its certificate is not "
+                f"trusted here: {reason}."
+            )
+        if isinstance(error, httpx.ConnectError):
+            return (
+                f"No server answers at {self._address}. Start one with `groundwork serve`, "
+                "or leave --url out to open the data directory itself."
+            )
+        return f"The server at {self._address} cannot be called: {reason}."
 
     def _detail(self, response: httpx.Response) -> str:
         """The server's own words for what is wrong."""
@@ -152,10 +167,13 @@ class RemoteBackend:
             problem = None
         if isinstance(problem, dict) and isinstance(problem.get("detail"), str):
             return str(problem["detail"])
-        return f"{self._client.base_url} answered {response.status_code}: {response.reason_phrase}."
+        answer = f"{self._address} answered {response.status_code}: {response.reason_phrase}."
+        if response.has_redirect_location:
+            answer += f" It leads to {response.headers['location']}."
+        return answer
 
     def _stranger(self) -> AppError:
-        return AppError(f"What answers at {self._client.base_url} is no Groundwork server.")
+        return AppError(f"What answers at {self._address} is no Groundwork server.")
 
 
 def _progress(job: Job) -> Progress:
@@ -184,6 +202,7 @@ def open_remote(url: str) -> Iterator[RemoteBackend]:
         client = httpx.Client(base_url=address, timeout=timeout, trust_env=False)
     except httpx.InvalidURL as error:
         reason = str(error).rstrip(".")
-        raise UnavailableError(f"{url!r} is not the address of a server: {reason}.") from error
+        shown = re.sub(r"//[^/]*@", "//", url)
+        raise UnavailableError(f"{shown!r} is not the address of a server: {reason}.") from error
     with client:
         yield RemoteBackend(client)

@@ -51,12 +51,36 @@ def test_where_nobody_answers_the_command_says_what_to_do(run_local: Run, free_p
     assert f"No server answers at http://127.0.0.1:{free_port}. Start one" in result.stderr
 
 
-@pytest.mark.parametrize("url", ["http://[::", "http://", "ftp://example.com", "http://a b/"])
+@pytest.mark.parametrize(
+    "url", ["http://[::", "http://", "ftp://example.com", "http://a b/", "http://a..b"]
+)
 def test_what_is_no_address_is_refused_with_a_sentence(run_local: Run, url: str) -> None:
     result = run_local("stats", "--url", url)
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: ")
     assert not result.stderr.rstrip().endswith("..")
+
+
+def test_a_password_in_the_address_is_not_shown(run_local: Run, free_port: int) -> None:
+    for url in (f"http://me:secret@127.0.0.1:{free_port}", "http://me:secret@[::"):
+        result = run_local("list", "--url", url)
+        assert result.exit_code == 1
+        assert "http://" in result.stderr
+        assert "secret" not in result.stderr
+
+
+def test_a_server_without_https_is_not_said_to_be_away(run_local: Run, server_url: str) -> None:
+    result = run_local("list", "--url", server_url.replace("http:", "https:"))
+    assert result.exit_code == 1
+    assert "does not speak https, or its certificate is not trusted" in result.stderr
+
+
+def test_a_server_that_leads_elsewhere_says_where(run_local: Run, httpserver: HTTPServer) -> None:
+    moved = {"Location": "https://kb.example.com/api/v1/rag/stats"}
+    httpserver.expect_request("/api/v1/rag/stats").respond_with_data(status=301, headers=moved)
+    result = run_local("stats", "--url", httpserver.url_for(""))
+    assert result.exit_code == 1
+    assert "answered 301: MOVED PERMANENTLY. It leads to https://kb.example.com/" in result.stderr
 
 
 @pytest.mark.parametrize("body", ["<html>", "[]", "{}"])
