@@ -171,10 +171,12 @@ def list_items(
     as_json: Json = False,
 ) -> None:
     """List the items."""
+    from app.command.backend import Listed
     from app.knowledge.schemas import ItemPage
 
+    wanted = Listed(status=status, category=category)
     with backends_of(ctx).choose(url) as backend:
-        items = _all_items(backend, status, category)
+        items = _all_items(backend, wanted.status, wanted.category)
     if as_json:
         display.print_json(ItemPage(items=items, next_cursor=None, total=len(items)))
     elif items:

@@ -3,9 +3,10 @@
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from app.command.care_schemas import CompactionReport, VerifyReport
+from app.knowledge.filters import CategoryFilter
 from app.knowledge.items import ItemStatus
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate
 from app.protocols import ProgressListener
@@ -13,6 +14,13 @@ from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchBody
+
+
+class Listed(BaseModel):
+    """Which items a list shows: a category that names nothing is refused, as over HTTP."""
+
+    status: ItemStatus | None = None
+    category: CategoryFilter | None = None
 
 
 class Postponed(IndexingResult):

@@ -1,6 +1,7 @@
 """The commands on a real service, reached directly and through a real server."""
 
 import json
+import os
 from pathlib import Path
 
 import httpx
@@ -151,6 +152,14 @@ def test_list_filters_and_shows_labels(run: Run, guide: Path, source_root: Path)
     assert "other" in everything
     assert "other" not in run("list", "--category", "Docs").stdout
     assert "no such items" in run("list", "--status", "error").stderr
+
+
+@pytest.mark.parametrize("category", ["", " ", "//", os.fsdecode(b"\xff")])
+def test_list_refuses_a_category_that_names_nothing(run: Run, guide: Path, category: str) -> None:
+    run("index", guide)
+    result = run("list", "--category", category)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("Error: category: ")
 
 
 def test_list_follows_every_page(run: Run, container: Container) -> None:
