@@ -55,6 +55,12 @@ def _faults(error: "ValidationError") -> str:
     return "; ".join(faults)
 
 
+def print_any_text() -> None:
+    """Write a question mark for what the terminal's encoding lacks, such as Latin-1 or ASCII."""
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a file here
+    sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr]
+
+
 def flush_results() -> None:
     """Write out what is buffered; a reader that has gone (`| head`) is no error."""
     try:

@@ -229,6 +229,23 @@ def test_a_reader_that_leaves_is_no_error(start: Start) -> None:
     process.wait(WAIT_SECONDS)
 
 
+def test_text_that_the_terminal_cannot_show_is_no_error(
+    start: Start, environment: dict[str, str], httpserver: HTTPServer
+) -> None:
+    environment["PYTHONIOENCODING"] = "ascii"
+    item = {"id": 1, "title": "Grüße", "uri": "/a.md", "document_type": "markdown"}
+    labels = {"category": None, "tags": [], "collection": "docs", "licence": None}
+    rest = {"refresh_interval": None, "importance": None, "content_hash": None, "error": None}
+    times = dict.fromkeys(("created_at", "updated_at"), "2026-01-01T00:00:00Z")
+    state = {"status": "pending", "last_fetched_at": None, "indexed_at": None, "chunk_count": 0}
+    httpserver.expect_request("/api/v1/knowledge/1").respond_with_json(
+        item | labels | rest | times | state
+    )
+    code, out, err = finish(start("show", 1, "--url", httpserver.url_for("")))
+    assert (code, err) == (0, "")
+    assert "Gr??e" in out
+
+
 @pytest.mark.parametrize("arguments", [["version"], ["--help"]])
 def test_results_that_cannot_be_written_are_an_error_in_a_sentence(arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
