@@ -6,7 +6,14 @@ import textwrap
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import InitErrorDetails, PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
@@ -220,10 +227,17 @@ class Settings(BaseSettings):
                 )
         return written
 
-    @field_validator("chroma_persist_directory", "models_dir", mode="before")
+    @field_validator("data_dir", "chroma_persist_directory", "models_dir", mode="before")
     @classmethod
-    def _empty_is_unset(cls, value: object) -> object:
-        return None if value == "" else value
+    def _empty_is_unset(cls, value: object, about: ValidationInfo) -> object:
+        return cls.model_fields[str(about.field_name)].default if value == "" else value
+
+    @field_validator("data_dir", "chroma_persist_directory", "models_dir", "source_roots")
+    @classmethod
+    def _tilde_is_a_home(cls, value: Path | list[Path] | None) -> Path | list[Path] | None:
+        if value is None:
+            return None
+        return [_at_home(path) for path in value] if isinstance(value, list) else _at_home(value)
 
     @field_validator("chroma_collection_name")
     @classmethod
@@ -258,6 +272,14 @@ class Settings(BaseSettings):
     def roots(self) -> list[Path]:
         """The folders that a local `uri` may read from, with the default filled in."""
         return self.source_roots or [Path.cwd(), Path.home()]
+
+
+def _at_home(path: Path) -> Path:
+    """The path with `~` written out, which no shell does in `.env`."""
+    try:
+        return path.expanduser()
+    except RuntimeError as error:
+        raise ValueError(f"{str(path)!r} is in the home of a user who is not known here") from error
 
 
 def settings_from_environment(**given: Any) -> Settings:

@@ -1,6 +1,7 @@
 """The service in this process, on the data directory of the settings."""
 
 import logging
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -120,7 +121,7 @@ def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
     settings = settings_from_environment()
     signal.signal(signal.SIGTERM, _terminate)
     with working("Opening the data directory"):
-        was_there = settings.data_dir.exists()
+        was_there = os.path.exists(settings.data_dir)  # noqa: PTH110, where it cannot be told: no
         container = Container.open(settings, any_model=any_model, run_jobs=False)
     if container.needs_renewal:
         say(

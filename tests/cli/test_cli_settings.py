@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from app.settings import Settings
+
 Start = Callable[..., "subprocess.Popen[str]"]
 WAIT_SECONDS = 60
 
@@ -57,3 +59,33 @@ def test_an_entry_that_could_never_match_is_refused(
     assert refusal(start("stats")).startswith(
         f"Error: {name}: {value.rsplit(', ', maxsplit=1)[-1]!r} is no "
     )
+
+
+@pytest.mark.parametrize("name", ["DATA_DIR", "MODELS_DIR", "SOURCE_ROOTS"])
+def test_the_home_of_an_unknown_user_is_refused(
+    start: Start, environment: dict[str, str], name: str
+) -> None:
+    environment[name] = "~nobody-of-this-name/kb"
+    assert refusal(start("stats")).startswith(f"Error: {name}: '~nobody-of-this-name/kb' is in ")
+
+
+def test_a_tilde_is_the_home_folder() -> None:
+    settings = Settings(data_dir="~/kb", chroma_persist_directory="~/c", source_roots="~/a, /b")
+    home = Path.home()
+    assert (settings.data_dir, settings.chroma_directory) == (home / "kb", home / "c")
+    assert settings.roots == [home / "a", Path("/b")]
+
+
+def test_an_empty_data_dir_is_the_default_and_not_the_working_directory() -> None:
+    assert Settings(data_dir="").data_dir == Path("data")
+
+
+def test_a_data_dir_that_cannot_be_looked_at_is_refused_with_a_sentence(
+    start: Start, environment: dict[str, str], tmp_path: Path
+) -> None:
+    environment["DATA_DIR"] = str(tmp_path / ("long" * 100))
+    process = start("stats")
+    out, err = process.communicate(timeout=WAIT_SECONDS)
+    assert (process.returncode, out) == (3, "")
+    assert "cannot be written: File name too long" in err
+    assert err.count("\n") == 1
