@@ -168,7 +168,7 @@ def listening_socket(host: str, port: int) -> socket.socket:
         )
         family, kind, protocol, _, address = min(found, key=lambda entry: entry[0])
         listener = socket.socket(family, kind, protocol)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:  # the latter for a name that can be none
         raise _cannot_listen(host, port, error) from error
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -179,9 +179,10 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return listener
 
 
-def _cannot_listen(host: str, port: int, error: OSError) -> StartupError:
+def _cannot_listen(host: str, port: int, error: OSError | UnicodeError) -> StartupError:
+    reason = getattr(error, "strerror", None) or error
     return StartupError(
-        f"Cannot listen on {host}, port {port}: {error.strerror or error}. "
+        f"Cannot listen on {host}, port {port}: {reason}. "
         "Choose another HOST or PORT, or stop what uses it."
     )
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from app.command.serving import listening_socket
+from app.errors import StartupError
 from app.settings import Settings
 
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -89,3 +91,9 @@ def test_a_data_dir_that_cannot_be_looked_at_is_refused_with_a_sentence(
     assert (process.returncode, out) == (3, "")
     assert "cannot be written: File name too long" in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("host", ["long" * 20, "a..b", "\udcff"])
+def test_a_host_that_can_be_no_name_is_refused_with_a_sentence(host: str) -> None:
+    with pytest.raises(StartupError, match="Choose another HOST"):
+        listening_socket(host, 0)
