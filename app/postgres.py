@@ -55,11 +55,19 @@ It changes with every transaction of the server that writes, in other databases 
 """
 
 # A machine that vanishes without a word holds its locks until the server asks after it: here
-# half a minute, by default two hours.
+# half a minute, by default two hours. The rest is for the defaults that a server, a database or a
+# user may have: psycopg reads times in style ISO alone, and none that its zone puts before year 1.
 PREPARE = """
 SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
-SET lock_timeout = '{lock_milliseconds}ms'
+SET lock_timeout = '{lock_milliseconds}ms';
+SET client_encoding = 'UTF8'; SET timezone = 'UTC'; SET datestyle = 'ISO';
+SET extra_float_digits = 1; SET default_transaction_isolation = 'read committed'
 """
+STAY = """
+SET statement_timeout = 0;
+SELECT set_config(name, '0', false) FROM pg_settings WHERE name = 'idle_session_timeout'
+"""
+"""No defaults end the connection of the hold, nor its wait; servers before 14 know no such end."""
 
 
 def prepare_engine(engine: Engine, lock_timeout_seconds: float) -> None:
@@ -176,6 +184,7 @@ class ServiceHold:
             _require_suitable(connection)
             connection.autocommit = True
             connection.execute(PREPARE.format(lock_milliseconds=self._wait_milliseconds))
+            connection.execute(STAY)
             self._take(connection)
             self._require_own_signature(connection)
         except self._driver_error as error:

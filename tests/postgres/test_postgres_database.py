@@ -2,10 +2,11 @@
 
 import threading
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, select, text
 from sqlalchemy.engine import make_url
 
 from app.database import Database
@@ -209,6 +210,107 @@ def test_a_database_that_takes_no_writes_says_so(url: str, open_database: Open) 
             connection.exec_driver_sql("SET default_transaction_read_only = off")
             connection.exec_driver_sql(f"ALTER DATABASE {name} RESET default_transaction_read_only")
         engine.dispose()
+
+
+# Defaults of a server, a database or a user -----------------------------------------------------
+
+
+@pytest.fixture
+def set_default(url: str) -> Iterator[Callable[[str, str], None]]:
+    """Sets defaults of the database for new connections, until the test ends."""
+    engine, name = create_engine(url, isolation_level="AUTOCOMMIT"), make_url(url).database
+    asked: list[str] = []
+
+    def set_one(setting: str, value: str) -> None:
+        with engine.connect() as connection:
+            connection.exec_driver_sql(f"ALTER DATABASE {name} SET {setting} = '{value}'")
+        asked.append(setting)
+
+    yield set_one
+    engine.dispose()
+    with engine.connect() as connection:
+        for setting in asked:
+            connection.exec_driver_sql(f"ALTER DATABASE {name} RESET {setting}")
+    engine.dispose()
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [
+        ("timezone", "Asia/Tokyo"),
+        ("timezone", "America/New_York"),
+        ("datestyle", "German, DMY"),
+        ("client_encoding", "LATIN1"),
+        ("client_encoding", "SQL_ASCII"),
+        ("extra_float_digits", "-10"),
+    ],
+)
+def test_what_is_stored_is_read_as_it_was_whatever_the_defaults_of_the_database(
+    set_default: Callable[[str, str], None],
+    url: str,
+    open_database: Open,
+    setting: str,
+    value: str,
+) -> None:
+    set_default(setting, value)
+    database = open_database(url)
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    title, importance = "Übung für 5 €", 0.1 + 0.2
+    with database.write() as session:
+        draft = ItemDraft(title, "/srv/docs", "markdown", importance=importance)
+        row = session.get_one(ItemRow, queries.add_item(session, draft, "knowledge_base"))
+        row.last_fetched_at, row.indexed_at = first, last
+    with database.read() as session:
+        stored = session.scalars(select(ItemRow)).one()
+        assert (stored.title, stored.importance) == (title, importance)
+        assert (stored.last_fetched_at, stored.indexed_at) == (first, last)
+
+
+def test_a_writer_sees_what_the_one_before_wrote_whatever_the_default_isolation(
+    set_default: Callable[[str, str], None], url: str, open_database: Open
+) -> None:
+    set_default("default_transaction_isolation", "serializable")
+    database = open_database(url, lock_timeout_seconds=PATIENCE_SECONDS)
+    item_id = add(database, "0")
+
+    def count_on() -> None:
+        for _ in range(5):
+            with database.write() as session:
+                row = session.get_one(ItemRow, item_id)
+                row.title = str(int(row.title) + 1)
+
+    threads = [threading.Thread(target=count_on) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_SECONDS)
+    with database.read() as session:
+        assert session.get_one(ItemRow, item_id).title == "20"
+
+
+def test_a_service_that_has_nothing_to_do_keeps_its_hold_whatever_the_server_ends(
+    set_default: Callable[[str, str], None], url: str, open_database: Open
+) -> None:
+    first, second = open_database(url), open_database(url)
+    with first.read() as session:
+        session.execute(text("SELECT 1"))
+    if first._engine.dialect.server_version_info < (14,):
+        pytest.skip("ends no idle connections")
+    set_default("idle_session_timeout", "100ms")
+    first.hold()
+    hold = ServiceHold(second._engine, wait_seconds=1)  # many times what idle connections are given
+    with pytest.raises(StorageError, match="Another Groundwork"):
+        hold.ensure()
+
+
+def test_who_is_refused_is_told_who_is_there_whatever_time_statements_are_given(
+    set_default: Callable[[str, str], None], url: str, open_database: Open
+) -> None:
+    set_default("statement_timeout", "100ms")
+    first, second = open_database(url), open_database(url)
+    first.hold()
+    with pytest.raises(StorageError, match=r"Another Groundwork .*since 20"):
+        ServiceHold(second._engine, wait_seconds=0.3).ensure()
 
 
 # Transactions ----------------------------------------------------------------------------------
