@@ -323,11 +323,14 @@ def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
 
 
 def _parsed(url: str) -> URL:
-    """Raises ArgumentError; it does not quote what stands for the port, a password perhaps."""
+    """Raises ArgumentError; it quotes nothing that may be of a password, nor does what connects."""
     try:
-        return make_url(url)
+        parsed = make_url(url)
     except ValueError as error:
         raise ArgumentError("what stands in the place of its port is no number") from error
+    if parsed.password and "@" in f"{parsed.host}/{parsed.database}":
+        raise ArgumentError("an @ in a password is written %40")
+    return parsed
 
 
 def _is_sqlite(url: URL) -> bool:

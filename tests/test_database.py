@@ -389,6 +389,8 @@ def test_a_folder_that_is_missing_is_a_storage_error(tmp_path: Path) -> None:
         "mysql+hunter://host/name",
         "postgresql+psycopg://someone:hunter2/name",
         "postgresql+psycopg://host:someone/name",
+        "postgresql+psycopg://someone:p@hunter2@host/name",
+        "postgresql+psycopg://someone:p@hunter2/7@host/name",
     ],
 )
 def test_an_address_that_is_no_use_is_refused_with_advice_and_without_its_password(
