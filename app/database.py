@@ -298,9 +298,11 @@ def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
     try:
         parsed = _parsed(url)
         # The time that sqlite3 itself waits for a lock, or that a connection may take.
-        options: dict[str, float] = {}
-        if "connect_timeout" not in parsed.query:
-            options["connect_timeout"] = postgres.CONNECT_SECONDS
+        options: dict[str, float] = {
+            name: value
+            for name, value in postgres.CONNECT_OPTIONS.items()
+            if name not in parsed.query
+        }
         size, more = postgres.POOL_SIZE, postgres.MOST_MORE_CONNECTIONS
         if _is_sqlite(parsed):
             options, size, more = {"timeout": lock_timeout_seconds}, 16, 48

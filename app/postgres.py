@@ -21,7 +21,16 @@ POOL_SIZE = 8
 MOST_MORE_CONNECTIONS = 24
 """32 at most: a server takes 100 unless it is told otherwise, and back-ups want some, too."""
 
-CONNECT_SECONDS = 10
+CONNECT_OPTIONS = {
+    "connect_timeout": 10,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,  # milliseconds
+}
+"""Unless the address says otherwise. A server that vanishes without a word is noticed after half a
+minute: what waits for its answer would wait for a quarter of an hour at least."""
+
 HOLD_SECONDS = 5.0
 """How long to wait for a process that ends: the server may notice a little later."""
 
@@ -175,9 +184,7 @@ class ServiceHold:
         dialect = self._engine.dialect
         arguments, options = dialect.create_connect_args(self._engine.url)
         try:
-            connection = dialect.connect(
-                *arguments, **{"connect_timeout": CONNECT_SECONDS, **options}
-            )
+            connection = dialect.connect(*arguments, **{**CONNECT_OPTIONS, **options})
         except self._driver_error as error:
             raise DatabaseUnavailableError(f"{NO_ANSWER} It says: {_last_line(error)}") from error
         try:

@@ -1,5 +1,7 @@
 """What holds of a database on a server: it goes away and comes back, and has one service only."""
 
+import os
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -129,6 +131,28 @@ def test_a_connection_that_the_server_ends_is_replaced(database: Database, url: 
         )
     engine.dispose()
     assert count(database) == 1
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_USER_TIMEOUT"), reason="Linux tells what is set")
+@pytest.mark.parametrize(("query", "milliseconds"), [("", 30_000), ("tcp_user_timeout=5000", 5000)])
+def test_a_server_that_vanishes_without_a_word_is_noticed_within_half_a_minute(
+    url: str, open_database: Open, query: str, milliseconds: int
+) -> None:
+    address = make_url(url).update_query_string(query)
+    database = open_database(address.render_as_string(hide_password=False))
+    database.hold()
+    assert isinstance(database._hold, ServiceHold)
+    with database.read() as session:
+        pooled = session.connection().connection
+        for connection in (pooled, database._hold._connection):
+            with socket.socket(fileno=os.dup(connection.fileno())) as end:
+                assert _told(end, socket.TCP_USER_TIMEOUT) == milliseconds
+                pauses = _told(end, socket.TCP_KEEPCNT) * _told(end, socket.TCP_KEEPINTVL)
+                assert _told(end, socket.TCP_KEEPIDLE) + pauses == 30
+
+
+def _told(end: socket.socket, option: int) -> int:
+    return end.getsockopt(socket.IPPROTO_TCP, option)
 
 
 def test_an_address_at_which_nobody_listens_is_told_without_the_password(
