@@ -19,7 +19,9 @@ _ADVICE_BY_STATE = {
     "40P01": LOCKED,
     "53100": _FULL,
     LOCK_NOT_AVAILABLE: LOCKED,
-    "57014": LOCKED,  # a statement_timeout that the server or the address sets
+    "57014": "The database broke off what it was asked, as it does after its statement_timeout. "
+    "Nothing was changed; try again, or set none for its user: ALTER ROLE … SET statement_timeout "
+    "= 0",
     NOT_ALLOWED: "The database refuses its user what Groundwork needs. Nothing was changed; make "
     "that user the owner of the database: ALTER DATABASE … OWNER TO …",
 }

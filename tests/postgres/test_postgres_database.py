@@ -337,6 +337,16 @@ def test_who_is_refused_is_told_who_is_there_whatever_time_statements_are_given(
         ServiceHold(second._engine, wait_seconds=0.3).ensure()
 
 
+def test_a_statement_that_took_too_long_is_told_with_what_to_do(
+    set_default: Callable[[str, str], None], url: str, open_database: Open
+) -> None:
+    set_default("statement_timeout", "100ms")
+    database = open_database(url)
+    slow = text("SELECT pg_sleep(10)")
+    with pytest.raises(StorageError, match="SET statement_timeout"), database.read() as session:
+        session.execute(slow)
+
+
 # Transactions ----------------------------------------------------------------------------------
 
 
