@@ -8,7 +8,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from app.errors import DatabaseUnavailableError, StorageError
 
-NOT_ALLOWED = "42501"
 LOCK_NOT_AVAILABLE = "55P03"
 
 _FULL = "The disk of the database is full. Nothing was changed; free some space and try again."
@@ -17,12 +16,14 @@ _ADVICE_BY_STATE = {
     "25006": "The database is read-only, perhaps a standby. Nothing was changed; name its primary.",
     "40001": LOCKED,
     "40P01": LOCKED,
+    "3F000": "The database has no schema for tables, or its search_path names none. Nothing was "
+    "changed; make one: CREATE SCHEMA public AUTHORIZATION …",
     "53100": _FULL,
     LOCK_NOT_AVAILABLE: LOCKED,
     "57014": "The database broke off what it was asked, as it does after its statement_timeout. "
     "Nothing was changed; try again, or set none for its user: ALTER ROLE … SET statement_timeout "
     "= 0",
-    NOT_ALLOWED: "The database refuses its user what Groundwork needs. Nothing was changed; make "
+    "42501": "The database refuses its user what Groundwork needs. Nothing was changed; make "
     "that user the owner of the database: ALTER DATABASE … OWNER TO …",
 }
 """By PostgreSQL's code, since its messages are in the language of its server."""
@@ -44,7 +45,7 @@ def storage_errors() -> Iterator[None]:
     except (IntegrityError, DataError):
         raise
     except ProgrammingError as error:
-        if _state(error) != NOT_ALLOWED:
+        if _state(error) not in _ADVICE_BY_STATE:
             raise
         raise storage_error(error) from error
     except DatabaseError as error:

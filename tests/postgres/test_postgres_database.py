@@ -217,6 +217,18 @@ def test_a_user_who_may_not_make_tables_is_told_what_to_do(
         engine.dispose()
 
 
+def test_a_database_without_a_schema_for_tables_is_told_what_to_do(
+    tmp_path: Path, databases: Databases, open_database: Open
+) -> None:
+    url = databases.empty(tmp_path)
+    engine = create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("DROP SCHEMA public CASCADE")
+    engine.dispose()
+    with pytest.raises(StorageError, match="CREATE SCHEMA"):
+        open_database(url).migrate()
+
+
 def test_a_database_that_takes_no_writes_says_so(url: str, open_database: Open) -> None:
     engine = create_engine(url, isolation_level="AUTOCOMMIT")
     name = make_url(url).database
