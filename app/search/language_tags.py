@@ -4,6 +4,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, func, or_
 
+from app.text_order import by_character
+
 
 def language_tag(name: str) -> str:
     """The form in which names of languages are compared: `en_US` is `en-us`."""
@@ -18,5 +20,6 @@ def tags_that_hold(name: str) -> set[str]:
 
 def in_language(column: ColumnElement[Any], name: str) -> ColumnElement[bool]:
     """Whether the language in this column is the one named, or a kind of it."""
-    tag, stored = language_tag(name), func.replace(func.lower(column), "_", "-")
+    # By its characters: in a Turkish database the small form of I has no dot.
+    tag, stored = language_tag(name), func.replace(func.lower(by_character(column)), "_", "-")
     return or_(stored == tag, stored.startswith(f"{tag}-", autoescape=True))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, select, text
+from sqlalchemy import NullPool, String, create_engine, literal, select, text
 from sqlalchemy.engine import make_url
 
 from app.database import Database
@@ -17,6 +17,7 @@ from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.models import ItemRow
 from app.postgres import MOST_MORE_CONNECTIONS, POOL_SIZE, ServiceHold
+from app.search.language_tags import in_language
 from tests.databases import Databases, postgres_only
 from tests.postgres.conftest import Line
 
@@ -357,6 +358,27 @@ def test_a_statement_that_took_too_long_is_told_with_what_to_do(
     slow = text("SELECT pg_sleep(10)")
     with pytest.raises(StorageError, match="SET statement_timeout"), database.read() as session:
         session.execute(slow)
+
+
+@pytest.mark.parametrize("language", ["it-IT", "HI_IN", "id"])
+def test_a_language_is_found_whatever_language_the_database_has(url: str, language: str) -> None:
+    engine = create_engine(url, isolation_level="AUTOCOMMIT")
+    name = f"{make_url(url).database}_turkish"
+    turkish = create_engine(make_url(url).set(database=name), poolclass=NullPool)
+    with engine.connect() as connection:
+        if engine.dialect.server_version_info < (15,):
+            pytest.skip("has no databases of ICU")
+        connection.exec_driver_sql(
+            f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'"
+            " LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR'"
+        )
+        stored = literal(language.upper(), String)
+        try:
+            with turkish.connect() as other:
+                assert other.scalar(select(in_language(stored, language)))
+        finally:
+            connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+    engine.dispose()
 
 
 # Transactions ----------------------------------------------------------------------------------
