@@ -80,8 +80,10 @@ def join(
 
     `fingerprint` is that of the model whose vectors tell what repeats what.
     """
+    found_first = len(ranked.chunk_ids)
     if ranking.weighs:
         ranked = weigh(connection, ranked, ranking, demands, fingerprint, now)
+    left_out = found_first - len(ranked.chunk_ids)
     ranked, found = _spread_hits(
         connection, ranked, request, ranking, demands, wanted_hits(request, deeper)
     )
@@ -90,7 +92,7 @@ def join(
         ranked,
         rows,
         found.least,
-        len(found.unfit),
+        left_out + len(found.unfit),
         neighbours_of_chunks(connection, [row.id for row, _, _ in rows], request.context_chunks),
         tags_of(connection, {row.item_id for row, _, _ in rows}),
     )

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
+from app.protocols import Vector
 from app.search.demands import Demands
 from app.search.diversity import DIVERSE_DEPTH, Floats, marginal_relevance
 from app.search.profiles import Ranking
@@ -45,15 +46,34 @@ def weigh(
     ranked = dataclasses.replace(ranked, weighed=weighed).in_order(order)
     if not ranking.diversity:
         return ranked
-    keys = ranked.chunk_ids[:DIVERSE_DEPTH]
-    suiting = demands.suiting(connection, keys) if demands.words.demand_texts else keys
-    vectors = vectors_of_chunks(connection, suiting, fingerprint)
-    held = [key for key in suiting if key in vectors]
-    ranked = ranked.without(set(keys).difference(held))
-    if not held:
-        return ranked
-    matrix = np.array([vectors[key] for key in held], np.float32)
-    return _diverse(ranked, matrix, ranking.diversity)
+    ranked, vectors = _comparable(connection, ranked, demands, fingerprint)
+    return _diverse(ranked, vectors, ranking.diversity)
+
+
+def _comparable(
+    connection: Connection, ranked: RankedCandidates, demands: Demands, fingerprint: str
+) -> tuple[RankedCandidates, npt.NDArray[np.float32]]:
+    """Less what was seen to be no result, with the vectors of the first DIVERSE_DEPTH.
+
+    Where SQL holds a text and its vector is lost or damaged, it is like nothing else: zeros.
+    """
+    held: list[str] = []
+    gone: set[str] = set()
+    vectors: dict[str, Vector] = {}
+    for start in range(0, len(ranked.chunk_ids), DIVERSE_DEPTH):
+        keys = ranked.chunk_ids[start : start + DIVERSE_DEPTH]
+        suiting = demands.suiting(connection, keys) if demands.words.demand_texts else keys
+        vectors |= vectors_of_chunks(connection, suiting, fingerprint)
+        lost = [key for key in suiting if key not in vectors]
+        gone.update(set(keys).difference(suiting), lost)
+        if lost:
+            gone.difference_update(demands.suiting(connection, lost))
+        held += [key for key in suiting if key not in gone]
+        if len(held) >= DIVERSE_DEPTH:
+            break
+    nothing = np.zeros(max(map(len, vectors.values()), default=1), np.float32)
+    first = [vectors.get(key, nothing) for key in held[:DIVERSE_DEPTH]]
+    return ranked.without(gone), np.array(first, np.float32)
 
 
 def _diverse(

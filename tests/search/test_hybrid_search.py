@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import select, update
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
@@ -15,8 +16,10 @@ from app.content_versions import ContentVersions
 from app.errors import EmbeddingError, LexicalIndexError
 from app.indexing.index_sources import lexical_source, vector_source
 from app.knowledge.items import ItemDraft
+from app.models import ChunkRow, EmbeddingRow
 from app.protocols import EVERYWHERE, LexicalHit, SearchScope, Vector, VectorHit
 from app.search import searcher
+from app.search.diversity import DIVERSE_DEPTH
 from app.search.fusion import COVERAGE_DOCUMENT_SHARE
 from app.search.profiles import RankingWishes
 from app.search.requests import SearchAnswer, SearchRequest, SearchResult
@@ -291,6 +294,40 @@ def test_a_text_whose_vector_is_damaged_is_found_by_other_wordings_too(stage, mo
         assert told.keys() == set(texts)
         assert {result.score for result in told.values()} == {0.0}
         assert {result.explain.ranking_cosine for result in told.values()} == {0.0}
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "lexical"])
+def test_diversity_leaves_out_no_text_whose_vector_is_damaged(stage, container, mode):
+    stage.add([KEYS, FOXES, ROPES])
+    (lost,) = stage.ask("ropes quay", n_results=1)
+    of_text = select(ChunkRow.text_hash).where(ChunkRow.id == lost.chunk_id).scalar_subquery()
+    with container.database.write() as session:
+        session.execute(
+            update(EmbeddingRow).where(EmbeddingRow.text_hash == of_text).values(vector=b"")
+        )
+    varied = RankingWishes(diversity=0.3)
+    assert ROPES in stage.found("ropes harbour", mode=mode, ranking=varied)
+    stage.dense.remove([lost.chunk_id])
+    assert ROPES in stage.found("ropes harbour", mode=mode, ranking=varied)
+
+
+def test_diversity_compares_the_best_that_may_answer_however_many_stand_above(stage):
+    drafts = [f"the lighthouse blinks, draft {n}" for n in range(DIVERSE_DEPTH + 5)]
+    stage.add([*drafts, "the lighthouse of the harbour", "the lighthouse of the quay"])
+    twins = stage.ask(
+        "the lighthouse blinks -draft",
+        mode="dense",
+        dense_depth=1000,
+        ranking=RankingWishes(diversity=0.5),
+        explain=True,
+    )
+    assert len(twins) == 2
+    told = [twin.explain.signals for twin in twins]
+    likeness = stage.cosine(*(twin.content for twin in twins))
+    assert [signal.repetition for signal in told] == pytest.approx([0, likeness], abs=1e-5)
+    for twin, signal in zip(twins, told, strict=True):
+        final = 0.5 * signal.boosted_score - 0.5 * signal.repetition
+        assert twin.explain.final_score == pytest.approx(final)
 
 
 # When a side is missing -------------------------------------------------------------------------
