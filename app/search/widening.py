@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from sqlalchemy import Connection
 
 from app.adapters.lexical_index.languages import Languages
 from app.database import Database
@@ -21,7 +22,10 @@ from app.search.wordings import other_wordings
 from app.search.words_by_collection import WordsByCollection
 
 SPARE_FEEDBACK = 3
-"""Times as many first results are looked at as are wanted: a query may exclude some."""
+"""Times as many first results are looked at at once as are wanted: a query may exclude some."""
+
+MOST_LOOKED_AT = 500
+"""For the first results: where a query excludes nearly everything, it takes too long to go on."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,7 @@ class Widener:
         ranked = rank(request, found, words_required=demands.words.require_words)
         wanted = ranking.feedback_results
         with self._database.snapshot() as connection:
-            best = demands.suiting(connection, ranked.chunk_ids[: SPARE_FEEDBACK * wanted])[:wanted]
+            best = _first_suiting(connection, demands, ranked.chunk_ids[:MOST_LOOKED_AT], wanted)
             known = vectors_of_chunks(connection, best, self._retriever.fingerprint)
         # In the order of the ranking: a sum of floats depends on its order.
         vectors = [known[key] for key in best if key in known]
@@ -197,6 +201,19 @@ class Widener:
             documents=np.append(found.documents, np.array(documents, np.int64)),
             ranking_cosines=ranking_cosines,
         )
+
+
+def _first_suiting(
+    connection: Connection, demands: Demands, chunk_ids: Sequence[str], wanted: int
+) -> list[str]:
+    """The first of the chunks that can become results, in their order."""
+    suiting: list[str] = []
+    step = SPARE_FEEDBACK * wanted
+    for start in range(0, len(chunk_ids), step):
+        suiting += demands.suiting(connection, chunk_ids[start : start + step])
+        if len(suiting) >= wanted:
+            break
+    return suiting[:wanted]
 
 
 def _bm25(one: Candidates, found: Candidates) -> Scores:

@@ -330,6 +330,20 @@ def test_diversity_compares_the_best_that_may_answer_however_many_stand_above(st
         assert twin.explain.final_score == pytest.approx(final)
 
 
+def test_feedback_is_by_the_first_that_may_answer_however_many_stand_above(stage):
+    drafts = [f"the lighthouse blinks, draft {n}" for n in range(40)]
+    stage.add([*drafts, "the lighthouse of the harbour", FOXES])
+    best, _ = stage.ask(
+        "the lighthouse blinks -draft",
+        ranking=RankingWishes(feedback_weight=1.0, feedback_results=1),
+        mode="dense",
+        n_results=2,
+        explain=True,
+    )
+    assert best.content == "the lighthouse of the harbour"
+    assert best.explain.ranking_cosine > best.explain.cosine + 0.05  # the query moved towards it
+
+
 # When a side is missing -------------------------------------------------------------------------
 
 
