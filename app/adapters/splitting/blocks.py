@@ -11,6 +11,9 @@ _LIST_MARKS = re.compile(r"(?:(?:[-*+:]|\d{1,9}[.)])[ \t]+)+(?=```|~~~)")
 """Of an item, or a definition, that begins with fenced code."""
 _ITEM_MARKS = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)+(?=\S)")
 _TAB_COLUMNS = 4
+_FENCE_INDENT = 3
+"""How much deeper than its opening the end of fenced code may stand; four blanks make it code."""
+
 _PIPE_RULER = frozenset("|:- \t")
 _COLUMN_RULER = frozenset("= ")
 _MAX_NESTING = 8
@@ -24,6 +27,22 @@ class Block:
     start: int
     end: int
     is_table: bool = False
+
+
+@dataclass(frozen=True)
+class _Fence:
+    """The first line of fenced code."""
+
+    marks: str
+    column: int
+    """Where in its line they stand."""
+
+    def is_closed_by(self, line: str, body: str) -> bool:
+        """Whether a line closes it, of which `body` is what stands there; deeper, it is code."""
+        if not body.startswith(self.marks) or body.strip(self.marks[0]):
+            return False
+        line = line.rstrip()
+        return _columns(line[: len(line) - len(body)]) <= self.column + _FENCE_INDENT
 
 
 class BlockFinder:
@@ -82,20 +101,21 @@ class BlockFinder:
         that a quote or the item of a list; but behind the mark of a list item it is none.
         """
         item = self._item_at(index)
-        quotes, body = _unquoted(self._lines.text(index))
+        line = self._lines.text(index).rstrip()
+        quotes, body = _unquoted(line)
         is_ruled_out = index < self._no_listed_fence_before
         marks = None if is_ruled_out else _LIST_MARKS.match(body)
         opening = FENCE.match(body, marks.end() if marks else 0)
         if opening is None:
             return index
-        fence = opening[1] or opening[2]
+        before = line[: len(line) - len(body) + (marks.end() if marks else 0)]
+        fence = _Fence(opening[1] or opening[2], _columns(before))
         if item and not quotes and not marks:
             return self._fence_end_in_item(index, fence, item)
         end = index + 1
         while self._is_in(quotes, end):
-            line = self._body(end, quotes)
             end += 1
-            if line.startswith(fence) and not line.strip(fence[0]):
+            if fence.is_closed_by(self._lines.text(end - 1), self._body(end - 1, quotes)):
                 return end
         if marks:
             self._no_listed_fence_before = end
@@ -113,7 +133,7 @@ class BlockFinder:
             self._items.append(_columns(marks[0]))
         return item
 
-    def _fence_end_in_item(self, index: int, fence: str, item: int) -> int:
+    def _fence_end_in_item(self, index: int, fence: _Fence, item: int) -> int:
         """The item ends with a line at its left that a blank line parts from the code.
 
         But what stands at its left is code all the same, where the item goes on to close it.
@@ -123,13 +143,13 @@ class BlockFinder:
             line = self._lines.text(end)
             body = line.strip()
             is_in_item = _columns(line[: self._lines.indent(end)]) >= item
-            closes = body.startswith(fence) and not body.strip(fence[0])
+            closes = fence.is_closed_by(line, body)
             if closes and (is_in_item or not item_end):
                 return end + 1
             if not is_in_item and not item_end and not self._lines.follows(end):
                 item_end = end
             # The next such fence is another's: so that none is looked beyond twice.
-            if item_end and body.startswith(fence[:3]) and FENCE.match(body):
+            if item_end and body.startswith(fence.marks[:3]) and FENCE.match(body):
                 return item_end
         return item_end or self._end
 

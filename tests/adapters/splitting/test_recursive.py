@@ -99,11 +99,13 @@ def test_a_heading_does_not_end_a_chunk():
         "{{< highlight python >}}\ndef f():\n\n    return 1\n{{< / highlight >}}",
         "   :::{code-block} python\n   def f():\n\n       return 1\n   :::",
         "$$\na + b\n= c + d\n= e + f\n$$",
+        "```md\n=== C\n\n    ``` c\n    f()\n    ```\n\n=== D\n```",
     ],
     ids=[
         *("fence", "indented tildes", "pipes", "bare pipes", "grid", "columns"),
         *("quoted fence", "tildes in two quotes", "quoted pipes", "quoted grid"),
         *("Jekyll's tag", "Hugo's shortcode", "directive between colons", "formula"),
+        "fence with deeper ones",
     ],
 )
 def test_a_block_that_fits_is_not_cut(block):
@@ -198,6 +200,11 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n\n1. i\n   - j\n\n     ~~~ x\n     # no\n\n   # C\n\n## B\n\nHERE", ("C", "B")),
         ("# A\n\n1. item\n\n   ```\n# no\n\n# no\n   ```\n\n## B\n\nHERE", ("A", "B")),
         ("# A\n\n- item\n\n  ```\n# no\n\n  # no\n```\n\n## B\n\nHERE", ("A", "B")),
+        ("# A\n\n```md\n=== x\n\n    ```\n    y\n    ```\n# no\n```\n\n## B\n\nHERE", ("A", "B")),
+        ("# A\n\n    ```\n# no\n       ```\n\n## B\n\nHERE", ("A", "B")),
+        ("# A\n\n- ```\n\t  ```\n  # no\n     ```\n## B\n\nHERE", ("A", "B")),
+        ("# A\n\n- x\n\n  ```\n      ```\n  # no\n  ```\n\n## B\n\nHERE", ("A", "B")),
+        ("# A\n\n> ```\n>     ```\n>\n> # no\n> ```\n\n## B\n\nHERE", ("A", "B")),
         ("# A\n\n- item\n\n## B\n\n  ```\n  x\n\n```\n\n## C\n\nHERE", ("A", "C")),
         ("# A\n\n- item\n\ntext\n\n  ```\n# no\n\nHERE", ("A",)),
         ("# A\n\n1. ```sh\n2. ```py\n\n## B\n\nHERE", ("A", "B")),
@@ -339,9 +346,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-7:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-7:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-7:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-8:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-8:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-8:80:0:-"
 
 
 def test_it_is_a_text_splitter():
