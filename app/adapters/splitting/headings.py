@@ -185,12 +185,11 @@ def _is_rest_title(title: str, underline: str) -> bool:
 
 
 def _is_either_title(title: str, underline: str) -> bool:
-    is_markdown = underline[0] in _MARKDOWN_UNDERLINES
-    if is_markdown and _NOT_A_TITLE.match(title):
+    if _NOT_A_TITLE.match(title):
         return False
     if len(title) <= len(underline):
         return True
-    is_loose = is_markdown and len(title) <= LOOSE_TITLE_CHARACTERS
+    is_loose = underline[0] in _MARKDOWN_UNDERLINES and len(title) <= LOOSE_TITLE_CHARACTERS
     return is_loose and not _NOT_A_LOOSE_TITLE.match(title)
 
 

@@ -160,6 +160,7 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n\n- item\n---\nHERE", ("A",)),
         ("# A\n\n```yaml\n---\na: b\n---\n# no\n```\n## B\nHERE", ("A", "B")),
         ("# A\n\n~~~yml\n------\na: b\n~~~\n## B\nHERE", ("A", "B")),
+        ("# A\n\n```text\n********\n# no\n```\n## B\nHERE", ("A", "B")),
         ("``` `` ``` A\n---\nHERE", ("`` A",)),
         ("# A\n\n- x\n---\n\n> y\n---\n\n* z\n-----\n\nHERE", ("A",)),
         ("A\n===\n\n-x\n---\n\nHERE", ("A", "-x")),
