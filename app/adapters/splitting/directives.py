@@ -9,13 +9,16 @@ CODE_DIRECTIVES = (
 )
 """What holds code in reStructuredText and in MyST, as a part of a regular expression."""
 
+TABLE_DIRECTIVES = "table|list-table|csv-table|flat-table|longtable"
+"""As above, what holds a table."""
+
 _CODE_LIKE = re.compile(
     rf"(?:{CODE_DIRECTIVES}|literalinclude|highlight|math|code-tab|plot|raw|productionlist"
     r"|graphviz|graph|digraph|mermaid|plantuml|uml)$"
 )
 """Also what is written in a language of its own, as formulas and diagrams are."""
 
-_TABLES = frozenset({"table", "list-table", "csv-table", "flat-table", "longtable"})
+_TABLES = re.compile(f"(?:{TABLE_DIRECTIVES})$")
 
 _LANGUAGES = re.compile(
     "(?:asy|awk|bash|c|cat|cpp|csharp|css|d2|dot|embed|fortran|gawk|go|groovy|haskell|html|java"
@@ -46,7 +49,8 @@ def announced_content(line: str) -> BodyKind | None:
     """
     if directive := _DIRECTIVE.match(line):
         return _content_of(directive["name"].lower())
-    return BodyKind.CODE if line.endswith("::") else None
+    is_end_of_directive = len(line) > 2 and not line.strip(":")
+    return BodyKind.CODE if line.endswith("::") and not is_end_of_directive else None
 
 
 def fenced_content(opening: str) -> BodyKind:
@@ -59,4 +63,4 @@ def fenced_content(opening: str) -> BodyKind:
 def _content_of(name: str) -> BodyKind:
     if _CODE_LIKE.match(name):
         return BodyKind.CODE
-    return BodyKind.TABLE if name in _TABLES else BodyKind.TEXT
+    return BodyKind.TABLE if _TABLES.match(name) else BodyKind.TEXT

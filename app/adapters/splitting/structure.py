@@ -33,6 +33,7 @@ class Verbatim:
     """The index of the line after it."""
     is_block: bool
     """Whether it is better kept whole."""
+    is_table: bool
 
 
 class _HeadingFinder:
@@ -70,9 +71,9 @@ class _UnheadedLines:
         while end < len(self._lines) and (end == index or self._may_hold(opening, end)):
             end += 1
             if opening.is_closed_by(self._lines.text(end - 1), is_first=end == index + 1):
-                return Verbatim(end, opening.form.is_block)
+                return Verbatim(end, opening.form.is_block, opening.form.is_table)
         if opening.form.reaches_end:
-            return Verbatim(end, opening.form.is_block)
+            return Verbatim(end, opening.form.is_block, opening.form.is_table)
         self._unclosed_before[opening.closing] = end
         return None
 
@@ -116,7 +117,8 @@ def _read(lines: Lines, *, is_rest: bool) -> Structure:
     while index < len(lines):
         if not is_rest and (verbatim := unheaded.verbatim(index)):
             if verbatim.is_block:
-                blocks.append(Block(lines.start(index), lines.end(verbatim.end - 1)))
+                last = lines.end(verbatim.end - 1)
+                blocks.append(Block(lines.start(index), last, verbatim.is_table))
             index, after_break = verbatim.end, True
             continue
         after_break = after_break or not lines.follows(index)

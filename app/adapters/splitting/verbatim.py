@@ -3,9 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from app.adapters.splitting.directives import CODE_DIRECTIVES
+from app.adapters.splitting.directives import CODE_DIRECTIVES, TABLE_DIRECTIVES
 
 _COLON_DIRECTIVES = f"(?:{CODE_DIRECTIVES}|literalinclude|math)"
+_COLONS = re.compile(r"^[ \t]*(?P<mark>:{3,})[ \t]*$")
 _INDENT = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
 """What may stand before: blanks, and the marks of list items that begin so."""
 
@@ -18,6 +19,7 @@ class _Form:
     closing: re.Pattern[str]
     is_block: bool = True
     """Whether it is better kept whole, as code is."""
+    is_table: bool = False
     spans_blanks: bool = True
     """Whether blank lines may stand in it."""
     reaches_end: bool = False
@@ -83,7 +85,12 @@ _FORMS = (
             rf"{_INDENT}(?P<mark>:{{3,16}})(?!:)[ \t]*(?P<brace>\{{)?{_COLON_DIRECTIVES}"
             r"(?(brace)\}|(?=[ \t]|$))"
         ),
-        re.compile(r"^[ \t]*(?P<mark>:{3,})[ \t]*$"),
+        _COLONS,
+    ),
+    _Form(
+        re.compile(rf"{_INDENT}(?P<mark>:{{3,16}})(?!:)[ \t]*\{{(?:{TABLE_DIRECTIVES})\}}"),
+        _COLONS,
+        is_table=True,
     ),
     _Form(
         re.compile(_INDENT + r"\$\$(?!\$)(?!.*\$\$)(?P<mark>)"),
@@ -93,5 +100,5 @@ _FORMS = (
 )
 """HTML as CommonMark has it (its kinds 1 and 2; but a `<script>` that nothing closes is a sentence
 about scripts); the comments of MDX; the tags of Jekyll and of Hugo for code; MyST's directives
-between colons; formulas, in which TeX lets no blank line stand. Liquid's `raw` is none of them: it
-is gone before Markdown is read, and headings stand in it as anywhere."""
+between colons, for code and for tables; formulas, in which TeX lets no blank line stand. Liquid's
+`raw` is none of them: it is gone before Markdown is read, and headings stand in it as anywhere."""

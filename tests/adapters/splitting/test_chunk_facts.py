@@ -67,6 +67,9 @@ CALLS = "   def rotate_keys(gate):\n\n       return gate.rotate()\n   rotate_key
         *((f"```{{{name}}}\n{CALLS}\n```", "code") for name in ("code-cell", "math", "mermaid")),
         *((f"```{{{name}}}\n{CALLS}\n```", "code") for name in (".python", "r a, b=c", "python")),
         *((f"```{{{name}}} A\n{NOTE}\n```", "table") for name in ("list-table", "table")),
+        *((f":::{{{name}}} A\n{NOTE}\n:::", "table") for name in ("list-table", "csv-table")),
+        (f":::\n\n{NOTE}", "text"),
+        (f"::\n\n{CALLS}", "code"),
         (f"- ````{{note}}\n  ```py\n{CALLS}\n  ```\n  ````", "code"),
     ],
 )
