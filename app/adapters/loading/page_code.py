@@ -76,13 +76,25 @@ def join_lines_of_code(soup: BeautifulSoup) -> None:
 
 
 def part_blocks_of_code(soup: BeautifulSoup) -> None:
-    """Write lines of code that are a block each as lines.
+    """Write lines of code that are a block each as lines, and part one code from the next.
 
-    React renderers write a div for each, and Google's prettify an item of a numbered list.
+    React renderers write a div for each, and Google's prettify an item of a numbered list. In the
+    pages of Node.js the same code stands twice in one block, for modules of either kind.
     """
     for code in soup.find_all("pre"):
+        for other in code.find_all("code", recursive=False):
+            if _language(other) and _follows_code(other):
+                other.insert(0, "\n\n")
         if code.find(BLOCKS_OF_CODE) is not None and code.find_parent("pre") is None:
             _part_blocks(code, "\n")
+
+
+def _follows_code(element: Tag) -> bool:
+    """Whether nothing parts an element from other code of a language."""
+    before = element.previous_sibling
+    if not isinstance(before, Tag) or before.name != "code" or not _language(before):
+        return False
+    return not before.get_text().endswith("\n")
 
 
 def _part_blocks(element: Tag, before: str) -> str:

@@ -180,6 +180,19 @@ FILE_NAME = """<div class="highlight"><table class="highlighttable"><tr><th cols
     </tr></table></div>"""
 
 
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ('<code class="language-js mjs">a</code><code class="language-js cjs">b</code>', "a\n\nb"),
+        ('<code class="language-js">a\n</code><code class="language-js">b</code>', "a\nb"),
+        ('<code class="language-js">a</code> <code class="language-js">b</code>', "a b"),
+        ("<code>a</code><code>b</code>", "ab"),
+    ],
+)
+def test_code_of_a_language_right_after_other_begins_a_line(code, expected):
+    assert re.search(rf"```\w*\n{expected}\n```", markdown(f"<pre>{code}</pre>"))
+
+
 def test_code_under_a_row_with_its_file_name_is_a_block():
     assert markdown(FILE_NAME.format(CODE)) == f"main.py\n\n```\n{CODE}```"
 
