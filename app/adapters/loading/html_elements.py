@@ -150,7 +150,15 @@ CODE_OF_LINES = "fragment"
 LINE_OF_CODE_CELLS = {"lines-code", "blob-code", "hljs-ln-code"}
 """Of the cells beside those, each of which is a line."""
 
-NEVER_READ_CLASSES = EDIT_LINK_CLASSES | REPEATING_CLASSES | LINE_NUMBER_CLASSES | BACK_LINK_CLASSES
+POPUP_CLASSES = {"copy-popup-wrapper"}
+"""Of what is shown when a link has been copied, as Dokka writes it beside each name."""
+
+BADGE_CLASSES = {"stab"}
+"""Of what only a margin parts from the name before it, such as "Deprecated" in rustdoc."""
+
+NEVER_READ_CLASSES = (
+    EDIT_LINK_CLASSES | REPEATING_CLASSES | POPUP_CLASSES | LINE_NUMBER_CLASSES | BACK_LINK_CLASSES
+)
 
 CLOSES = {
     # Elements whose end tags HTML lets authors leave out: what ends them, and where that stops.
@@ -277,6 +285,11 @@ def unfolds(given: dict[str, str]) -> bool:
         return False
     has_class = any(name.startswith(UNFOLDING_CLASSES) for name in classes_of(given))
     return has_class or not UNFOLDING_ATTRIBUTES.isdisjoint(given)
+
+
+def is_badge(given: dict[str, str]) -> bool:
+    """Whether an element with these attributes is a word of its own behind a name."""
+    return not BADGE_CLASSES.isdisjoint(classes_of(given))
 
 
 def is_code_of_lines(tag: str, given: dict[str, str]) -> bool:

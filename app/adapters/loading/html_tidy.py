@@ -23,6 +23,7 @@ from app.adapters.loading.html_elements import (
     UNFOLDING_ATTRIBUTES,
     LinkKind,
     Role,
+    is_badge,
     is_code,
     is_code_of_lines,
     is_line,
@@ -154,6 +155,8 @@ class _Tidy(StandardParser):
             self._code_lines.begins(tag)
         if self._sign is None and (kind := self._kind_of_sign(tag, given)):
             self._sign = (len(self.stack), self._written_so_far(), kind)
+        if is_badge(given):
+            self.pieces.append(" ")
         self._open_part(tag, given)
         if tag == "h1" and "h1" not in self.stack:
             self.headings.append((len(self.pieces), []))

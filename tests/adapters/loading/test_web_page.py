@@ -551,6 +551,17 @@ def test_the_text_of_blocks_is_not_glued_together():
     assert markdown("<ul><li>a<ul><li>b</ul>c</ul>d").split() == ["-", "a", "-", "b", "c", "d"]
 
 
+def test_a_badge_is_not_glued_to_the_name_before_it():
+    badge = '<wbr><span class="stab unstable">Experimental</span>'
+    page = f"<dl><dt><a href=e.html>Alloc<wbr>Error</a>{badge}</dt><dd>A failure.</dd></dl>"
+    assert markdown(page).startswith("AllocError Experimental\n")
+
+
+def test_what_is_shown_when_a_link_has_been_copied_is_not_read():
+    popup = '<div class="copy-popup-wrapper "><span>Link copied to clipboard</span></div>'
+    assert markdown(f"<div><a href=r.html>Request</a> {popup}</div><p>Asks.") == "Request\n\nAsks."
+
+
 def test_a_page_of_very_many_elements_becomes_plain_text():
     page = "<h1>Head</h1>" + "<p>a <b>b</b> &lt;c&gt;</p>" * MAX_ELEMENTS
     lines = [line for line in markdown(page).splitlines() if line]
