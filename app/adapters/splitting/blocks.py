@@ -14,6 +14,9 @@ _TAB_COLUMNS = 4
 _FENCE_INDENT = 3
 """How much deeper than its opening the end of fenced code may stand; four blanks make it code."""
 
+_OTHER_BLOCK = re.compile(r"#{1,6}(?:[ \t]|$)|[-*+][ \t]|\d{1,9}[.)][ \t]|[>:<{]|```|~~~|---|===")
+"""With which a line ends the table above it."""
+
 _PIPE_RULER = frozenset("|:- \t")
 _COLUMN_RULER = frozenset("= ")
 _MAX_NESTING = 8
@@ -194,7 +197,7 @@ class BlockFinder:
 
     def _pipe_table_end(self, index: int, quotes: int) -> int:
         end = index + 2
-        while self._follows(end, quotes) and "|" in self._lines.text(end):
+        while self._follows(end, quotes) and _is_row(self._body(end, quotes)):
             end += 1
         return end
 
@@ -208,6 +211,11 @@ class BlockFinder:
                 return end + 1
         self._column_tables_end = True  # nor will any later one end: look no further again
         return index
+
+
+def _is_row(body: str) -> bool:
+    """Whether a line goes on with the table above it; a row of one cell may have no bar."""
+    return "|" in body or not _OTHER_BLOCK.match(body)
 
 
 def _columns(text: str) -> int:
