@@ -24,7 +24,10 @@ MAX_LINE_CHARACTERS = 2000
 """What is read of each line: some of the expressions take quadratic time on blanks."""
 
 LINE_BREAK = re.compile(r"\r\n|\n|\r")
-FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+FENCE = re.compile(r" {0,3}(?P<marks>(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<fence>`{3,}|~{3,})")
+"""Which may stand behind the marks of list items."""
+FENCE_INDENT = 3
+"""How much deeper than its opening the end of fenced code may stand."""
 ATX_HEADING = re.compile(r" {0,3}(?P<hashes>#{1,6})[ \t]+(?P<title>\S.*?)(?:[ \t]+#+)?[ \t]*$")
 SETEXT_LINE = re.compile(r" {0,3}(?P<mark>=(?==*[ \t]*$)|-(?=-+[ \t]*$))")
 SETEXT_LEVELS = {"=": 1, "-": 2}
@@ -158,19 +161,28 @@ def _underlined(lines: list[str]) -> _Heading | None:
 
 def _prose(lines: Sequence[str]) -> Iterator[str]:
     """The lines, empty ones in the place of fenced code and of what else is no Markdown."""
-    fence = ""
-    verbatim_end = 0
+    hidden_end = 0
     for number, line in enumerate(lines):
-        mark = FENCE.match(line)
-        if not fence and number >= verbatim_end:
-            verbatim_end = _verbatim_end(lines, number)
-        hidden = bool(fence or mark) or number < verbatim_end
-        if fence:
-            closes = mark and mark[1].startswith(fence) and not line.strip().strip(fence[0])
-            fence = "" if closes else fence
-        elif mark and number >= verbatim_end:
-            fence = mark[1]
-        yield "" if hidden else line
+        if number >= hidden_end:
+            hidden_end = max(_verbatim_end(lines, number), _fence_end(lines, number))
+        yield "" if number < hidden_end else line
+
+
+def _fence_end(lines: Sequence[str], number: int) -> int:
+    """The number of the line after fenced code that begins at this one; else the same.
+
+    What nothing closes reaches to the end, but behind the mark of a list item it is no code.
+    """
+    opening = FENCE.match(lines[number])
+    if opening is None:
+        return number
+    fence, deepest = opening["fence"], opening.start("fence") + FENCE_INDENT
+    for end in range(number + 1, len(lines)):
+        body = lines[end].lstrip()
+        is_shallow = len(lines[end]) - len(body) <= deepest
+        if is_shallow and body.startswith(fence) and not body.strip().strip(fence[0]):
+            return end + 1
+    return number if opening["marks"] else len(lines)
 
 
 def _verbatim_end(lines: Sequence[str], number: int) -> int:
