@@ -74,16 +74,6 @@ DROPPED = {
 }
 FIELDS = {"input", "select", "textarea"}
 CONTROLS = FIELDS | {"button"}
-READ_BUTTONS = HEADINGS | {"dt", "summary", "p"}
-"""In which a button is part of the text: a question to unfold, or a word of a sentence; but one
-after the text of a heading does something with it, unless it unfolds what is below."""
-
-UNFOLDING_ATTRIBUTES = {"aria-expanded", "aria-controls"}
-"""Of buttons that unfold something."""
-
-UNFOLDING_CLASSES = ("accordion", "expand-control")
-"""As above, what their classes begin with; of W3Schools and others, and of Confluence."""
-
 AROUND_CONTENT = {"nav", "footer", "menu", "search"}
 ROLES_AROUND_CONTENT = {
     *("navigation", "search", "banner", "contentinfo", "menu", "menubar"),
@@ -221,6 +211,9 @@ class LinkKind(Enum):
     """Nothing is in it but the number of the line of code that it stands before."""
 
 
+CONTENT_ROLES = {Role.MAIN, Role.ARTICLE}
+
+
 def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None:
     """The role of an element with these attributes, if it has one.
 
@@ -277,14 +270,6 @@ def is_never_read(tag: str, given: dict[str, str], *, in_code: bool) -> bool:
 def is_tab(given: dict[str, str]) -> bool:
     """Whether an element with these attributes is the label of a tab."""
     return given.get("role", "").lower() == "tab"
-
-
-def unfolds(given: dict[str, str]) -> bool:
-    """Whether a button with these attributes unfolds what stands below it, and opens no menu."""
-    if given.get("aria-haspopup", "false").lower() != "false":
-        return False
-    has_class = any(name.startswith(UNFOLDING_CLASSES) for name in classes_of(given))
-    return has_class or not UNFOLDING_ATTRIBUTES.isdisjoint(given)
 
 
 def is_badge(given: dict[str, str]) -> bool:

@@ -8,6 +8,7 @@ from app.adapters.loading.html_elements import (
     ASIDE,
     BLOCKS,
     BUTTON,
+    CONTENT_ROLES,
     CONTROLS,
     DIGITS,
     FIELDS,
@@ -18,9 +19,7 @@ from app.adapters.loading.html_elements import (
     KEPT_ATTRIBUTES,
     KNOWN,
     LINK_SIGNS,
-    READ_BUTTONS,
     ROW_GROUPS,
-    UNFOLDING_ATTRIBUTES,
     LinkKind,
     Role,
     is_badge,
@@ -31,9 +30,9 @@ from app.adapters.loading.html_elements import (
     is_tab,
     link_kind,
     role_of,
-    unfolds,
 )
 from app.adapters.loading.html_parser import StandardParser
+from app.adapters.loading.page_buttons import Button
 from app.adapters.loading.page_head import PageHead
 from app.adapters.loading.page_mathml import Formula
 from app.adapters.loading.page_parts import Part, Tally, TidyPage, Written
@@ -48,10 +47,6 @@ MAX_TAGS = 400_000
 
 LONGEST_LABEL = 300
 """A text of more letters, with no field in it, is not there to explain one."""
-
-CONTENT_ROLES = {Role.MAIN, Role.ARTICLE}
-WITHOUT_QUESTIONS = {Role.AROUND, Role.HEADER, Role.FORM, Role.MENU}
-"""In which what a button unfolds is a menu or a field, and no answer."""
 
 NAMES = HEADINGS | {"dt"}
 NOT_SHOWN = {Role.HIDDEN, Role.UNSPOKEN}
@@ -168,7 +163,7 @@ class _Tidy(StandardParser):
             self._group_begins = True
         else:
             self._count(tag, given)
-            if tag == "button" and self._question_at < 0 and self._is_question(given):
+            if tag == "button" and self._question_at < 0 and self._button(given).is_question:
                 self._question_at = len(self.stack)
             self.pieces.append(_start_tag(self._written(tag), self._marked(tag, given)))
         if self._code_at is None and is_code(tag, given):
@@ -207,27 +202,15 @@ class _Tidy(StandardParser):
 
     def _is_never_read(self, tag: str, given: dict[str, str]) -> bool:
         in_code = self._code_at is not None
-        if tag == "button" and (is_tab(given) or self._is_text(given)):
+        if tag == "button" and (is_tab(given) or (not in_code and self._button(given).is_text)):
             tag = "span"
         return is_never_read(tag, given, in_code=in_code)
 
-    def _is_text(self, given: dict[str, str]) -> bool:
-        """Whether a button that is about to be put on the stack is in a text, or a question."""
-        if self._code_at is not None:
-            return False
-        if READ_BUTTONS.isdisjoint(self.stack):
-            return self._is_question(given)
-        starts = self._starts_of_headings()
-        is_beside = bool(starts) and self._last_word >= starts[-1]
-        return not is_beside or not UNFOLDING_ATTRIBUTES.isdisjoint(given)
-
-    def _is_question(self, given: dict[str, str]) -> bool:
-        """Whether a button stands by itself in the content, above what it unfolds."""
-        if is_tab(given) or not unfolds(given) or not READ_BUTTONS.isdisjoint(self.stack):
-            return False
-        around = self._open_roles()
-        is_in_content = not CONTENT_ROLES.isdisjoint(around) and "header" not in self.stack
-        return is_in_content and WITHOUT_QUESTIONS.isdisjoint(around)
+    def _button(self, given: dict[str, str]) -> Button:
+        """A button that is about to be put on the stack."""
+        in_heading = not HEADINGS.isdisjoint(self.stack)
+        follows_heading = in_heading and self._last_word >= self._starts_of_headings()[-1]
+        return Button(given, self.stack, self._open_roles(), follows_heading)
 
     def _is_in_section(self) -> bool:
         return not (
