@@ -261,7 +261,9 @@ class JobWorker:
         reached(FaultPoint.JOB_FINISHED)
         if delay is not None:
             logger.info("Job %d is tried again in %.0f s", job.id, delay.total_seconds())
-            self.wake()  # somebody must wait for just so long
+        # What waited for this one to end can run, perhaps not in this thread; and if it is tried
+        # again, somebody must wait for just so long.
+        self.wake()
         self._bell.ring(job.id)
 
     def _listener(self, lease: Lease, watcher: ProgressListener | None = None) -> JobListener:

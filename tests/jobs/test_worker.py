@@ -473,6 +473,43 @@ def test_two_jobs_of_one_item_never_run_at_once_and_other_items_go_on(
     assert set(at_once) == {1}
 
 
+def test_a_job_that_waited_for_one_of_its_item_begins_when_that_has_ended(
+    database: Database,
+) -> None:
+    """Whoever ran that one may not take it: here, the thread for what clients wait for."""
+    began = {name: threading.Event() for name in ("other", "first", "second")}
+    go_on = {name: threading.Event() for name in began}
+    looked = threading.Event()
+
+    def note(arguments: Mapping[str, Any], _listener: ProgressListener) -> dict[str, Any]:
+        name = arguments["name"]
+        began[name].set()
+        assert go_on[name].wait(PATIENCE_SECONDS)
+        return {}
+
+    def look() -> frozenset[int]:
+        if go_on["other"].is_set() and threading.current_thread().name == "job-worker-0":
+            looked.set()
+        return frozenset()
+
+    worker = JobWorker(database, {"index": note}, 1, look, express_threads=1)
+    jobs = JobService(database, on_queued=worker.wake)
+    worker.start()
+    go_on["second"].set()
+    jobs.add("index", {"knowledge_id": 2, "name": "other"})
+    assert began["other"].wait(PATIENCE_SECONDS)
+    jobs.add("index", {"knowledge_id": 1, "name": "first"}, waited_for=True)
+    assert began["first"].wait(PATIENCE_SECONDS)
+    jobs.add("index", {"knowledge_id": 1, "name": "second"})
+    go_on["other"].set()
+    assert looked.wait(PATIENCE_SECONDS)
+    with database.write():
+        pass  # it has looked, and found nothing that it may take
+    go_on["first"].set()
+    assert began["second"].wait(PATIENCE_SECONDS)
+    worker.close()
+
+
 def test_two_jobs_about_all_items_never_run_at_once(jobs: JobService, database: Database) -> None:
     first, second = (jobs.add("index_all", {"force": force}).id for force in (False, True))
     of_an_item = jobs.add("index", {"knowledge_id": 1}).id
