@@ -18,8 +18,11 @@ def add_index_change(session: Session, chunk_ids: Sequence[str]) -> int:
 
 
 def update_index_change(session: Session, change_id: int, chunk_ids: Sequence[str]) -> None:
-    """Note other chunks instead."""
-    session.get_one(IndexChangeRow, change_id).chunk_ids = list(chunk_ids)
+    """Note other chunks instead; when there are none, the row is closed."""
+    if chunk_ids:
+        session.get_one(IndexChangeRow, change_id).chunk_ids = list(chunk_ids)
+    else:
+        close_index_change(session, change_id)
 
 
 def close_index_change(session: Session, change_id: int) -> None:

@@ -5,7 +5,7 @@ A new version of documents becomes visible in four steps:
 1. the ids of its new chunks are committed to the outbox;
 2. the chunks go into both indexes, where no search shows them, since SQL has no such rows;
 3. one transaction swaps the rows, and leaves the chunks that went in the outbox;
-4. those leave the indexes, and the outbox row closes.
+4. those leave the indexes, and the outbox row closes. Where none went, it did with the third.
 
 An outbox row names chunks for which an index and SQL may differ. Settling it is the same at any
 time and in any order: what SQL holds is put into the indexes, what it does not hold is taken out.
@@ -181,7 +181,8 @@ class Publisher:
         except BaseException:
             self.settle_soon()  # takes the new chunks out of the indexes again
             raise
-        self._settle_or_later(change_id, touched)
+        if touched:
+            self._settle_or_later(change_id, touched)
         return changes
 
     def _swap(

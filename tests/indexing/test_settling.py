@@ -112,3 +112,16 @@ def test_what_could_not_be_settled_at_once_is_settled_when_there_is_time(
         assert outbox_queries.count_open_changes(session) == 0
     expected = [] if ends == "a removal" else ["A text about lions."]
     assert [words.records[key].content for key in words.chunk_ids()] == expected
+
+
+def test_new_documents_leave_nothing_to_settle(
+    container: Container, source_root: Path, publisher, words
+):
+    """Both indexes hold them before SQL does: nobody touches an index, or commits, after that."""
+    (source_root / "page.txt").write_text("A text about elephants.")
+    item = container.knowledge.create(ItemDraft("Savannah", str(source_root), "folder"))
+    words.fails_once.set()
+    assert publisher.publish(item.id, ready(container, item)).result().added == 1
+    assert words.fails_once.is_set(), "nothing was taken out"
+    with container.database.read() as session:
+        assert outbox_queries.count_open_changes(session) == 0
