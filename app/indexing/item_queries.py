@@ -64,13 +64,13 @@ def fail_item(
     indexed_source: tuple[str, str],
     retry_after_seconds: float | None = None,
 ) -> None:
-    """Note a failure; what was searchable stays so.
+    """Note a failure of an item that exists; what was searchable stays so.
 
     An active item of which nothing is stored, and a pending one, get the status `error`. It says
     nothing of an item that was pointed at another source meanwhile.
     """
-    item = session.get(ItemRow, item_id)
-    if item is not None and (item.uri, item.document_type) == indexed_source:
+    item = session.get_one(ItemRow, item_id)
+    if (item.uri, item.document_type) == indexed_source:
         item.error = error
         nothing_left = not has_documents(session, item_id)
         if nothing_left:

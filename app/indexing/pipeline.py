@@ -128,7 +128,8 @@ class IndexingPipeline:
             for group in _groups(documents):
                 run.report()
                 self._embed(run, group)
-                run.publishing.append((self._publisher.publish(run.item.id, group), group))
+                stored = self._publisher.publish(run.item.id, group, run.item.created_at)
+                run.publishing.append((stored, group))
                 if len(run.publishing) > PUBLISHING_AHEAD:
                     run.take_stored()
         finally:
@@ -157,7 +158,7 @@ class IndexingPipeline:
     def _finish(self, run: IndexingRunState) -> IndexingResult:
         self._withdraw(run, run.survey.gone)
         with self._database.write() as session:
-            require_item(session, run.item.id)
+            require_item(session, run.item.id, run.item.created_at)
             queries.restamp_documents(session, run.survey.restamped)
             if not item_queries.has_documents(session, run.item.id):
                 raise SourceUnreadableError("No content to index")
@@ -195,7 +196,7 @@ class IndexingPipeline:
         entry = run.tally.run(run.changes, skipped=len(run.survey.skipped), outcome="stopped")
         try:
             with self._database.write() as session:
-                if item_exists(session, run.item.id):
+                if item_exists(session, run.item.id, run.item.created_at):
                     history_queries.add_run(session, run.item.id, entry)
         except StorageError as error:
             logger.warning("History of item %d has a gap: %s", run.item.id, error.detail)
@@ -208,15 +209,15 @@ class IndexingPipeline:
             reason = logged = with_relative_path_explained(reason, run.item.uri)
         logger.info("Item %d was not indexed: %s", run.item.id, logged)
         pause = error.retry_after_seconds if isinstance(error, SourceUnavailableError) else None
+        skipped = len(run.survey.skipped)
+        entry = run.tally.run(run.changes, skipped=skipped, outcome="failed", error=reason)
         with self._database.write() as session:
-            source = (run.item.uri, run.item.document_type)
-            item_queries.fail_item(session, run.item.id, reason, source, pause)
+            if item_exists(session, run.item.id, run.item.created_at):
+                source = (run.item.uri, run.item.document_type)
+                item_queries.fail_item(session, run.item.id, reason, source, pause)
+                history_queries.add_run(session, run.item.id, entry)
             if isinstance(error, SourceUnavailableError) and pause:
                 leave_host_alone(session, error.address or run.item.uri, pause)
-            skipped = len(run.survey.skipped)
-            entry = run.tally.run(run.changes, skipped=skipped, outcome="failed", error=reason)
-            if item_exists(session, run.item.id):
-                history_queries.add_run(session, run.item.id, entry)
         run.ended = True
         reached(FaultPoint.ITEM_FAILED)
         return IndexingResult(

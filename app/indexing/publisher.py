@@ -100,9 +100,17 @@ class Publisher:
         """End what was handed in, then stop."""
         self._writer.close()
 
-    def publish(self, item_id: int, documents: Sequence[PreparedDocument]) -> "Future[Changes]":
-        """Store new versions of documents whose embeddings are stored already."""
-        return self._writer.submit(lambda: self._publish(item_id, documents))
+    def publish(
+        self,
+        item_id: int,
+        documents: Sequence[PreparedDocument],
+        created_at: datetime | None = None,
+    ) -> "Future[Changes]":
+        """Store new versions of documents whose embeddings are stored already.
+
+        `created_at` is the item's: one that was given its id since gets nothing of them.
+        """
+        return self._writer.submit(lambda: self._publish(item_id, documents, created_at))
 
     def withdraw(self, documents: Sequence[KnownDocument]) -> "Future[int]":
         """Remove documents that their source lacks; gives how many chunks could be found."""
@@ -153,11 +161,13 @@ class Publisher:
             retry.daemon = True
             retry.start()
 
-    def _publish(self, item_id: int, documents: Sequence[PreparedDocument]) -> Changes:
+    def _publish(
+        self, item_id: int, documents: Sequence[PreparedDocument], created_at: datetime | None
+    ) -> Changes:
         chunks = {chunk.id: chunk for document in documents for chunk in document.chunks}
         moment = now()
         with self._database.write() as session:
-            item = _item_as_it_stands(session, item_id, moment)
+            item = _item_as_it_stands(session, item_id, created_at, moment)
             present = queries.present_chunks(session, list(chunks))
             fresh = [chunk_id for chunk_id in chunks if chunk_id not in present]
             change_id = outbox_queries.add_index_change(session, fresh)
@@ -172,8 +182,9 @@ class Publisher:
                 self._indexes.words.upsert(words)
             reached(FaultPoint.WORDS_UPSERTED)
             with self.versions.changing(), self._database.write() as session:
+                item_now = _item_as_it_stands(session, item_id, created_at, moment)
                 changes, touched = self._swap(session, item_id, documents)
-                if _item_as_it_stands(session, item_id, moment) != item:
+                if item_now != item:
                     # Whoever changed it meanwhile knew of no chunk that SQL did not hold yet.
                     touched += fresh
                 outbox_queries.update_index_change(session, change_id, touched)
@@ -188,8 +199,6 @@ class Publisher:
     def _swap(
         self, session: Session, item_id: int, documents: Sequence[PreparedDocument]
     ) -> tuple[Changes, list[str]]:
-        if not item_exists(session, item_id):
-            raise _item_deleted()
         changes, touched = Changes(), []
         for document in documents:
             stored, differing = queries.store_document(
@@ -296,12 +305,10 @@ class _IndexedItem:
     language: str | None
 
 
-def _item_as_it_stands(session: Session, item_id: int, moment: datetime) -> _IndexedItem:
+def _item_as_it_stands(
+    session: Session, item_id: int, created_at: datetime | None, moment: datetime
+) -> _IndexedItem:
+    if not item_exists(session, item_id, created_at):
+        raise ItemStoppedError("Indexing was stopped: the item was deleted meanwhile.")
     metadata = vector_queries.item_metadata(session, item_id, moment)
-    if metadata is None:
-        raise _item_deleted()
     return _IndexedItem(metadata, lexical_queries.language_of_item(session, item_id))
-
-
-def _item_deleted() -> ItemStoppedError:
-    return ItemStoppedError("Indexing was stopped: the item was deleted meanwhile.")

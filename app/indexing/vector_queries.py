@@ -187,14 +187,9 @@ def record_metadata(**fields: str | int | list[str] | None) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, [])}
 
 
-def item_metadata(session: Session, item_id: int, moment: datetime) -> dict[str, Any] | None:
-    """The metadata that all records of an item share that are made at this moment.
-
-    None: there is no such item.
-    """
-    item = session.get(ItemRow, item_id)
-    if item is None:
-        return None
+def item_metadata(session: Session, item_id: int, moment: datetime) -> dict[str, Any]:
+    """The metadata that all records of an item share that are made at this moment."""
+    item = session.get_one(ItemRow, item_id)
     return {
         "title": item.title,
         "document_type": item.document_type,

@@ -1,5 +1,7 @@
 """Whether there is an item, and what is said where there is none."""
 
+from datetime import datetime
+
 from sqlalchemy import Connection, select
 from sqlalchemy.orm import Session
 
@@ -7,14 +9,24 @@ from app.errors import NotFoundError
 from app.models import ItemRow
 
 
-def item_exists(connection: Connection | Session, item_id: int) -> bool:
-    """Whether there is such an item, archived or not."""
-    return connection.scalar(select(ItemRow.id).where(ItemRow.id == item_id)) is not None
+def item_exists(
+    connection: Connection | Session, item_id: int, created_at: datetime | None = None
+) -> bool:
+    """Whether there is such an item, archived or not.
+
+    With `created_at`, that very one: whoever numbers items may have given its id to another since.
+    """
+    wanted = select(ItemRow.id).where(ItemRow.id == item_id)
+    if created_at is not None:
+        wanted = wanted.where(ItemRow.created_at == created_at)
+    return connection.scalar(wanted) is not None
 
 
-def require_item(connection: Connection | Session, item_id: int) -> None:
-    """Raise NotFoundError where there is no such item."""
-    if not item_exists(connection, item_id):
+def require_item(
+    connection: Connection | Session, item_id: int, created_at: datetime | None = None
+) -> None:
+    """Raise NotFoundError where there is no such item; see `item_exists`."""
+    if not item_exists(connection, item_id, created_at):
         raise unknown_item(item_id)
 
 

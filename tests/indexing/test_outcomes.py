@@ -270,3 +270,24 @@ def test_files_that_cannot_be_read_are_listed_with_their_reason(
     assert set(reasons) == {"picture.md", "empty.md", "data.json"}
     assert "binary" in reasons["picture.md"]
     assert reasons["empty.md"] == "No content to index"
+
+
+def test_of_a_deleted_item_nothing_comes_into_another_that_has_its_id(
+    container: Container, guide, source_root, found
+):
+    """Programs number items themselves, and may give a number again at once."""
+    deleted = ItemDraft("Guide", str(guide), "markdown")
+    other = ItemDraft("Other", str(source_root / "other.md"), "markdown")
+    container.knowledge.save(7, deleted)
+
+    def number_anew(progress: Progress) -> None:
+        if progress.chunks_embedded and container.knowledge.get(7).title == "Guide":
+            container.knowledge.delete(7)
+            container.knowledge.save(7, other)
+
+    with pytest.raises(WorkStoppedError):
+        container.indexer.index(7, progress=number_anew)
+    assert found("lighthouse") == []
+    after = container.knowledge.get(7)
+    assert (after.title, after.status, after.chunk_count) == ("Other", "pending", 0)
+    assert container.history.list(7, 10, None).items == ()
