@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.indexing import outbox_queries, queries
+from app.indexing import queries
 from app.indexing.refresh_queries import schedule_after_failure, schedule_after_success
+from app.knowledge.index_changes import note_chunks
 from app.models import IS_CURRENT, ChunkRow, DocumentRow, ItemRow, now
 
 
@@ -87,7 +88,7 @@ def clear_item(session: Session, item_id: int) -> tuple[int, int]:
     """
     chunks = _count_chunks(session, item_id)
     ids = list(session.scalars(select(DocumentRow.id).where(DocumentRow.item_id == item_id)))
-    outbox_queries.add_index_change(session, queries.delete_documents(session, ids))
+    note_chunks(session, queries.delete_documents(session, ids))
     item = session.get_one(ItemRow, item_id)
     item.status = "archived" if item.status == "archived" else "pending"
     item.content_hash = item.indexed_at = item.error = item.next_refresh_at = None

@@ -6,7 +6,8 @@ from typing import Any
 from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
-from app.indexing import outbox_queries, queries
+from app.indexing import queries
+from app.knowledge.index_changes import note_chunks
 from app.models import (
     ChunkRow,
     DocumentRow,
@@ -50,12 +51,12 @@ def delete_chunks(session: Session, chunk_ids: Sequence[str]) -> None:
     """Delete chunks, and have the indexes follow."""
     for ids in queries.slices(chunk_ids):
         session.execute(delete(ChunkRow).where(ChunkRow.id.in_(ids)))
-    outbox_queries.add_index_change(session, chunk_ids)
+    note_chunks(session, chunk_ids)
 
 
 def delete_documents(session: Session, document_ids: Sequence[int]) -> None:
     """Delete documents with their chunks, and have the indexes follow."""
-    outbox_queries.add_index_change(session, queries.delete_documents(session, document_ids))
+    note_chunks(session, queries.delete_documents(session, document_ids))
 
 
 def delete_tags(session: Session, item_ids: Sequence[int]) -> None:
@@ -74,14 +75,14 @@ def give_chunks_to_their_item(session: Session, chunk_ids: Sequence[str]) -> Non
             update(ChunkRow).where(ChunkRow.id.in_(ids)).values(item_id=item_of_document),
             execution_options={"synchronize_session": False},
         )
-    outbox_queries.add_index_change(session, chunk_ids)
+    note_chunks(session, chunk_ids)
 
 
 def renumber_document(session: Session, document_id: int, number: int) -> None:
     """Give a document the number that the indexes know it by, and have them follow."""
     of_document = select(ChunkRow.id).where(ChunkRow.document_id == document_id)
     session.execute(update(DocumentRow).where(DocumentRow.id == document_id).values(number=number))
-    outbox_queries.add_index_change(session, list(session.scalars(of_document)))
+    note_chunks(session, list(session.scalars(of_document)))
 
 
 def document(session: Session, document_id: int) -> DocumentRow | None:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from app.database import Database
-from app.indexing import maintenance_queries, outbox_queries, queries
+from app.indexing import maintenance_queries, queries
 from app.indexing.embedded_text import embedded_text
 from app.indexing.embedding import embed_unknown
 from app.indexing.generation import Generation
+from app.knowledge.index_changes import note_chunks
 from app.protocols import Embedder
 from app.stored_vectors import sound_vector
 
@@ -37,7 +38,7 @@ class VectorRepair:
             embed_unknown(self._database, self._embedder, texts)
         finally:
             with self._database.write() as session:
-                outbox_queries.add_index_change(session, [row[0] for row in rows])
+                note_chunks(session, [row[0] for row in rows])
 
     def are_sound(self, chunk_ids: Sequence[str]) -> dict[str, bool]:
         """Whether each of the chunks has a sound vector; those that are gone are left out."""

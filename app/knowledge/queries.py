@@ -9,12 +9,12 @@ from sqlalchemy import ColumnElement, delete, func, insert, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from app.accents import writings
+from app.knowledge.index_changes import note_index_changes
 from app.knowledge.items import ItemDraft, ItemFilter, KnowledgeItem
 from app.models import (
     IS_CURRENT,
     ChunkRow,
     CollectionLanguageRow,
-    IndexChangeRow,
     ItemRow,
     TagRow,
     now,
@@ -29,8 +29,6 @@ SORT_COLUMNS: dict[str, Any] = {
     "created_at": ItemRow.created_at,
     "updated_at": ItemRow.updated_at,
 }
-CHANGE_BATCH = 1000
-"""Chunk ids in one row of the outbox."""
 
 
 def filter_conditions(wanted: ItemFilter) -> list[ColumnElement[bool]]:
@@ -225,31 +223,6 @@ def delete_item(session: Session, item_id: int) -> bool:
     return True
 
 
-def note_index_changes(session: Session, item_id: int) -> None:
-    """Put all chunks of an item into the outbox: the indexes must look at them again."""
-    of_item = select(ChunkRow.id).where(ChunkRow.item_id == item_id)
-    _note_chunks(session, list(session.scalars(of_item)))
-
-
-def note_collection_changes(session: Session, collection: str) -> None:
-    """Put all chunks of the items of a collection into the outbox, in place of what is there.
-
-    Open rows that name no other chunks go. It would not do to leave those and name their chunks no
-    more: whoever settles one at this moment may have read what SQL said before.
-    """
-    of_collection = select(ItemRow.id).where(ItemRow.collection == collection)
-    noted = set(session.scalars(select(ChunkRow.id).where(ChunkRow.item_id.in_(of_collection))))
-    open_rows = session.execute(
-        select(IndexChangeRow.id, IndexChangeRow.chunk_ids).execution_options(yield_per=20)
-    )
-    # One that names nothing is of a publishing under way, which is to name what it has touched.
-    replaced = [row.id for row in open_rows if row.chunk_ids and noted.issuperset(row.chunk_ids)]
-    for start in range(0, len(replaced), CHANGE_BATCH):
-        these = replaced[start : start + CHANGE_BATCH]
-        session.execute(delete(IndexChangeRow).where(IndexChangeRow.id.in_(these)))
-    _note_chunks(session, sorted(noted))
-
-
 def have_one_language(session: Session, collections: Collection[str], default: str) -> bool:
     """Whether the items of these collections are analysed alike.
 
@@ -259,9 +232,3 @@ def have_one_language(session: Session, collections: Collection[str], default: s
     rows = session.execute(named.where(CollectionLanguageRow.name.in_(collections)))
     languages = {row.name: row.language for row in rows}
     return len({languages.get(name, default) for name in collections}) == 1
-
-
-def _note_chunks(session: Session, chunk_ids: Sequence[str]) -> None:
-    for start in range(0, len(chunk_ids), CHANGE_BATCH):
-        session.add(IndexChangeRow(chunk_ids=list(chunk_ids[start : start + CHANGE_BATCH])))
-    session.flush()

@@ -11,6 +11,7 @@ from app.errors import ConflictError, InvalidRequestError
 from app.fault_points import FaultPoint, reached
 from app.knowledge import queries
 from app.knowledge.existing_items import unknown_item
+from app.knowledge.index_changes import note_index_changes
 from app.knowledge.items import ItemDraft, ItemFilter, ItemPage, KnowledgeItem, type_complaint
 from app.knowledge.refreshing import next_refresh
 from app.knowledge.statuses import require_new_status, status_after, wish_of_replacement
@@ -167,7 +168,7 @@ class KnowledgeService:
         if changes:
             queries.update_item(session, before.id, changes)
         if INDEXED_FIELDS & changes.keys() or self._changes_language(session, before, changes):
-            queries.note_index_changes(session, before.id)
+            note_index_changes(session, before.id)
 
     def _changes_language(
         self, session: Session, before: KnowledgeItem, changes: dict[str, Any]

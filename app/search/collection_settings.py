@@ -9,7 +9,7 @@ from typing import Any
 from app.adapters.lexical_index.analysis import language_complaint
 from app.database import Database
 from app.errors import InvalidRequestError, NotFoundError
-from app.knowledge.queries import note_collection_changes
+from app.knowledge.index_changes import note_collection_changes
 from app.search import collection_queries
 from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
 

@@ -7,17 +7,21 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
 from app.errors import LexicalIndexError
-from app.indexing import outbox_queries, queries
+from app.indexing import item_queries, outbox_queries, queries
 from app.indexing.publisher import SETTLED_AT_START, Publisher
+from app.knowledge.index_changes import CHANGE_BATCH
 from app.knowledge.items import ItemDraft
+from app.models import IndexChangeRow
 from app.protocols import LexicalRecord
 from tests.fakes import FakeEmbedder
 from tests.indexing.remembering_index import RememberingLexicalIndex
 from tests.indexing.test_titles_in_the_index import ready
+from tests.knowledge.conftest import add_chunks
 
 
 class NotingLexicalIndex(RememberingLexicalIndex):
@@ -125,3 +129,17 @@ def test_new_documents_leave_nothing_to_settle(
     assert words.fails_once.is_set(), "nothing was taken out"
     with container.database.read() as session:
         assert outbox_queries.count_open_changes(session) == 0
+
+
+def test_a_large_item_that_is_taken_out_is_settled_some_chunks_at_a_time(
+    container: Container, source_root: Path
+):
+    """Others come between, and a start need not wait for all of them."""
+    item = container.knowledge.create(ItemDraft("Savannah", str(source_root), "folder"))
+    with container.database.write() as session:
+        chunks = add_chunks(session, item.id, 2 * CHANGE_BATCH + 1)
+    with container.database.write() as session:
+        item_queries.clear_item(session, item.id)
+        rows = list(session.scalars(select(IndexChangeRow.chunk_ids)))
+    assert sorted(map(len, rows)) == [1, CHANGE_BATCH, CHANGE_BATCH]
+    assert chunks == {chunk_id for row in rows for chunk_id in row}

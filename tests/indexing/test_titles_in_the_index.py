@@ -8,8 +8,9 @@ import pytest
 from app.container import Container
 from app.indexing.documents import PreparedDocument
 from app.indexing.index_sources import lexical_source
+from app.knowledge.index_changes import note_index_changes
 from app.knowledge.items import ItemDraft, KnowledgeItem
-from app.knowledge.queries import note_index_changes, update_item
+from app.knowledge.queries import update_item
 from tests.indexing.remembering_index import RememberingLexicalIndex
 from tests.indexing.test_crashes import prepared, store_embeddings
 

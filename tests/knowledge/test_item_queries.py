@@ -6,6 +6,7 @@ from sqlalchemy import func, select
 from app.database import Database
 from app.errors import ConflictError, InvalidRequestError
 from app.knowledge import queries
+from app.knowledge.index_changes import CHANGE_BATCH
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.knowledge.service import KnowledgeService
 from app.models import ChunkRow, CollectionLanguageRow, DocumentRow, IndexChangeRow, TagRow
@@ -31,15 +32,15 @@ def test_deleting_an_item_deletes_what_was_made_of_it_and_notes_its_chunks(
     kept, gone = items.create(DRAFT), items.create(DRAFT)
     with database.write() as session:
         kept_chunks = add_chunks(session, kept.id, 2)
-        gone_chunks = add_chunks(session, gone.id, queries.CHANGE_BATCH + 1)
-    assert items.get(gone.id).chunk_count == queries.CHANGE_BATCH + 1
+        gone_chunks = add_chunks(session, gone.id, CHANGE_BATCH + 1)
+    assert items.get(gone.id).chunk_count == CHANGE_BATCH + 1
     items.delete(gone.id)
     with database.read() as session:
         assert set(session.scalars(select(ChunkRow.id))) == kept_chunks
         assert set(session.scalars(select(DocumentRow.item_id))) == {kept.id}
         assert set(session.scalars(select(TagRow.item_id))) == {kept.id}
     noted = outbox(database)
-    assert [len(ids) for ids in noted] == [queries.CHANGE_BATCH, 1]
+    assert [len(ids) for ids in noted] == [CHANGE_BATCH, 1]
     assert {chunk for ids in noted for chunk in ids} == gone_chunks
     assert service.told == [f"item {gone.id} deleted"]
 

@@ -1,0 +1,43 @@
+"""SQL that has the indexes look at chunks again: it names them in rows of the outbox."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from app.models import ChunkRow, IndexChangeRow, ItemRow
+
+CHANGE_BATCH = 1000
+"""Chunk ids in one row of the outbox: others need not wait for longer than one takes to settle."""
+
+
+def note_chunks(session: Session, chunk_ids: Sequence[str]) -> None:
+    """Put these chunks into the outbox."""
+    for start in range(0, len(chunk_ids), CHANGE_BATCH):
+        session.add(IndexChangeRow(chunk_ids=list(chunk_ids[start : start + CHANGE_BATCH])))
+    session.flush()
+
+
+def note_index_changes(session: Session, item_id: int) -> None:
+    """Put all chunks of an item into the outbox: the indexes must look at them again."""
+    of_item = select(ChunkRow.id).where(ChunkRow.item_id == item_id)
+    note_chunks(session, list(session.scalars(of_item)))
+
+
+def note_collection_changes(session: Session, collection: str) -> None:
+    """Put all chunks of the items of a collection into the outbox, in place of what is there.
+
+    Open rows that name no other chunks go. It would not do to leave those and name their chunks no
+    more: whoever settles one at this moment may have read what SQL said before.
+    """
+    of_collection = select(ItemRow.id).where(ItemRow.collection == collection)
+    noted = set(session.scalars(select(ChunkRow.id).where(ChunkRow.item_id.in_(of_collection))))
+    open_rows = session.execute(
+        select(IndexChangeRow.id, IndexChangeRow.chunk_ids).execution_options(yield_per=20)
+    )
+    # One that names nothing is of a publishing under way, which is to name what it has touched.
+    replaced = [row.id for row in open_rows if row.chunk_ids and noted.issuperset(row.chunk_ids)]
+    for start in range(0, len(replaced), CHANGE_BATCH):
+        these = replaced[start : start + CHANGE_BATCH]
+        session.execute(delete(IndexChangeRow).where(IndexChangeRow.id.in_(these)))
+    note_chunks(session, sorted(noted))
