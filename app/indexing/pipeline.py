@@ -40,6 +40,9 @@ PREFETCHED_CHARACTERS = 4_000_000
 PUBLISHING_AHEAD = 2
 """Groups that may wait for the writer while the next is embedded."""
 
+WITHDRAWN_AT_ONCE = 100
+"""Documents that one transaction takes out, of about a thousand chunks: others write in between."""
+
 
 class IndexingPipeline:
     """Runs for many threads at once; whoever calls holds the claim on the run's item."""
@@ -184,8 +187,9 @@ class IndexingPipeline:
         )
 
     def _withdraw(self, run: IndexingRunState, documents: Sequence[KnownDocument]) -> None:
-        if documents:
-            run.tally.note_removed(documents, self._publisher.withdraw(documents).result())
+        for some in queries.slices(documents, WITHDRAWN_AT_ONCE):
+            run.report()
+            run.tally.note_removed(some, self._publisher.withdraw(some).result())
 
     def _note_stop(self, run: IndexingRunState) -> None:
         """Something ends a run half-way: what it has stored belongs into the history."""

@@ -6,6 +6,7 @@ import pytest
 
 from app.container import Container
 from app.errors import WorkStoppedError
+from app.indexing.pipeline import WITHDRAWN_AT_ONCE
 from app.indexing.tally import MOST_KEYS
 from app.knowledge.history_records import IndexingRun
 from app.models import ItemRow
@@ -186,3 +187,26 @@ def test_indexing_again_by_force_changes_nothing_where_nothing_has_changed(
     index(item, force=True)
     newest = history(item)[0]
     assert (newest.outcome, newest.changed, newest.documents_changed) == ("unchanged", (), 0)
+
+
+def test_a_run_that_takes_many_documents_out_can_be_stopped_between(
+    container: Container, source_root: Path, add_item, index, history
+):
+    names = [f"{number:03}.md" for number in range(WITHDRAWN_AT_ONCE + 2)]
+    for name in names:
+        (source_root / name).write_text(f"Text of {name}.")
+    item = add_item(source_root)
+    index(item)
+    for name in names[1:]:
+        (source_root / name).unlink()
+
+    def stop_once_some_are_gone(_: Progress) -> None:
+        if container.stats().total_documents < len(names):
+            raise WorkStoppedError("The job was cancelled.")
+
+    with pytest.raises(WorkStoppedError):
+        index(item, progress=stop_once_some_are_gone)
+    assert container.stats().total_documents == 2
+    run = history(item)[0]
+    assert (run.outcome, run.documents_removed) == ("stopped", WITHDRAWN_AT_ONCE)
+    assert index(item).chunks_indexed == 1
