@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import Select, delete, func, insert, select, update
+from sqlalchemy import Select, bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from app.indexing.documents import (
@@ -56,11 +56,19 @@ def known_documents(session: Session, item_id: int, generation_id: int) -> dict[
 
 
 def restamp_documents(session: Session, stamps: Mapping[int, SourceTimes]) -> None:
-    """Note new times of documents whose content proved to be the same."""
-    for document_id, times in stamps.items():
-        statement = update(DocumentRow).where(DocumentRow.id == document_id)
-        values = {"stamp": times.stamp, "modified_at": times.modified_at}
-        session.execute(statement.values(**values, fetched_at=now()))
+    """Note new times of documents whose content proved to be the same.
+
+    In one statement: 50 µs each instead of 500, in which nobody else can write.
+    """
+    if not stamps:
+        return
+    noted = update(DocumentRow).where(DocumentRow.id == bindparam("document"))
+    noted = noted.values(stamp=bindparam("new"), modified_at=bindparam("changed"), fetched_at=now())
+    new = [
+        {"document": document_id, "new": times.stamp, "changed": times.modified_at}
+        for document_id, times in stamps.items()
+    ]
+    session.connection().execute(noted, new)
 
 
 def store_document(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from app.errors import UnavailableError
 from app.following.schedule import (
@@ -230,6 +230,25 @@ def test_after_a_week_off_nothing_starts_at_once_and_everything_starts_soon(
     assert max(waits[:40:2]) <= LOCAL_SPREAD_SECONDS
     assert LOCAL_SPREAD_SECONDS < max(waits[1:40:2]) <= WEB_SPREAD_SECONDS
     assert waits[40] <= 2
+
+
+def test_whatever_is_overdue_gets_its_time_in_one_statement(
+    service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, clock: Clock
+) -> None:
+    """Nobody else can write meanwhile."""
+    for number in range(20):
+        add_followed(f"/srv/{number}")
+    clock.forward(86_400)
+    updates: list[str] = []
+
+    @event.listens_for(service.database._engine, "before_cursor_execute")
+    def note(_1: object, _2: object, statement: str, *_: object) -> None:
+        if statement.startswith("UPDATE"):
+            updates.append(statement)
+
+    schedule.spread_overdue()
+    assert len(updates) == 1
+    assert seconds_until_due(service, clock) == [LOCAL_SPREAD_SECONDS / 2] * 20
 
 
 def test_what_is_not_overdue_keeps_its_time_over_a_restart(

@@ -1,11 +1,14 @@
 """Indexing again does no more than what changed asks for."""
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from sqlalchemy import event, select
 
 from app.container import Container
+from app.models import DocumentRow
 from app.search.requests import SearchRequest
 from tests.fakes import FakeEmbedder
 
@@ -121,3 +124,28 @@ def test_equal_text_is_embedded_once_even_across_items_and_after_a_delete(
     assert result.success
     assert result.chunks_added > 0
     assert embedder.embedded_texts == []
+
+
+def test_new_times_of_files_that_say_the_same_are_noted_in_one_statement(
+    container: Container, source_root: Path, add_item, index
+):
+    """As after a fresh checkout of a large folder: nobody else can write meanwhile."""
+    pages = [source_root / f"{number}.md" for number in range(30)]
+    for page in pages:
+        write(page, f"Text of {page.stem}.")
+    item = add_item(source_root)
+    index(item)
+    for page in pages:
+        os.utime(page, (1_600_000_000, 1_600_000_000))
+    updates: list[str] = []
+
+    @event.listens_for(container.database._engine, "before_cursor_execute")
+    def note(_1: object, _2: object, statement: str, *_: object) -> None:
+        if statement.startswith("UPDATE documents"):
+            updates.append(statement)
+
+    index(item)
+    assert len(updates) == 1
+    with container.database.read() as session:
+        noted = set(session.scalars(select(DocumentRow.modified_at)))
+    assert noted == {datetime.fromtimestamp(1_600_000_000, UTC)}
