@@ -106,13 +106,13 @@ class Compaction:
         return CompactionReport(before, self._sizes(), generations, embeddings)
 
     def _drop_embeddings(self) -> int:
-        dropped = 0
+        dropped, last = 0, ("", "")
         while True:
             with self._database.write() as session:
-                some = repair_queries.drop_unreferenced_embeddings(session)
+                some = repair_queries.drop_unreferenced_embeddings(session, last)
             if not some:
                 return dropped
-            dropped += some
+            dropped, last = dropped + len(some), some[-1]
 
     def _require_space(self, sizes: StorageSizes) -> None:
         database_files = DATABASE_COPIES * sizes.database if self._database.is_sqlite else 0

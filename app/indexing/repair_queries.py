@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, func, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from app.indexing import queries
@@ -133,14 +133,23 @@ def count_unreferenced_embeddings(session: Session) -> int:
     )
 
 
-def drop_unreferenced_embeddings(session: Session) -> int:
-    """Drop some vectors of texts that no chunk has; gives how many, 0 when none is left."""
-    some = select(EmbeddingRow.fingerprint, EmbeddingRow.text_hash).where(_unreferenced())
+def drop_unreferenced_embeddings(
+    session: Session, after: tuple[str, str] = ("", "")
+) -> list[tuple[str, str]]:
+    """Drop some vectors of texts that no chunk has; gives them, nothing when none is left.
+
+    By text hash and fingerprint, in this order: those after the last that was given before. To
+    begin anew each time would be to read what stays again and again.
+    """
+    key = tuple_(EmbeddingRow.text_hash, EmbeddingRow.fingerprint)
+    some = select(EmbeddingRow.text_hash, EmbeddingRow.fingerprint).where(_unreferenced())
+    some = some.where(key > after).order_by(EmbeddingRow.text_hash, EmbeddingRow.fingerprint)
+    dropped = [(row[0], row[1]) for row in session.execute(some.limit(EMBEDDINGS_AT_ONCE))]
     hashes: dict[str, list[str]] = {}
-    for fingerprint, text_hash in session.execute(some.limit(EMBEDDINGS_AT_ONCE)):
+    for text_hash, fingerprint in dropped:
         hashes.setdefault(fingerprint, []).append(text_hash)
     for fingerprint, of_model in hashes.items():
         for few in queries.slices(of_model):
             these = (EmbeddingRow.fingerprint == fingerprint, EmbeddingRow.text_hash.in_(few))
             session.execute(delete(EmbeddingRow).where(*these))
-    return sum(map(len, hashes.values()))
+    return dropped

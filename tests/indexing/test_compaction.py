@@ -10,6 +10,7 @@ from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.container import Container
 from app.errors import StorageError
 from app.indexing.compaction import Compaction
+from app.indexing.repair_queries import drop_unreferenced_embeddings
 from app.models import EmbeddingRow
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
@@ -168,3 +169,16 @@ def test_an_index_that_is_not_in_use_any_more_leaves_nothing(
     container.close()
     assert not list(settings.chroma_directory.glob("chroma.sqlite3*"))
     assert files_with(settings.data_dir, SECRETS) == []
+
+
+def test_vectors_are_dropped_from_where_the_transaction_before_ended(container: Container):
+    """What stays is read once, not once for each few thousand that go."""
+    unreferenced = [("a", "new"), ("a", "old"), ("b", "old"), ("c", "new")]
+    with container.database.write() as session:
+        for text_hash, fingerprint in unreferenced:
+            row = EmbeddingRow(text_hash=text_hash, fingerprint=fingerprint, vector=b"")
+            session.add(row)
+    with container.database.write() as session:
+        assert drop_unreferenced_embeddings(session, ("a", "old")) == unreferenced[2:]
+        assert drop_unreferenced_embeddings(session) == unreferenced[:2]
+        assert drop_unreferenced_embeddings(session) == []
