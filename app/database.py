@@ -184,16 +184,20 @@ class Database:
             return None
         return Path(database)
 
+    @property
+    def _files(self) -> list[Path]:
+        """That file with those that SQLite has beside it; not all of them are always there."""
+        if self._file is None:
+            return []
+        return [self._file, *(Path(f"{self._file}{suffix}") for suffix in ("-wal", "-shm"))]
+
     def _require_writable_files(self) -> None:
         """Raise StorageError for a file that SQLite would open for reading only.
 
         Before it is opened: SQLite would leave files beside it that are read-only as well.
         """
-        database = self._file
-        if database is None:
-            return
-        for path in (database, f"{database}-wal", f"{database}-shm"):
-            if Path(path).exists() and not os.access(path, os.W_OK):
+        for path in self._files:
+            if path.exists() and not os.access(path, os.W_OK):
                 raise StorageError(
                     f"{path} is read-only. Nothing was changed; make it writable and try again."
                 )
@@ -216,9 +220,7 @@ class Database:
             ]
             with self.read() as session:
                 return sum(session.execute(select(*sizes)).one())
-        path = Path(str(self._engine.url.database))
-        files = path.parent.glob(f"{path.name}*")
-        return sum(file.stat().st_size for file in files if file.is_file())
+        return sum(file.stat().st_size for file in self._files if file.is_file())
 
     def vacuum(self) -> None:
         """Write the database anew without what was deleted: nothing of it is in the files then.

@@ -249,6 +249,17 @@ def test_closing_folds_everything_into_one_file(path: Path) -> None:
 
 
 @sqlite_only
+def test_the_size_is_that_of_the_database_and_not_of_copies_beside_it(
+    path: Path, database: Database
+) -> None:
+    add(database)
+    files = (path, Path(f"{path}-wal"), Path(f"{path}-shm"))
+    expected = sum(file.stat().st_size for file in files)
+    Path(f"{path}.backup").write_bytes(b"copy" * 100_000)
+    assert database.size_bytes() == expected > 0
+
+
+@sqlite_only
 def test_every_connection_is_durable_and_checks_references(database: Database) -> None:
     with database.read() as session:
         pragmas = {
