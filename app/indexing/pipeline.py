@@ -241,10 +241,9 @@ class IndexingPipeline:
         """Record the model of a new collection; refuse to mix models in an old one."""
         embedder = self._embedder
         with self._database.write() as session:
-            queries.add_collection(
+            recorded = queries.recorded_collection(
                 session, collection, embedder.model_name, embedder.fingerprint, embedder.dimension
             )
-            recorded = {row.name: row for row in queries.collections(session)}[collection]
             if recorded.embedding_fingerprint != embedder.fingerprint:
                 raise ConflictError(
                     f"The collection {collection!r} holds vectors of the model "

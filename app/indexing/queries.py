@@ -234,21 +234,14 @@ def delete_documents(session: Session, document_row_ids: Sequence[int]) -> list[
 # Collections -----------------------------------------------------------------------------------
 
 
-def collections(session: Session) -> list[CollectionRow]:
-    """All collections."""
-    return list(session.scalars(select(CollectionRow)))
-
-
-def add_collection(
+def recorded_collection(
     session: Session, name: str, model: str, fingerprint: str, dimension: int
-) -> None:
-    """Record the model of a collection, unless it is recorded already."""
-    if session.get(CollectionRow, name) is None:
-        session.add(
-            CollectionRow(
-                name=name,
-                embedding_model=model,
-                embedding_fingerprint=fingerprint,
-                dimension=dimension,
-            )
+) -> CollectionRow:
+    """A collection with the model that is recorded for it; for a new one, this model is."""
+    row = session.get(CollectionRow, name)
+    if row is None:
+        row = CollectionRow(
+            name=name, embedding_model=model, embedding_fingerprint=fingerprint, dimension=dimension
         )
+        session.add(row)
+    return row
