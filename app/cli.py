@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+from contextlib import closing
 from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -73,7 +74,7 @@ def serve(
     wanted = {name: value for name, value in given.items() if value is not None}
     try:
         settings = settings_from_environment(**wanted)
-        with ModelAhead(settings) as model:
+        with closing(ModelAhead(settings)) as model:
             from app.command.serving import serve as run_server
 
             run_server(settings, model.open)

@@ -1,6 +1,7 @@
 """The model that is opened before the data directory is held: used once, and nothing written."""
 
 import threading
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ def settings(tmp_path: Path, first_start: FirstStart) -> Settings:
 
 
 def test_the_model_of_the_settings_is_given_away_once(settings: Settings) -> None:
-    with ModelAhead(settings) as ahead:
+    with closing(ModelAhead(settings)) as ahead:
         first, second = ahead.open(settings), ahead.open(settings)
     try:
         assert first is not second
@@ -32,20 +33,20 @@ def test_another_model_is_opened_when_it_is_asked_for(settings: Settings) -> Non
     other = settings.model_copy(
         update={"embedding_model": "sentence-transformers/all-MiniLM-L6-v2"}
     )
-    with ModelAhead(settings) as ahead:
+    with closing(ModelAhead(settings)) as ahead:
         model = ahead.open(other)
         model.close()
         assert model.model_name == other.embedding_model
 
 
-def test_what_nobody_took_is_closed_with_its_context(settings: Settings) -> None:
+def test_what_nobody_took_is_closed_with_it(settings: Settings) -> None:
     before = set(threading.enumerate())
-    with ModelAhead(settings):
+    with closing(ModelAhead(settings)):
         pass
     assert set(threading.enumerate()) <= before
 
 
 def test_a_model_that_is_not_converted_is_left_to_who_holds_the_directory(tmp_path: Path) -> None:
-    with ModelAhead(Settings(data_dir=tmp_path / "data")):
+    with closing(ModelAhead(Settings(data_dir=tmp_path / "data"))):
         pass
     assert not list(tmp_path.iterdir())

@@ -5,8 +5,6 @@ start takes 2.9 s for 3.2.
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from types import TracebackType
-from typing import Self
 
 from app.assembly.embedders import open_embedder, open_without_writing
 from app.protocols import Embedder
@@ -18,7 +16,7 @@ class ModelAhead:
 
     The data directory is not held yet, so nothing is written: a model that is not converted, or
     cannot be opened, is left to who asks for it, and is complained of then. What nobody has asked
-    for is closed with the context.
+    for, `close` closes.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -36,15 +34,8 @@ class ModelAhead:
                 return opened
         return open_embedder(settings)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
+        """Close the model unless somebody has taken it."""
         opened = None if self._is_taken else self._opening.result()
         if opened is not None:
             opened.close()
