@@ -53,6 +53,25 @@ def add(database: Database, title: str = "Guide") -> int:
         return queries.add_item(session, draft, "knowledge_base")
 
 
+def counted_by_threads(database: Database, count: int) -> str:
+    """What a title comes to that so many threads count on from 0 at once, by five each."""
+    item_id = add(database, "0")
+
+    def count_on() -> None:
+        for _ in range(5):
+            with database.write() as session:
+                row = session.get_one(ItemRow, item_id)
+                row.title = str(int(row.title) + 1)
+
+    threads = [threading.Thread(target=count_on) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE_SECONDS)
+    with database.read() as session:
+        return session.get_one(ItemRow, item_id).title
+
+
 def count(database: Database) -> int:
     with database.read() as session:
         return queries.count_items(session, ItemFilter())
@@ -308,21 +327,7 @@ def test_a_writer_sees_what_the_one_before_wrote_whatever_the_default_isolation(
 ) -> None:
     set_default("default_transaction_isolation", "serializable")
     database = open_database(url, lock_timeout_seconds=PATIENCE_SECONDS)
-    item_id = add(database, "0")
-
-    def count_on() -> None:
-        for _ in range(5):
-            with database.write() as session:
-                row = session.get_one(ItemRow, item_id)
-                row.title = str(int(row.title) + 1)
-
-    threads = [threading.Thread(target=count_on) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE_SECONDS)
-    with database.read() as session:
-        assert session.get_one(ItemRow, item_id).title == "20"
+    assert counted_by_threads(database, 4) == "20"
 
 
 def test_a_service_that_has_nothing_to_do_keeps_its_hold_whatever_the_server_ends(
@@ -408,21 +413,7 @@ def test_many_threads_write_one_after_the_other_and_no_write_is_lost(
     url: str, open_database: Open
 ) -> None:
     database = open_database(url, lock_timeout_seconds=PATIENCE_SECONDS)
-    item_id = add(database, "0")
-
-    def count_on() -> None:
-        for _ in range(5):
-            with database.write() as session:
-                row = session.get_one(ItemRow, item_id)
-                row.title = str(int(row.title) + 1)
-
-    threads = [threading.Thread(target=count_on) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE_SECONDS)
-    with database.read() as session:
-        assert session.get_one(ItemRow, item_id).title == "30"
+    assert counted_by_threads(database, 6) == "30"
 
 
 def test_two_that_migrate_at_once_follow_one_another(
