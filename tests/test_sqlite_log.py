@@ -25,6 +25,8 @@ pytestmark = sqlite_only
 PAGE_BYTES = 4096
 FRAME_BYTES = PAGE_BYTES + 24
 """A page in the log."""
+MOST_PAGES = 50 * PAGES_FOLDED_BESIDE
+"""400 MB: a busy machine may give the thread its turn late."""
 MEGABYTE = 1_000_000
 PATIENCE_SECONDS = 20
 WHOLE = Folded(1, is_whole=True)
@@ -125,15 +127,15 @@ def test_a_log_that_is_always_written_to_begins_anew_now_and_then(path: Path) ->
 
     with log_of(path) as (writer, fold):
         folding = LogFolding(fold, nobody_writes, rest_seconds=60, latest_seconds=0.02)
-        written = 0
-        while written < 10 * PAGES_FOLDED_BESIDE:  # pages
+        written = 0  # pages
+        while log_bytes(path) >= 0.7 * written * FRAME_BYTES and written < MOST_PAGES:
             with turn:
                 writer.execute("INSERT INTO texts VALUES (?)", ("x" * 20 * PAGE_BYTES,))
             written += 20
             folding.note_write()
             threading.Event().wait(0.0005)  # what writers do between two transactions
         folding.close()
-        assert log_bytes(path) < 0.7 * written * FRAME_BYTES
+        assert PAGES_FOLDED_BESIDE < written < MOST_PAGES
 
 
 def test_a_log_that_cannot_be_folded_in_now_is_later_though_nothing_more_is_written(
