@@ -70,12 +70,20 @@ def items_given_up(session: Session) -> set[int]:
     return {item_id for item_id in found if item_id is not None}
 
 
-def set_next_refreshes(session: Session, times: Mapping[int, datetime | None]) -> None:
-    """Note when items are to be looked at next: in one statement, as nobody can write meanwhile."""
+def set_next_refreshes(session: Session, times: Mapping[FollowedItem, datetime | None]) -> None:
+    """Note when items are to be looked at next: in one statement, as nobody can write meanwhile.
+
+    An item that was given another time since it was read keeps that: somebody has changed its
+    interval, or a run of it has ended, and these know better.
+    """
     if not times:
         return
-    noted = update(ItemRow).where(ItemRow.id == bindparam("item"))
-    new = [{"item": item_id, "moment": moment} for item_id, moment in times.items()]
+    as_read = ItemRow.next_refresh_at == bindparam("as_read")
+    noted = update(ItemRow).where(ItemRow.id == bindparam("item"), as_read)
+    new = [
+        {"item": item.id, "as_read": item.next_refresh_at, "moment": moment}
+        for item, moment in times.items()
+    ]
     session.connection().execute(noted.values(next_refresh_at=bindparam("moment")), new)
 
 

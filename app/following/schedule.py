@@ -123,11 +123,11 @@ class RefreshSchedule:
             self._spread(session, [item for item in ahead if _is_too_far(item, moment)], moment)
 
     def _spread(self, session: Session, items: Sequence[FollowedItem], moment: datetime) -> None:
-        times: dict[int, datetime | None] = {}
+        times: dict[FollowedItem, datetime | None] = {}
         for item in items:
             spread = WEB_SPREAD_SECONDS if is_web_address(item.uri) else LOCAL_SPREAD_SECONDS
             longest = min(spread, interval_seconds(item.refresh_interval, item.uri) or spread)
-            times[item.id] = moment + timedelta(seconds=longest * self._chance())
+            times[item] = moment + timedelta(seconds=longest * self._chance())
         queries.set_next_refreshes(session, times)
 
     def look_soon(self, item_ids: Collection[int]) -> None:
@@ -140,10 +140,11 @@ class RefreshSchedule:
         moment = self._moment()
         latest = moment + timedelta(seconds=LOCAL_SPREAD_SECONDS)
         with self._database.write() as session:
-            later = {item.id for item in queries.items_due_after(session, latest)}
+            wanted = set(item_ids) - queries.items_given_up(session)
             times = {
-                item_id: moment + timedelta(seconds=LOCAL_SPREAD_SECONDS * self._chance())
-                for item_id in sorted(later & set(item_ids) - queries.items_given_up(session))
+                item: moment + timedelta(seconds=LOCAL_SPREAD_SECONDS * self._chance())
+                for item in queries.items_due_after(session, latest)
+                if item.id in wanted
             }
             queries.set_next_refreshes(session, times)
         self.wake()
@@ -181,14 +182,14 @@ class RefreshSchedule:
     ) -> list[FollowedItem]:
         """Postpone what is due at hosts that asked to be left alone; gives the others."""
         times = {
-            item.id: paused[host]
+            item: paused[host]
             for item in due
             if is_web_address(item.uri) and (host := host_of(item.uri)) in paused and host
         }
         if times:
             with self._database.write() as session:
                 queries.set_next_refreshes(session, times)
-        return [item for item in due if item.id not in times]
+        return [item for item in due if item not in times]
 
     @staticmethod
     def _choose(
@@ -208,7 +209,7 @@ class RefreshSchedule:
 
     def _postpone(self, items: Sequence[FollowedItem], moment: datetime) -> None:
         times = {
-            item.id: next_refresh(moment, item.refresh_interval, item.uri, chance=self._chance)
+            item: next_refresh(moment, item.refresh_interval, item.uri, chance=self._chance)
             for item in items
         }
         if times:

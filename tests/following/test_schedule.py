@@ -132,6 +132,38 @@ def test_an_item_whose_job_waits_or_runs_gets_no_second_one(
     assert seconds_until_due(service, clock) == [LOCAL_SECONDS]
 
 
+def test_an_interval_that_is_changed_as_its_job_is_added_counts_from_then_on(
+    service: LightService, add_followed: AddFollowed, clock: Clock
+) -> None:
+    """The schedule has read the old one, and writes the time that follows from it afterwards."""
+    item = add_followed(refresh_interval=86_400)
+
+    def add_job(item_id: int) -> object:
+        return service.knowledge.update(item_id, {"refresh_interval": 60})
+
+    RefreshSchedule(service.database, add_job, moment=clock).dispatch()
+    with service.database.read() as session:
+        set_by_the_change = session.get_one(ItemRow, item).next_refresh_at
+    assert set_by_the_change is not None
+    assert abs((set_by_the_change - now()).total_seconds() - 60) < 30
+
+
+def test_a_run_that_ends_before_its_job_is_noted_says_when_the_next_one_is(
+    service: LightService, add_followed: AddFollowed, clock: Clock
+) -> None:
+    item = add_followed("https://a.example/")
+    asked_for = now() + timedelta(days=5)
+
+    def add_job(item_id: int) -> object:
+        with service.database.write() as session:
+            session.get_one(ItemRow, item_id).next_refresh_at = asked_for
+        return item_id
+
+    RefreshSchedule(service.database, add_job, moment=clock).dispatch()
+    with service.database.read() as session:
+        assert session.get_one(ItemRow, item).next_refresh_at == asked_for
+
+
 def test_of_each_host_one_page_at_a_time_is_fetched(
     service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, clock: Clock
 ) -> None:
