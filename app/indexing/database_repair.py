@@ -149,12 +149,10 @@ class DatabaseRepair:
         chunks = cut_again(row, self._splitter, self._embedder.token_meter, self._generation)
         texts = {chunk.text_hash: chunk.embedded_text for chunk in chunks}
         embed_unknown(self._database, self._embedder, texts)
-        with self._database.write() as session:
-            repair_queries.forget_chunks_of(session, document_id)
-        entry = SourceEntry(row.key, row.uri, row.stamp)
+        entry = SourceEntry(row.key, row.uri, row.stamp, row.modified_at)
         rules = splitting_rules(self._splitter)
         document = PreparedDocument(entry, loaded_document(row), rules, chunks)
-        self._publisher.publish(row.item_id, [document]).result()
+        self._publisher.publish(row.item_id, [document], anew=True).result()
 
     def _make_pending(self, faults: Sequence[Fault]) -> list[Repair]:
         """Let items say that they have to be indexed, if nothing has given them chunks again."""

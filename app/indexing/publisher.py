@@ -105,12 +105,15 @@ class Publisher:
         item_id: int,
         documents: Sequence[PreparedDocument],
         created_at: datetime | None = None,
+        *,
+        anew: bool = False,
     ) -> "Future[Changes]":
         """Store new versions of documents whose embeddings are stored already.
 
-        `created_at` is the item's: one that was given its id since gets nothing of them.
+        `created_at` is the item's: one that was given its id since gets nothing of them. `anew`:
+        chunks that are there already are written again, since they may be damaged.
         """
-        return self._writer.submit(lambda: self._publish(item_id, documents, created_at))
+        return self._writer.submit(lambda: self._publish(item_id, documents, created_at, anew=anew))
 
     def withdraw(self, documents: Sequence[KnownDocument]) -> "Future[int]":
         """Remove documents that their source lacks; gives how many chunks could be found."""
@@ -162,7 +165,12 @@ class Publisher:
             retry.start()
 
     def _publish(
-        self, item_id: int, documents: Sequence[PreparedDocument], created_at: datetime | None
+        self,
+        item_id: int,
+        documents: Sequence[PreparedDocument],
+        created_at: datetime | None,
+        *,
+        anew: bool,
     ) -> Changes:
         chunks = {chunk.id: chunk for document in documents for chunk in document.chunks}
         moment = now()
@@ -183,7 +191,7 @@ class Publisher:
             reached(FaultPoint.WORDS_UPSERTED)
             with self.versions.changing(), self._database.write() as session:
                 item_now = _item_as_it_stands(session, item_id, created_at, moment)
-                changes, touched = self._swap(session, item_id, documents)
+                changes, touched = self._swap(session, item_id, documents, anew=anew)
                 if item_now != item:
                     # Whoever changed it meanwhile knew of no chunk that SQL did not hold yet.
                     touched += fresh
@@ -197,12 +205,12 @@ class Publisher:
         return changes
 
     def _swap(
-        self, session: Session, item_id: int, documents: Sequence[PreparedDocument]
+        self, session: Session, item_id: int, documents: Sequence[PreparedDocument], *, anew: bool
     ) -> tuple[Changes, list[str]]:
         changes, touched = Changes(), []
         for document in documents:
             stored, differing = queries.store_document(
-                session, item_id, document, self._indexes.generation.id
+                session, item_id, document, self._indexes.generation.id, anew=anew
             )
             changes += stored
             touched += differing

@@ -72,11 +72,17 @@ def restamp_documents(session: Session, stamps: Mapping[int, SourceTimes]) -> No
 
 
 def store_document(
-    session: Session, item_id: int, document: PreparedDocument, generation_id: int
+    session: Session,
+    item_id: int,
+    document: PreparedDocument,
+    generation_id: int,
+    *,
+    anew: bool = False,
 ) -> tuple[Changes, list[str]]:
     """Replace a document's version; returns the counts, and the chunks that went or moved.
 
     All that stay count as moved when the document has another title: the words of it are theirs.
+    So they do with `anew`, which writes them again, whatever stands there.
     Of other generations its chunks go as well: they were of the old text.
     """
     row_id, is_renamed = _upsert_document(session, item_id, document)
@@ -95,7 +101,7 @@ def store_document(
     moved = [
         values
         for chunk_id, values in wanted.items()
-        if chunk_id in present and present[chunk_id] != _position(values)
+        if chunk_id in present and (anew or present[chunk_id] != _position(values))
     ]
     for ids in slices(gone):
         session.execute(delete(ChunkRow).where(ChunkRow.id.in_(ids)))

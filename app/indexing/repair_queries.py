@@ -12,7 +12,6 @@ from app.models import (
     ChunkRow,
     DocumentRow,
     EmbeddingRow,
-    GenerationDocumentRow,
     GenerationRow,
     ItemRow,
     TagRow,
@@ -88,14 +87,6 @@ def renumber_document(session: Session, document_id: int, number: int) -> None:
 def document(session: Session, document_id: int) -> DocumentRow | None:
     """A document with its text."""
     return session.get(DocumentRow, document_id)
-
-
-def forget_chunks_of(session: Session, document_id: int) -> None:
-    """Delete a document's chunks of all generations, which lack it then; the indexes follow."""
-    of_document = select(ChunkRow.id).where(ChunkRow.document_id == document_id)
-    delete_chunks(session, list(session.scalars(of_document)))
-    done = GenerationDocumentRow.document_id == document_id
-    session.execute(delete(GenerationDocumentRow).where(done))
 
 
 def have_read_again(session: Session, document_id: int) -> None:

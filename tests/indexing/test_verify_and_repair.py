@@ -10,7 +10,6 @@ import pytest
 from sqlalchemy import delete, select, text, update
 
 from app.container import Container
-from app.generations import queries as generation_queries
 from app.indexing import outbox_queries
 from app.indexing.database_check import Fault, database_faults
 from app.indexing.database_repair import DatabaseRepair
@@ -291,16 +290,12 @@ def test_chunks_made_anew_are_found_as_before(shelf: Container, found):
     assert sorted(found("barge load river")) == before
 
 
-def test_a_kill_between_taking_chunks_out_and_putting_them_in_leaves_them_missing_everywhere(
+def test_a_kill_before_chunks_made_anew_are_put_in_leaves_those_that_were_there(
     shelf: Container, settings: Settings, embedder: MoodyEmbedder
 ):
-    shelf.close()
-    container = Container.open(
-        settings.model_copy(update={"chunk_size": 400}), embedder=embedder, run_jobs=False
-    )
-    container.renew()
-    damaged = (ChunkRow.generation_id == 2) & (ChunkRow.document_id == 1)
-    write(container, update(ChunkRow).where(damaged).values(content="Not what stands there."))
+    shift_a_chunk(shelf)
+    lose_a_chunk_row(shelf)
+    before = {row.id: row.content for row in chunk_rows(shelf)}
 
     class Killed(BaseException):
         """As a kill ends everything."""
@@ -308,22 +303,35 @@ def test_a_kill_between_taking_chunks_out_and_putting_them_in_leaves_them_missin
     class KilledPublisher:
         """Dies as it is to publish."""
 
-        def publish(self, *_: object) -> None:
+        def publish(self, *_: object, **__: object) -> None:
             raise Killed
 
-    repair = repair_of(container, embedder, KilledPublisher())
-    faults = faults_of(container)
     with pytest.raises(Killed):
-        repair.mend(faults)
-    with container.database.read() as session:
-        for number in (1, 2):
-            missing = generation_queries.missing_documents(session, number, 10)
-            assert len(missing) == 1, "the document whose chunks are gone"
-    container.close()
+        repair_of(shelf, embedder, KilledPublisher()).mend(faults_of(shelf))
+    assert {row.id: row.content for row in chunk_rows(shelf)} == before
+    shelf.close()
     back = Container.open(settings, embedder=embedder, run_jobs=False)
-    assert back.renew()
+    assert back.maintenance.verify(repair=True).clean
     assert back.maintenance.verify().problems == ()
+    assert len(chunk_rows(back)) > len(before)
     back.close()
+
+
+def chunk_rows(container: Container) -> list[ChunkRow]:
+    with container.database.read() as session:
+        return list(session.scalars(select(ChunkRow)))
+
+
+def test_a_document_whose_chunks_are_made_anew_is_of_the_same_date_as_before(shelf: Container):
+    def dates() -> list[object]:
+        with shelf.database.read() as session:
+            return list(session.scalars(select(DocumentRow.modified_at).order_by(DocumentRow.id)))
+
+    before = dates()
+    assert all(before)
+    shift_a_chunk(shelf)
+    assert shelf.maintenance.verify(repair=True).clean
+    assert dates() == before
 
 
 def test_a_text_that_is_not_that_of_its_hash_is_read_again_at_the_next_indexing(
