@@ -22,6 +22,8 @@ class WriterThread:
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._closed = False
+        self._handing_in = threading.Lock()
+        """What is handed in stands in the queue before whatever ends it."""
 
     def start(self) -> None:
         """Begin with what was handed in first."""
@@ -29,7 +31,8 @@ class WriterThread:
 
     def stop(self) -> None:
         """Let nobody submit any more; waits for nothing."""
-        self._closed = True
+        with self._handing_in:
+            self._closed = True
 
     def close(self) -> None:
         """End what was handed in, then stop."""
@@ -45,7 +48,6 @@ class WriterThread:
 
     def submit(self, work: Callable[[], Result]) -> "Future[Result]":
         """Have work done whose result or error somebody awaits; raises UnavailableError."""
-        self.require_open()
         future: Future[Result] = Future()
 
         def run() -> None:
@@ -56,7 +58,9 @@ class WriterThread:
             else:
                 future.set_result(result)
 
-        self._tasks.put(run)
+        with self._handing_in:
+            self.require_open()
+            self._tasks.put(run)
         return future
 
     def add(self, work: Callable[[], None]) -> None:
