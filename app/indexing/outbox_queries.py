@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from sqlalchemy import delete, func, select
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
-from app.indexing.queries import slices
 from app.models import IndexChangeRow
 
 
@@ -30,10 +30,10 @@ def close_index_change(session: Session, change_id: int) -> None:
     session.execute(delete(IndexChangeRow).where(IndexChangeRow.id == change_id))
 
 
-def oldest_index_change(session: Session) -> tuple[int, list[str]] | None:
-    """The first open row of the outbox: its id and chunk ids."""
-    row = session.scalar(select(IndexChangeRow).order_by(IndexChangeRow.id).limit(1))
-    return (row.id, list(row.chunk_ids)) if row else None
+def oldest_index_change(session: Session) -> tuple[int, list[str] | None] | None:
+    """The first open row of the outbox: its id and chunk ids, None for damaged ones."""
+    change_id = session.scalar(select(IndexChangeRow.id).order_by(IndexChangeRow.id).limit(1))
+    return None if change_id is None else (change_id, _chunks_of_change(session, change_id))
 
 
 def count_open_changes(session: Session) -> int:
@@ -47,10 +47,22 @@ def open_changes(session: Session) -> set[int]:
 
 
 def chunks_of_changes(session: Session, change_ids: Sequence[int]) -> dict[int, frozenset[str]]:
-    """The chunks that each of these rows names; rows that are gone are left out."""
-    columns = (IndexChangeRow.id, IndexChangeRow.chunk_ids)
-    return {
-        row[0]: frozenset(row[1])
-        for some in slices(change_ids)
-        for row in session.execute(select(*columns).where(IndexChangeRow.id.in_(some)))
-    }
+    """The chunks that each of these rows names; rows that are gone or damaged are left out."""
+    named = ((change_id, _chunks_of_change(session, change_id)) for change_id in change_ids)
+    return {change_id: frozenset(chunks) for change_id, chunks in named if chunks is not None}
+
+
+def _chunks_of_change(session: Session, change_id: int) -> list[str] | None:
+    """None for a row that is gone, or holds no list of ids, such as JSON cut short."""
+    try:
+        held = session.scalar(
+            select(IndexChangeRow.chunk_ids).where(IndexChangeRow.id == change_id)
+        )
+    except (ValueError, TypeError):  # of what turns a stored value into one of Python
+        return None
+    except OperationalError as error:
+        if "Could not decode to UTF-8" not in str(error.orig):
+            raise
+        return None
+    is_sound = isinstance(held, list) and all(isinstance(each, str) for each in held)
+    return held if is_sound else None

@@ -266,8 +266,22 @@ class Publisher:
             change = outbox_queries.oldest_index_change(session)
         if change is None:
             return False
-        self._settle(*change)
+        change_id, chunk_ids = change
+        if chunk_ids is None:
+            self._give_up(change_id)
+        else:
+            self._settle(change_id, chunk_ids)
         return True
+
+    def _give_up(self, change_id: int) -> None:
+        """Else it would be the next one again, for ever, and nothing behind it be settled."""
+        logger.error(
+            "Row %d of the outbox is damaged and is dropped; what the indexes lack for that is "
+            "found by the care in the background, or by `groundwork verify --repair`.",
+            change_id,
+        )
+        with self._database.write() as session:
+            outbox_queries.close_index_change(session, change_id)
 
     def _settle_or_later(self, change_id: int, chunk_ids: Sequence[str]) -> None:
         """What fails is in SQL all the same, and is tried again when there is time."""

@@ -7,17 +7,19 @@ from concurrent.futures import Future
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, text
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
 from app.errors import LexicalIndexError
 from app.indexing import item_queries, outbox_queries, queries
+from app.indexing.open_changes import OpenChanges
 from app.indexing.publisher import SETTLED_AT_START, Publisher
 from app.knowledge.index_changes import CHANGE_BATCH
 from app.knowledge.items import ItemDraft
 from app.models import IndexChangeRow
 from app.protocols import LexicalRecord
+from tests.databases import sqlite_only
 from tests.fakes import FakeEmbedder
 from tests.indexing.remembering_index import RememberingLexicalIndex
 from tests.indexing.test_titles_in_the_index import ready
@@ -143,3 +145,39 @@ def test_a_large_item_that_is_taken_out_is_settled_some_chunks_at_a_time(
         rows = list(session.scalars(select(IndexChangeRow.chunk_ids)))
     assert sorted(map(len, rows)) == [1, CHANGE_BATCH, CHANGE_BATCH]
     assert chunks == {chunk_id for row in rows for chunk_id in row}
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        pytest.param("'[\"ab'", marks=sqlite_only, id="cut short"),
+        pytest.param("''", marks=sqlite_only, id="empty"),
+        pytest.param("CAST(x'5bff5d' AS TEXT)", marks=sqlite_only, id="no text"),
+        pytest.param("'7'", id="a number"),
+        pytest.param("'[7]'", id="numbers"),
+    ],
+)
+def test_a_damaged_row_of_the_outbox_is_dropped_and_what_is_behind_it_settled(
+    container: Container, source_root: Path, caplog: pytest.LogCaptureFixture, stored: str
+) -> None:
+    """What it stood for is found when the indexes are compared."""
+    for animal in ("elephants", "lions"):
+        (source_root / f"{animal}.txt").write_text(f"A text about {animal}.")
+    item = container.knowledge.create(ItemDraft("Savannah", str(source_root), "folder"))
+    container.indexer.index(item.id)
+    lost, known = sorted(container.lexical_index.chunk_ids())
+    container.lexical_index.remove([lost, known])
+    with container.database.write() as session:
+        outbox_queries.add_index_change(session, [lost])
+        session.execute(text(f"UPDATE index_changes SET chunk_ids = {stored}"))  # noqa: S608
+        outbox_queries.add_index_change(session, [known])
+    with container.database.read() as session:
+        assert OpenChanges().among(session, [lost, known]) == {known}
+    container.publisher.settled().result()
+    with container.database.read() as session:
+        assert outbox_queries.count_open_changes(session) == 0
+    assert "of the outbox is damaged and is dropped" in caplog.text
+    assert container.lexical_index.chunk_ids() == {known}
+    (drift,) = container.parts.caretaker.walk(mend=True).drift
+    assert (drift.chunk_id, drift.mended) == (lost, True)
+    assert container.lexical_index.chunk_ids() == {lost, known}
