@@ -1,6 +1,7 @@
 """What the tests of the command share: a service reached both ways, and processes of its own."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -92,7 +93,20 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def start(environment: dict[str, str], tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen]]:
+def heeded_ctrl_c() -> Iterator[None]:
+    """Ctrl-C ends processes that a test starts, also where the tests themselves ignore it.
+
+    So does whatever a shell starts in the background (`make test &`), and each process hands it on.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def start(
+    environment: dict[str, str], tmp_path: Path, heeded_ctrl_c: None
+) -> Iterator[Callable[..., subprocess.Popen]]:
     """Starts `groundwork …` as a process, in an empty working directory."""
     processes = []
 
