@@ -1,6 +1,9 @@
 """Indexing again does no more than what changed asks for."""
 
 import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,7 +11,10 @@ import pytest
 from sqlalchemy import event, select
 
 from app.container import Container
-from app.models import DocumentRow
+from app.indexing.documents import sha256_hex
+from app.indexing.embedding import embed_unknown
+from app.models import DocumentRow, EmbeddingRow
+from app.protocols import Vectors
 from app.search.requests import SearchRequest
 from tests.fakes import FakeEmbedder
 
@@ -149,3 +155,30 @@ def test_new_times_of_files_that_say_the_same_are_noted_in_one_statement(
     with container.database.read() as session:
         noted = set(session.scalars(select(DocumentRow.modified_at)))
     assert noted == {datetime.fromtimestamp(1_600_000_000, UTC)}
+
+
+class MeetingEmbedder(FakeEmbedder):
+    """Answers once as many as `met` wants are asking."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.met = threading.Barrier(2)
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        self.met.wait(30)
+        return super().embed_documents(texts)
+
+
+def test_two_that_embed_the_same_texts_at_once_store_each_vector_once(container: Container) -> None:
+    texts = {sha256_hex(text): text for text in PARAGRAPHS}
+    backwards = dict(reversed(texts.items()))
+    embedder = MeetingEmbedder()
+    with ThreadPoolExecutor(2) as pool:
+        done = [
+            pool.submit(embed_unknown, container.database, embedder, wanted)
+            for wanted in (texts, backwards)
+        ]
+    assert [each.exception() for each in done] == [None, None]
+    with container.database.read() as session:
+        stored = list(session.scalars(select(EmbeddingRow.text_hash)))
+    assert sorted(stored) == sorted(texts)
