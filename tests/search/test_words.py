@@ -56,6 +56,8 @@ def test_nothing_fails_and_every_highlight_is_a_stretch_of_the_content(query, co
         ("email", "an e-mail", ["e-mail"]),
         ("C++", "C++ is not C", ["C++"]),
         ("cafe", "le Café", ["Café"]),
+        ("résumé", "LE RE\u0301SUME\u0301.", ["RE\u0301SUME\u0301"]),
+        ("한글", "\u1112\u1161\u11ab\u1100\u1173\u11af.", ["\u1112\u1161\u11ab\u1100\u1173\u11af"]),
         ('"brown fox" dog', "a fox, a dog", ["fox", "dog"]),
         ("京都", "東京都に住む", ["京都"]),
         ("数据库", "数据库连接和数据", ["数据库", "数据"]),

@@ -15,7 +15,7 @@ import Stemmer
 from app.adapters.lexical_index.names import SPLIT_MARK, Name, names_in_mixed_case
 from app.adapters.lexical_index.terms import IndexTerms, StretchTerms, Token, TokenValues, Word
 
-ANALYSER_VERSION = 1
+ANALYSER_VERSION = 2
 """Raise it whenever the same text gives other terms: an index made before is then made anew."""
 
 KNOWN_LANGUAGES: tuple[str, ...] = tuple(Stemmer.algorithms())
@@ -35,6 +35,7 @@ CACHED_STRETCHES = 4_096
 
 _WITHOUT_SPACES = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc\u3005"
+    r"\uff70\uff9e\uff9f"
 )
 _RAW_WORD = regex.compile(
     r"(?<!\w)[A-Za-z](?:\+\+|\#)(?![\w+\#])"  # C++, C#
@@ -47,11 +48,17 @@ _SIGNS_AFTER = ".,;:!?)]'\""
 """Belong to no word that is letters and digits alone, where they stand before it or behind it."""
 _RUN = regex.compile(rf"(?P<unspaced>[{_WITHOUT_SPACES}][{_WITHOUT_SPACES}\p{{M}}]*)|"
                      rf"[^{_WITHOUT_SPACES}]+")  # fmt: skip
-_CHARACTER = regex.compile(r"\P{M}\p{M}*")
-_ATOM = regex.compile(r"[^\W_]+(?:[\p{M}\u00ad\u200c\u200d]+[^\W_]*)*")
+_CHARACTER = regex.compile(
+    r"(?=\p{Hangul})\X"  # a syllable, in one sign or in two or three
+    r"|\P{M}[\p{M}\uff9e\uff9f]*"  # the voiced marks of half width are no \p{M}
+)
+_ATTACHED = r"\p{M}\u00ad\u200c\u200d"
+"""What stands behind a letter and belongs to it: accents, which may be signs of their own."""
+_ATOM = regex.compile(rf"[^\W_]+(?:[{_ATTACHED}]+[^\W_]*)*")
+_CAPITAL = rf"\p{{Lu}}[{_ATTACHED}]*+"
 _PIECE = regex.compile(
-    r"\p{Lu}{2,}s(?![\p{Ll}\p{M}])"  # APIs
-    r"|\p{Lu}+(?![\p{Ll}\p{M}])"  # HTTP in HTTPServer
+    rf"(?:{_CAPITAL}){{2,}}s(?![\p{{Ll}}{_ATTACHED}])"  # APIs
+    rf"|(?:{_CAPITAL})+(?!\p{{Ll}})"  # HTTP in HTTPServer
     r"|\p{Nd}+"
     r"|[\p{Lu}\p{Lt}]?[^\p{Lu}\p{Lt}\p{Nd}]+"
     r"|."
@@ -166,7 +173,8 @@ class Analyser:
         return StretchTerms.of(self._words_of(raw))
 
     def _stem(self, term: str) -> str:
-        return str(self._stemmer.stemWord(term))[:MAX_TERM_CHARACTERS]
+        stem = self._stemmer.stemWord(term) or term  # of some ending alone, nothing would be left
+        return str(stem)[:MAX_TERM_CHARACTERS]
 
     def _word(self, raw: str, offset: int) -> Word:
         """Take a word apart at signs, at changes of case, and between letters and digits."""

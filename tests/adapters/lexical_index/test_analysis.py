@@ -1,7 +1,9 @@
 """Text becomes the same terms wherever it stands, each with the characters it stands for."""
 
 import gc
+import unicodedata
 from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
 
 import pytest
 from hypothesis import given, settings
@@ -71,10 +73,39 @@ def test_words_are_taken_apart_and_kept_whole(text: str, expected: list[str], wh
         ("Ёлка", "елка"),
         ("ﾃｽﾄ", "テスト"),
         ("Ørsted", "orsted"),
+        ("RE\u0301SUME\u0301", "résumé"),
+        ("E\u0301COLES", "écoles"),
+        ("getE\u0301tat", "get_état"),
+        ("HTTPE\u0301tat", "http_état"),
+        ("A\u0301PIs", "ápi"),
+        ("HY\u00adPHEN", "hyphen"),
+        ("ＲＥＳＵＭＥ", "resume"),  # noqa: RUF001
+        ("\u1112\u1161\u11ab\u1100\u1173\u11af", "한글"),
+        ("가\u11a8", "각"),
+        ("ﾊﾟｿｺﾝ", "パソコン"),
+        ("ｻｰﾊﾞｰ", "サーバー"),
     ],
 )
 def test_differences_of_mere_form_are_folded(one: str, other: str):
     assert parts(one) == parts(other) != []
+
+
+@given(st.text(st.sampled_from("éÉñÑÅßaAbB1_-'. ЙйЁΆάḥộỘ한글ガが漢กำड़أ\u00ad"), max_size=30))
+@settings(max_examples=400)
+def test_accents_taken_apart_change_no_term_and_no_place(text: str):
+    def terms(form: Literal["NFC", "NFD"]) -> list[tuple[str, bool, int, str]]:
+        written = unicodedata.normalize(form, text)
+        return [
+            (t.term, t.is_whole, t.position, unicodedata.normalize("NFC", written[t.start : t.end]))
+            for t in ANALYSER.analyse(written)
+        ]
+
+    assert terms("NFD") == terms("NFC")
+
+
+@pytest.mark.parametrize(("language", "text"), [("porter", "s"), ("nepali", "छ")])
+def test_a_word_that_is_but_an_ending_stays_whole(language: str, text: str):
+    assert Analyser(language).index_terms(text).parts == text.split()
 
 
 def test_a_split_says_how_a_name_is_taken_apart():
