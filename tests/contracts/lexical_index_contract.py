@@ -301,6 +301,13 @@ class LexicalIndexContract:
         for query in ("manual", "setup", "intro", '"manual"', '"setup"', "intro.md"):
             assert found(index, query) == {"one"}, query
 
+    def test_a_phrase_does_not_count_in_a_path(self, index: LexicalIndex):
+        path = "release_notes/whatsNew/文.md"
+        index.upsert([record("in", "sky", path=path), record("says", "release_notes: whatsNew 文")])
+        for query in ('"release_notes"', '"releaseNotes"', '"whatsNew"', '"文"'):
+            assert found(index, query) == {"says"}, query
+        assert found(index, "release_notes whatsNew 文") == {"in", "says"}
+
     def test_only_what_a_text_says_leaves_it_out(self, index: LexicalIndex):
         index.upsert(
             [

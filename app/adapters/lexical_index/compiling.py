@@ -14,6 +14,7 @@ from app.adapters.lexical_index.fields import (
     IDENTIFIERS,
     ITEM,
     PATH,
+    QUOTABLE,
     SAID,
     SPLITS,
     SYMBOLS,
@@ -157,7 +158,7 @@ class QueryCompiler:
         variants = self._variants(phrase, mark)
         yield from ((field, variant) for field in (BODY, TITLE) for variant in variants)
         if len(phrase) == 1 and phrase[0].whole:
-            yield from ((field, (phrase[0].whole,)) for field in (SYMBOLS, IDENTIFIERS))
+            yield from ((field, (phrase[0].whole,)) for field in (SYMBOLS, QUOTABLE))
 
     def _in_content(self, phrase: Phrase, mark: str) -> Query:
         """What leaves a record out: that its content surely says the phrase.

@@ -14,7 +14,7 @@ from app.adapters.lexical_index.symbols import defined_symbols
 from app.adapters.lexical_index.terms import IndexTerms
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 """Raise it whenever the fields or what stands in them change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -24,6 +24,8 @@ in two calls (0.1 ms), where stored texts take one call each, which lets other t
 waits for them."""
 BODY, TITLE, PATH = "body", "title", "path"
 SYMBOLS, IDENTIFIERS, SPLITS = "symbols", "identifiers", "splits"
+QUOTABLE = "quotable"
+"""The identifiers again, but those of the path: a phrase in quotes does not count there."""
 SAID = "said"
 """Tells a word of the content from a part of a name, for exclusions: names as a whole, their parts,
 and those of these that stand alone as well."""
@@ -56,6 +58,11 @@ class FieldWeights:
     identifiers: float = 0.5
     """Compound names in one piece, wherever they stand."""
 
+    @property
+    def quotable(self) -> float:
+        """They are identifiers."""
+        return self.identifiers
+
 
 @dataclass(frozen=True)
 class LexicalIdentity:
@@ -84,6 +91,7 @@ def make_schema() -> tantivy.Schema:
         (PATH, "position"),
         (SYMBOLS, "freq"),
         (IDENTIFIERS, "freq"),
+        (QUOTABLE, "basic"),
         (SPLITS, "basic"),
         (SAID, "basic"),
     ):
@@ -110,6 +118,7 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
         PATH: _marked(mark, path.parts),
         SYMBOLS: symbols,
         IDENTIFIERS: [whole for terms in (content, *titles, path) for whole in terms.wholes],
+        QUOTABLE: list({whole for terms in (content, *titles) for whole in terms.wholes}),
         SPLITS: _marked(
             mark, list({split for terms in (content, *titles, path) for split in terms.splits})
         ),
