@@ -1,10 +1,7 @@
 """What the answers of an OpenAI-compatible endpoint say: vectors, or why there are none."""
 
 import json
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
-import httpx
 import numpy as np
 
 from app.errors import EmbeddingError, EmbeddingRefusedError
@@ -20,7 +17,7 @@ def vectors_of(answer: bytes, count: int, host: str) -> Vectors:
         entries = json.loads(answer)["data"]
         by_index = {int(entry["index"]): entry["embedding"] for entry in entries}
         vectors = np.array([by_index[index] for index in range(count)], np.float64)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, OverflowError, KeyError, TypeError, RecursionError) as error:
         raise EmbeddingError(
             f"The embedding endpoint {host} gave an answer that is not a list of {count} vectors. "
             "Check OPENAI_BASE_URL (Ollama: http://host:11434/v1) and EMBEDDING_MODEL."
@@ -32,20 +29,6 @@ def vectors_of(answer: bytes, count: int, host: str) -> Vectors:
         raise EmbeddingError(f"The embedding endpoint {host} gave a vector that is not a number.")
     unit_vectors: Vectors = (vectors / lengths).astype(np.float32)
     return unit_vectors
-
-
-def retry_after_seconds(response: httpx.Response) -> float | None:
-    """How long the endpoint asks to be left alone, if it does."""
-    value = response.headers.get("Retry-After", "").strip()
-    if value.isascii() and value.isdigit():
-        return float(value)
-    try:
-        moment = parsedate_to_datetime(value)
-    except ValueError:
-        return None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return max((moment - datetime.now(UTC)).total_seconds(), 0.0)
 
 
 def refusal_of(host: str, status: int, answer: bytes, secret: str) -> EmbeddingRefusedError:

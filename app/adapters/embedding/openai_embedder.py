@@ -8,15 +8,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Any, Self
+from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
 
-from app.adapters.embedding.openai_answers import refusal_of, retry_after_seconds, vectors_of
+from app.adapters.embedding.openai_answers import refusal_of, vectors_of
 from app.adapters.embedding.token_meter import well_formed
+from app.adapters.retry_after import retry_after_seconds
 from app.errors import EmbeddingError, StartupError
 from app.protocols import Vector, Vectors
 
@@ -91,17 +92,6 @@ class OpenAIEmbedder:
             follow_redirects=False,
             trust_env=False,
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def dimension(self) -> int:
@@ -199,28 +189,36 @@ class OpenAIEmbedder:
 
     def _post(self, body: dict[str, Any]) -> bytes:
         deadline = time.monotonic() + self._timeout_seconds
-        answer = bytearray()
         try:
             with self._client.stream("POST", self._address, json=body) as response:
-                for block in response.iter_bytes():
-                    answer += block
-                    if time.monotonic() > deadline:
-                        raise _RetriableError(f"no answer within {self._timeout_seconds:g} s")
-                    if len(answer) > MAX_ANSWER_BYTES:
-                        raise EmbeddingError(
-                            f"The embedding endpoint {self._host} gave an answer without end."
-                        )
+                answer = self._read(response, deadline)
         except httpx.TimeoutException as error:
-            raise _RetriableError(f"no answer within {self._timeout_seconds:g} s") from error
+            raise self._no_answer() from error
         except httpx.RemoteProtocolError as error:  # it quotes what came
             raise _RetriableError(str(error), logged=type(error).__name__) from error
         except (httpx.HTTPError, httpx.StreamError) as error:
             raise _RetriableError(str(error) or type(error).__name__) from error
         if response.status_code in RETRIED_STATUSES:
-            raise _RetriableError(f"HTTP {response.status_code}", retry_after_seconds(response))
+            pause = retry_after_seconds(response.headers.get("Retry-After"), datetime.now(UTC))
+            raise _RetriableError(f"HTTP {response.status_code}", pause)
         if response.status_code != 200:
-            raise refusal_of(self._host, response.status_code, bytes(answer), self._api_key)
+            raise refusal_of(self._host, response.status_code, answer, self._api_key)
+        return answer
+
+    def _read(self, response: httpx.Response, deadline: float) -> bytes:
+        answer = bytearray()
+        for block in response.iter_bytes():
+            answer += block
+            if time.monotonic() > deadline:
+                raise self._no_answer()
+            if len(answer) > MAX_ANSWER_BYTES:
+                raise EmbeddingError(
+                    f"The embedding endpoint {self._host} gave an answer without end."
+                )
         return bytes(answer)
+
+    def _no_answer(self) -> _RetriableError:
+        return _RetriableError(f"no answer within {self._timeout_seconds:g} s")
 
     def _require_open(self) -> None:
         if self._closed.is_set():

@@ -4,10 +4,10 @@ import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from email.message import Message
-from email.utils import parsedate_to_datetime
 
 import httpx
 
+from app.adapters.retry_after import retry_after_seconds
 from app.errors import (
     SourceError,
     SourceGoneError,
@@ -45,22 +45,6 @@ def status_error(address: httpx.URL, response: httpx.Response) -> SourceError | 
         return NoPageError(f"{address} is not open to everyone (HTTP {status}).")
     kind = NoPageError if 400 <= status < 500 else SourceUnreadableError
     return kind(f"{address} answered HTTP {status}, not with a page.")
-
-
-def retry_after_seconds(written: str | None, moment: datetime) -> float | None:
-    """What a Retry-After header asks for (RFC 9110, 10.2.3): seconds, or until a date.
-
-    None when there is none, or none that can be read; a date that has passed is 0 seconds.
-    """
-    text = (written or "").strip()
-    if text.isascii() and text.isdigit():
-        return float(text[:9])  # thirty years are as good as for ever
-    try:
-        until = parsedate_to_datetime(text)
-    except (ValueError, IndexError, OverflowError):
-        return None
-    until = until if until.tzinfo else until.replace(tzinfo=UTC)
-    return max(0.0, (until - moment).total_seconds())
 
 
 def content_type_header(response: httpx.Response) -> Message:

@@ -159,8 +159,17 @@ def test_what_will_not_pass_is_not_tried_again(
         (format_datetime(datetime.now(UTC) - timedelta(hours=1), usegmt=True), 0, 0),
         ("soon", 0.1, 1),
         ("-5", 0.1, 1),
+        ("21 Oct 20151515151515151515151 1:1:1", 0.1, 1),
     ],
-    ids=["seconds", "too long", "a time to come", "a time gone by", "no time", "less than nothing"],
+    ids=[
+        "seconds",
+        "too long",
+        "a time to come",
+        "a time gone by",
+        "no time",
+        "less than nothing",
+        "a time beyond all calendars",
+    ],
 )
 def test_retry_after_is_kept_within_reason(
     endpoint: Endpoint,
@@ -206,6 +215,8 @@ def data(*embeddings: object, indices: list[object] | None = None) -> str:
         data([float("nan")], [1.0]),
         data([float("inf")], [1.0]),
         data([0.0], [1.0]),
+        data([10**400], [1.0]),
+        data([1.0], [2.0], indices=[float("inf"), 1]),
     ],
     ids=lambda answer: answer[:40],
 )

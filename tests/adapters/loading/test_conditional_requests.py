@@ -1,19 +1,13 @@
-"""A page that has not changed is not sent again, and a server's wish to be left alone is read."""
-
-from datetime import UTC, datetime
-from email.utils import format_datetime
+"""A page that has not changed is not sent again, and a server's wish to be left alone is heeded."""
 
 import pytest
 from werkzeug import Request, Response
 
 from app.adapters.loading.guarded_fetch import GuardedFetcher
-from app.adapters.loading.page_answers import retry_after_seconds
 from app.adapters.loading.path_guard import PathGuard
 from app.adapters.loading.sources import Sources
 from app.errors import SourceGoneError, SourceUnavailableError
 from app.protocols import ConditionalSource
-
-NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
 
 class Page:
@@ -133,27 +127,3 @@ def test_a_server_may_say_for_how_long_it_wants_to_be_left_alone(open_page, stat
     with pytest.raises(SourceUnavailableError, match="in 3,600 seconds") as raised:
         source.read(entry)
     assert raised.value.retry_after_seconds == 3600
-
-
-@pytest.mark.parametrize(
-    ("written", "seconds"),
-    [
-        (None, None),
-        ("", None),
-        ("120", 120),
-        (" 120 ", 120),
-        ("0", 0),
-        ("9" * 400, 999_999_999),
-        ("-5", None),
-        ("1.5", None),
-        ("soon", None),
-        ("Thu, 01 Jan 2026 12:02:00 GMT", 120),
-        (format_datetime(NOON.replace(hour=13), usegmt=True), 3600),
-        ("Thu, 01 Jan 2026 11:00:00 GMT", 0),
-        ("Thu, 01 Jan 2026 12:02:00 -0000", 120),
-        ("Thu, 99 Jan 2026 12:02:00 GMT", None),
-        ("Thu, 01 Jan 99999999999 12:02:00 GMT", None),
-    ],
-)
-def test_retry_after_is_seconds_or_a_date(written, seconds):
-    assert retry_after_seconds(written, NOON) == seconds
