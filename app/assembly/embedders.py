@@ -21,7 +21,9 @@ def open_embedder(settings: Settings) -> Embedder:
         )
     if settings.embedding_provider == "sentence-transformers":
         return SentenceTransformersEmbedder.open(
-            settings.embedding_model, allow_download=settings.embedding_allow_download
+            settings.embedding_model,
+            threads=settings.embedding_threads,
+            allow_download=settings.embedding_allow_download,
         )
     return _open_local(settings, may_write=True)
 
