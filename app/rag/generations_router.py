@@ -3,15 +3,17 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path
+from pydantic import Field
 
 from app.rag.generation_schemas import Generation, GenerationList
 from app.rag.router import RAGDep
-from app.web.parameters import KNOWN_PARAMETERS_ONLY
+from app.web.pagination import LARGEST_ID
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits
 from app.web.problems import problem_responses
 
 router = APIRouter(prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ONLY)
 
-GenerationId = Annotated[int, Path(ge=1, le=2**53 - 1)]
+GenerationId = Annotated[Annotated[int, Field(ge=1, le=LARGEST_ID), Digits], Path()]
 
 
 @router.get("/generations", operation_id="list_generations", responses=problem_responses(422, 507))
