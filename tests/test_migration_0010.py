@@ -63,7 +63,7 @@ def test_what_is_stored_becomes_the_first_generation_and_comes_back(
         assert stored is not None
         generation = stored.generation
         assert (generation.id, generation.fingerprint) == (1, "0123456789abcdef")
-        assert (generation.rules, stored.embedding_model, stored.dimension) == (
+        assert (generation.rules, stored.embedding_model, generation.dimension) == (
             "usual",
             "mini",
             384,

@@ -153,7 +153,7 @@ class DerivedIndexes:
 
     def _make_vector_index(self) -> FailoverVectorIndex | LoadedExactIndex:
         settings, generation = self._settings, self._stored.generation
-        dimension = self._stored.dimension
+        dimension = generation.dimension
         rows = vector_row_source(self._database, generation)
         exact = LoadedExactIndex(dimension, rows, self.searches)
         if settings.vector_index == "exact":

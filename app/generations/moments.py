@@ -50,7 +50,6 @@ class QuietMoments:
         *,
         count_missing: Callable[[], int],
         turns_seconds: Sequence[tuple[float, float]] = TURNS_SECONDS,
-        looking_seconds: float = LOOKING_SECONDS,
     ) -> None:
         """`catch_up` makes what is missing, most of it while runs go on.
 
@@ -62,7 +61,6 @@ class QuietMoments:
         self._is_complete = is_complete
         self._count_missing = count_missing
         self._turns_seconds = turns_seconds
-        self._looking_seconds = looking_seconds
         self._is_behind = False
         """Nothing was indexed any more, but what had been stored was too much for the turn."""
         self._ran_out_of_time = False
@@ -116,7 +114,7 @@ class QuietMoments:
                 with self._indexing.paused(0) as self._is_behind:
                     return None
             left = max(0.0, ends - time.monotonic())
-            with self._indexing.paused(min(self._looking_seconds, left)) as is_quiet:
+            with self._indexing.paused(min(LOOKING_SECONDS, left)) as is_quiet:
                 if is_quiet and self._is_complete():  # nothing is embedded while others wait
                     return (act(),)
             if time.monotonic() > ends:

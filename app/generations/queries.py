@@ -260,7 +260,6 @@ def _stored(row: GenerationRow, *, is_current: bool) -> StoredGeneration:
         generation=Generation(row.id, row.fingerprint, row.splitter, row.dimension),
         embedding_provider=row.embedding_provider,
         embedding_model=row.embedding_model,
-        dimension=row.dimension,
         created_at=row.created_at,
         is_current=is_current,
     )

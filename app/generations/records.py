@@ -17,7 +17,6 @@ class StoredGeneration:
     embedding_provider: str | None
     """None: the one that the settings name."""
     embedding_model: str
-    dimension: int
     created_at: datetime
     is_current: bool
     """It answers."""

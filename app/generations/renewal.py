@@ -47,7 +47,6 @@ class GenerationRenewal(Generic[Parts]):
         switch: Callable[[Parts], Parts],
         retire: Callable[[Parts], None],
         on_embedded: Callable[[int, float], None] = lambda _texts, _seconds: None,
-        pauses_seconds: Sequence[float] = PAUSES_SECONDS,
         turns_seconds: Sequence[tuple[float, float]] = TURNS_SECONDS,
     ) -> None:
         """`switch` exchanges the parts, on the writer thread, and gives the former ones.
@@ -64,7 +63,6 @@ class GenerationRenewal(Generic[Parts]):
         self._switch = switch
         self._retire = retire
         self._on_embedded = on_embedded
-        self._pauses_seconds = pauses_seconds
         self._turns_seconds = turns_seconds
         self._closing = threading.Event()
         self._one_at_a_time = threading.Lock()
@@ -174,7 +172,7 @@ class GenerationRenewal(Generic[Parts]):
         if self._closing.is_set() or self.is_done:
             return
         self.trouble = trouble.detail
-        pause = self._pauses_seconds[min(self._failures, len(self._pauses_seconds) - 1)]
+        pause = PAUSES_SECONDS[min(self._failures, len(PAUSES_SECONDS) - 1)]
         self._failures += 1
         logger.warning(
             "Generation %d is tried again in %s s: %s", self.generation.id, pause, trouble.logged

@@ -30,7 +30,7 @@ class GenerationService:
         *,
         wanted_id: int,
         renewal: Callable[[], RenewalUnderWay | None],
-        drop_indexes: Callable[[int], None] = lambda _: None,
+        drop_indexes: Callable[[int], None],
     ) -> None:
         """`wanted_id` is the generation of the settings; `drop_indexes` deletes one's files."""
         self._database = database

@@ -46,7 +46,7 @@ class Generation(BaseModel):
             id=stored.generation.id,
             state=GenerationState(report.state),
             embedding_model=stored.embedding_model,
-            dimension=stored.dimension,
+            dimension=stored.generation.dimension,
             splitter=stored.generation.rules,
             documents_done=progress.documents_done,
             documents_total=progress.documents_total,

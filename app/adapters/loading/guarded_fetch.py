@@ -116,21 +116,17 @@ class GuardedFetcher:
         self._max_bytes = max_bytes
         self._resolver = resolver
 
-    def fetch(
-        self, url: str, *, visit: Visit = _anywhere, deadline: Deadline | None = None
-    ) -> FetchedPage:
+    def fetch(self, url: str, *, visit: Visit = _anywhere) -> FetchedPage:
         """Get a text page, following at most 5 redirects, each checked like the first address.
 
         A page that leads to another at once (<meta http-equiv="refresh">, or a Refresh header) is a
-        redirect, too.
-
-        `visit` is asked before each request; `deadline` replaces the fetcher's own.
+        redirect, too. `visit` is asked before each request.
 
         Raises SourceRefusedError (the guard), SourceGoneError (404, 410), SourceUnreadableError
         (other 4xx, not text, too large) and SourceUnavailableError (time-out, connection, TLS,
         429, 5xx).
         """
-        page = self._fetch(url, None, visit, deadline or Deadline(self._timeout_seconds))
+        page = self._fetch(url, None, visit, Deadline(self._timeout_seconds))
         assert page is not None  # noqa: S101, only an answer to validators is None
         return page
 

@@ -62,7 +62,7 @@ class FailoverVectorIndex:
             exact,
             records,
             self._write_lock,
-            healing_pauses,
+            healing_pauses or HealingPauses(),
             on_healed,
             is_intact,
         )

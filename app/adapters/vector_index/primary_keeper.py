@@ -47,9 +47,9 @@ class PrimaryKeeper:
         exact: LoadedExactIndex,
         source: VectorSource,
         write_lock: threading.Lock,
-        pauses: HealingPauses | None = None,
-        on_healed: Callable[[], None] = lambda: None,
-        is_intact: Callable[[], bool] = lambda: True,
+        pauses: HealingPauses,
+        on_healed: Callable[[], None],
+        is_intact: Callable[[], bool],
     ) -> None:
         """`on_healed` is called whenever an index that failed or differed serves again.
 
@@ -62,7 +62,7 @@ class PrimaryKeeper:
         self._exact = exact
         self._source = source
         self._write_lock = write_lock
-        self._pauses = pauses or HealingPauses()
+        self._pauses = pauses
         self._maintenance_lock = threading.Lock()
         self._state = threading.Condition()
         self._phase = Phase.STOPPED
