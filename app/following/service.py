@@ -8,10 +8,9 @@ from app.following import queries
 from app.following.records import FollowedItem
 from app.following.schedule import RefreshSchedule
 from app.following.watch import SourceWatch
+from app.jobs.kinds import INDEX_JOB, index_arguments
 from app.jobs.service import JobService
 from app.knowledge.service import ItemListener
-
-INDEX_JOB = "index"
 
 
 class SourceFollower:
@@ -58,7 +57,7 @@ class SourceFollower:
         return self._jobs.add_if(
             lambda session: queries.is_followed(session, item_id),
             INDEX_JOB,
-            {"knowledge_id": item_id, "force": False},
+            index_arguments(item_id, force=False),
         )
 
     def _watchable_items(self) -> Sequence[FollowedItem]:

@@ -6,14 +6,12 @@ from dataclasses import asdict
 from typing import Any, Protocol
 
 from app.indexing.indexer import Indexer
+from app.jobs.kinds import INDEX_ALL_JOB, INDEX_JOB
 from app.jobs.records import FailedWithAnswer, JobHandler
 from app.knowledge.items import ItemFilter
 from app.knowledge.service import KnowledgeService
 from app.protocols import ProgressListener
 from app.rag.bulk import index_items
-
-INDEX_JOB = "index"
-INDEX_ALL_JOB = "index_all"
 
 
 class IndexingParts(Protocol):
@@ -23,16 +21,6 @@ class IndexingParts(Protocol):
     def knowledge(self) -> KnowledgeService: ...  # noqa: D102, the types say it
     @property
     def indexer(self) -> Indexer: ...  # noqa: D102
-
-
-def index_arguments(knowledge_id: int, *, force: bool) -> dict[str, object]:
-    """The arguments of an INDEX_JOB."""
-    return {"knowledge_id": knowledge_id, "force": force}
-
-
-def index_all_arguments(status: str | None, *, force: bool) -> dict[str, object]:
-    """The arguments of an INDEX_ALL_JOB; without a status, all but archived items are meant."""
-    return {"status": status, "force": force}
 
 
 class IndexingJobs:

@@ -13,19 +13,14 @@ from app.generations.records import GenerationReport
 from app.indexing.compaction import CompactionReport
 from app.indexing.maintenance import CollectionStats, VerifyReport
 from app.indexing.results import BulkIndexingResult, IndexingResult
+from app.jobs.kinds import INDEX_ALL_JOB, INDEX_JOB, index_all_arguments, index_arguments
 from app.jobs.records import Job, JobHandler
 from app.knowledge.drafts import sound_draft
 from app.knowledge.items import normalise_category, tidy_tags
 from app.protocols import ProgressListener
 from app.rag.answers import bulk_answer, indexing_answer
 from app.rag.engine import Engine
-from app.rag.indexing_jobs import (
-    INDEX_ALL_JOB,
-    INDEX_JOB,
-    IndexingJobs,
-    index_all_arguments,
-    index_arguments,
-)
+from app.rag.indexing_jobs import IndexingJobs
 from app.rag.threads import WorkerThreads
 from app.search.collection_settings import Collection
 from app.search.context import ContextAnswer

@@ -20,8 +20,8 @@ from hypothesis.stateful import (
 )
 
 from app.container import Container
+from app.jobs.kinds import INDEX_ALL_JOB, index_all_arguments
 from app.knowledge.items import ItemDraft
-from app.rag.indexing_jobs import INDEX_ALL_JOB, index_all_arguments
 from app.search.requests import Mode, SearchRequest
 from app.settings import Settings
 from tests.databases import Databases
