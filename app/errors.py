@@ -114,6 +114,10 @@ class UnavailableError(AppError):
     is_transient = True
 
 
+STOPPING = "The service is stopping; try again when it has restarted."
+"""What an UnavailableError says of whatever a stop keeps from being done."""
+
+
 class OverloadedError(UnavailableError):
     """More is asked for than is done side by side or kept waiting."""
 

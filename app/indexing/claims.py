@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from app.errors import AppError, ItemStoppedError, UnavailableError
+from app.errors import STOPPING, AppError, ItemStoppedError, UnavailableError
 
 WAITING_SECONDS = 0.5
 """How often somebody who waits for an item looks whether that is still wanted."""
@@ -138,7 +138,7 @@ class ItemClaims:
             self._closed = True
             for line in self._lines.values():
                 for turn in line:
-                    turn.signal.stop(_service_stopping())
+                    turn.signal.stop(UnavailableError(STOPPING))
             self._changed.notify_all()
 
     def close(self) -> None:
@@ -154,7 +154,7 @@ class ItemClaims:
         """Stand in line until it is this one's turn, and leave the line in the end."""
         with self._changed:
             if self._closed:
-                raise _service_stopping()
+                raise UnavailableError(STOPPING)
             line = self._lines.setdefault(item_id, [])
             line.append(turn)
         try:
@@ -192,7 +192,7 @@ class ItemClaims:
                 lambda: self._closed or not self._working(), timeout_seconds
             )
             if self._closed:
-                raise _service_stopping()
+                raise UnavailableError(STOPPING)
             if is_idle:
                 self._holds += 1
             return is_idle
@@ -203,7 +203,3 @@ class ItemClaims:
 
     def _working(self) -> bool:
         return any(line[0].has_begun for line in self._lines.values())
-
-
-def _service_stopping() -> UnavailableError:
-    return UnavailableError("The service is stopping; try again when it has restarted.")

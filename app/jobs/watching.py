@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 import anyio
 import anyio.to_thread
 
-from app.errors import OverloadedError, StorageError, UnavailableError
+from app.errors import STOPPING, OverloadedError, StorageError, UnavailableError
 from app.jobs.bell import Ear, JobBell
 from app.jobs.records import Job
 from app.jobs.service import JobService
@@ -17,8 +17,6 @@ LOOK_AGAIN_SECONDS = 2.0
 READING_THREADS = 8
 MOST_WATCHERS = 1000
 """Clients that may wait for jobs, and a tenth of it that may follow their progress."""
-
-STOPPING = "The service is stopping; try again when it has restarted."
 
 
 class JobWatch:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from app.database import Database
-from app.errors import StorageError, UnavailableError, WorkStoppedError
+from app.errors import STOPPING, StorageError, UnavailableError, WorkStoppedError
 from app.fault_points import FaultPoint, reached
 from app.jobs import running_queries
 from app.jobs.bell import JobBell
@@ -32,7 +32,6 @@ SHARED_QUEUE_SECONDS = 2.0
 HAND_BACK_SECONDS = 5.0
 """How long a stop waits for running jobs before it queues them again over their heads."""
 
-STOPPING = "The service is stopping; try again when it has restarted."
 INTERRUPTED = Outcome("cancelled", error="It was interrupted.", problem=WorkStoppedError.slug)
 
 
