@@ -9,13 +9,11 @@ from pathlib import Path
 import tantivy
 from tantivy import Query
 
+from app.adapters.child_limits import implausible_size, lower_limit
 from app.adapters.lexical_index.checksums import damaged_file
 from app.adapters.lexical_index.fields import BODY, CHUNK_ID, TITLE, chunk_ids_at, make_schema
 
 QUERIES = 200
-SPARSE_FACTOR = 64
-SPARSE_FLOOR_BYTES = 1 << 30
-"""A file over 1 GiB of which less than one part in 64 is on the disk was not written by tantivy."""
 MEMORY_SLACK_BYTES = 4 << 30
 """Address space beyond the index's own size; it is reserved by thread pools, hardly any used."""
 FILE_SLACK_BYTES = 1 << 20
@@ -56,27 +54,16 @@ def probe_tantivy(folder: Path, timeout_seconds: float) -> str | None:
 def _implausible_file(folder: Path) -> str | None:
     if not (folder / "meta.json").is_file():
         return "its list of segments is missing"
-    for path in folder.iterdir():
-        status = path.lstat()
-        on_disk = status.st_blocks * 512
-        if status.st_size > max(SPARSE_FLOOR_BYTES, SPARSE_FACTOR * on_disk):
-            return f"{path.name} claims {status.st_size} bytes but holds {on_disk}"
-    return None
+    return next(filter(None, map(implausible_size, folder.iterdir())), None)
 
 
 def _limit_this_process(folder: Path, seconds: int) -> None:
     """Bound the time, file sizes, memory and core dumps of this process."""
     size = sum(path.lstat().st_size for path in folder.iterdir())
     signal.alarm(seconds)
-    _lower(resource.RLIMIT_FSIZE, FILE_SLACK_BYTES)
-    _lower(resource.RLIMIT_AS, 3 * size + MEMORY_SLACK_BYTES)
-    _lower(resource.RLIMIT_CORE, 0)
-
-
-def _lower(limit: int, value: int) -> None:
-    _, hard = resource.getrlimit(limit)
-    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(limit, (value, value))
+    lower_limit(resource.RLIMIT_FSIZE, FILE_SLACK_BYTES)
+    lower_limit(resource.RLIMIT_AS, 3 * size + MEMORY_SLACK_BYTES)
+    lower_limit(resource.RLIMIT_CORE, 0)
 
 
 def _examine(folder: Path) -> str | None:

@@ -4,6 +4,7 @@ import resource
 import signal
 from pathlib import Path
 
+from app.adapters.child_limits import implausible_size, lower_limit
 from app.adapters.vector_index.chroma_files import DATABASE_NAME
 from app.errors import VectorIndexError
 
@@ -13,10 +14,6 @@ reserve about 1 GiB, the rest is room to grow."""
 FILE_SLACK_BYTES = 4 << 30
 """How large a file may become beyond twice the index's size at its opening. Past either bound the
 process fails, is started again, and gets bounds that fit the index as it is then."""
-SPARSE_FACTOR = 64
-SPARSE_FLOOR_BYTES = 1 << 30
-"""A file over 1 GiB of which less than one part in 64 is on the disk was not written by a sound
-flush: a kill once left a link_lists.bin of 2.8 TB."""
 
 
 def limit_this_process(directory: Path) -> None:
@@ -27,9 +24,9 @@ def limit_this_process(directory: Path) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     size = sum(path.lstat().st_size for path in directory.rglob("*"))
-    _lower(resource.RLIMIT_FSIZE, 2 * size + FILE_SLACK_BYTES)
-    _lower(resource.RLIMIT_AS, 4 * size + MEMORY_SLACK_BYTES)
-    _lower(resource.RLIMIT_CORE, 0)
+    lower_limit(resource.RLIMIT_FSIZE, 2 * size + FILE_SLACK_BYTES)
+    lower_limit(resource.RLIMIT_AS, 4 * size + MEMORY_SLACK_BYTES)
+    lower_limit(resource.RLIMIT_CORE, 0)
 
 
 def end_this_process_after(seconds: float) -> None:
@@ -42,14 +39,6 @@ def refuse_implausible_files(directory: Path) -> None:
     if not (directory / DATABASE_NAME).is_file():
         raise VectorIndexError("The vector index has no database.")
     for path in directory.rglob("*"):
-        status = path.lstat()
-        on_disk = status.st_blocks * 512
-        if status.st_size > max(SPARSE_FLOOR_BYTES, SPARSE_FACTOR * on_disk):
-            message = f"{path.name} claims {status.st_size} bytes but holds {on_disk}"
+        message = implausible_size(path)
+        if message is not None:
             raise VectorIndexError(f"The vector index is damaged: {message}.")
-
-
-def _lower(limit: int, value: int) -> None:
-    _, hard = resource.getrlimit(limit)
-    value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-    resource.setrlimit(limit, (value, value))
