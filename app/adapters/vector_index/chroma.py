@@ -1,8 +1,8 @@
 """The Chroma vector index: approximate nearest neighbours, embedded, on disk."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import chromadb
 import numpy as np
@@ -14,10 +14,9 @@ from app.adapters.vector_index.checks import checked_records, checked_vector
 from app.adapters.vector_index.chroma_client import close_client, open_client, translated_errors
 from app.adapters.vector_index.chroma_files import LOCK_NAME, SYNC_THRESHOLD, wipe
 from app.adapters.vector_index.gate import Gate
+from app.adapters.vector_index.pages import pages
 from app.errors import VectorIndexError
 from app.protocols import Vector, VectorHit, VectorRecord
-
-Page = TypeVar("Page")
 
 UPSERT_BATCH = 64
 """Records of one call into Chroma, which holds the GIL of its process throughout."""
@@ -97,13 +96,13 @@ class ChromaVectorIndex:
         times as long as a new one, and to see that it is held takes 0.1 ms.
         """
         latest = checked_records(records, self._dimension)
-        for batch in _pages(latest, UPSERT_BATCH):
+        for batch in pages(latest, UPSERT_BATCH):
             with self._gate.shared(), translated_errors("store vectors"):
                 self._write_differing(batch)
 
     def remove(self, chunk_ids: Sequence[str]) -> None:
         """Remove records in small batches; unknown ids are no error."""
-        for page in _pages(list(dict.fromkeys(chunk_ids)), REMOVE_BATCH):
+        for page in pages(list(dict.fromkeys(chunk_ids)), REMOVE_BATCH):
             with self._gate.shared(), translated_errors("remove vectors"):
                 self._collection.delete(ids=page)
 
@@ -123,7 +122,7 @@ class ChromaVectorIndex:
     def vectors(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
         """The vectors held for these ids; unknown ids are left out."""
         found: dict[str, Vector] = {}
-        for page in _pages(list(dict.fromkeys(chunk_ids)), READ_PAGE):
+        for page in pages(list(dict.fromkeys(chunk_ids)), READ_PAGE):
             with self._gate.shared(), translated_errors("read vectors"):
                 result = self._collection.get(ids=page, include=["embeddings"])
             embeddings = np.asarray(result["embeddings"], dtype=np.float32)
@@ -133,7 +132,7 @@ class ChromaVectorIndex:
     def metadata(self, chunk_ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
         """The metadata held for these ids; unknown ids are left out."""
         found: dict[str, Mapping[str, Any]] = {}
-        for page in _pages(list(dict.fromkeys(chunk_ids)), READ_PAGE):
+        for page in pages(list(dict.fromkeys(chunk_ids)), READ_PAGE):
             with self._gate.shared(), translated_errors("read metadata"):
                 result = self._collection.get(ids=page, include=["metadatas"])
             found.update(zip(result["ids"], result["metadatas"] or [], strict=True))
@@ -286,8 +285,3 @@ def storable_metadata(record: VectorRecord) -> dict[str, Any]:
         key: value for key, value in record.metadata.items() if value is not None and value != []
     }
     return {**kept, "knowledge_id": record.item_id}
-
-
-def _pages(values: list[Page], size: int) -> Iterator[list[Page]]:
-    for start in range(0, len(values), size):
-        yield values[start : start + size]

@@ -1,10 +1,10 @@
 """The Chroma index as the service sees it: held by a process of its own, which may die instead."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Self
 
 import numpy as np
 
@@ -12,10 +12,9 @@ from app.adapters.vector_index.checks import checked_records, checked_vector
 from app.adapters.vector_index.child_connection import ChildConnection, TimeLimits
 from app.adapters.vector_index.chroma_file_watch import IndexFileWatch
 from app.adapters.vector_index.chroma_messages import Operation, Request, Response
+from app.adapters.vector_index.pages import pages
 from app.processor import UnderWay
 from app.protocols import Vector, VectorHit, VectorRecord
-
-Value = TypeVar("Value")
 
 RECORDS_AT_ONCE = 64
 """Records of one call: a search may go between two calls."""
@@ -90,7 +89,7 @@ class ChromaProcessIndex:
         """Add or replace records, in small batches so that other calls get their turn."""
         latest = checked_records(records, self._dimension)
         with self._others.counted():
-            for batch in _pages(latest, RECORDS_AT_ONCE):
+            for batch in pages(latest, RECORDS_AT_ONCE):
                 self._call(
                     Operation.UPSERT,
                     chunk_ids=[record.chunk_id for record in batch],
@@ -103,7 +102,7 @@ class ChromaProcessIndex:
     def remove(self, chunk_ids: Sequence[str]) -> None:
         """Remove records in small batches; unknown ids are no error."""
         with self._others.counted():
-            for page in _pages(list(dict.fromkeys(chunk_ids)), RECORDS_AT_ONCE):
+            for page in pages(list(dict.fromkeys(chunk_ids)), RECORDS_AT_ONCE):
                 self._call(Operation.REMOVE, chunk_ids=page)
 
     def search(self, vector: Vector, limit: int) -> list[VectorHit]:
@@ -124,7 +123,7 @@ class ChromaProcessIndex:
         """The vectors held for these ids; unknown ids are left out."""
         found: dict[str, Vector] = {}
         with self._others.counted():
-            for page in _pages(list(dict.fromkeys(chunk_ids)), VECTORS_AT_ONCE):
+            for page in pages(list(dict.fromkeys(chunk_ids)), VECTORS_AT_ONCE):
                 response = self._call(Operation.VECTORS, chunk_ids=page)
                 found.update(zip(response.chunk_ids, response.vectors, strict=True))
         return found
@@ -163,8 +162,3 @@ class ChromaProcessIndex:
             if operation is Operation.CLEAR:
                 self._files.remember()
         return response
-
-
-def _pages(values: list[Value], size: int) -> Iterator[list[Value]]:
-    for start in range(0, len(values), size):
-        yield values[start : start + size]

@@ -5,6 +5,7 @@ from itertools import islice
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.adapters.vector_index.missed_writes import MissedWrites
+from app.adapters.vector_index.pages import pages
 from app.adapters.vector_index.primary import PrimaryIndex
 from app.errors import VectorIndexError
 from app.fault_points import FaultPoint, reached
@@ -78,9 +79,8 @@ class VectorFilling:
     def _sound_ids(self, chunk_ids: Sequence[str]) -> set[str]:
         """Ids whose vector the index holds as it should be."""
         sound: set[str] = set()
-        for start in range(0, len(chunk_ids), COMPARE_BATCH):
+        for page in pages(chunk_ids, COMPARE_BATCH):
             self._check()
-            page = chunk_ids[start : start + COMPARE_BATCH]
             held = self._index.vectors(page)
             sound.update(
                 key
@@ -90,10 +90,10 @@ class VectorFilling:
         return sound
 
     def _add(self, records: Sequence[VectorRecord]) -> None:
-        for start in range(0, len(records), FILL_BATCH):
+        for page in pages(records, FILL_BATCH):
             self._check()
             # A write that was caught up with since is newer than what the source gave.
-            batch = [r for r in records[start : start + FILL_BATCH] if r.chunk_id in self._lacking]
+            batch = [record for record in page if record.chunk_id in self._lacking]
             self._index.upsert(batch)
             self._lacking.difference_update(record.chunk_id for record in batch)
             reached(FaultPoint.VECTORS_BATCH_FILLED)
