@@ -13,7 +13,7 @@ from app.protocols.loading import (
 )
 from app.protocols.progress import MOST_SKIPPED_SHOWN, Progress, ProgressListener
 from app.protocols.scope import EVERYWHERE, SearchScope
-from app.protocols.splitting import TextChunk, TextSplitter, TokenMeter
+from app.protocols.splitting import CHUNK_TYPES, TextChunk, TextSplitter, TokenMeter
 from app.protocols.vector_index import (
     VectorHit,
     VectorIndex,
@@ -24,6 +24,7 @@ from app.protocols.vector_index import (
 from app.protocols.vectors import Vector, Vectors
 
 __all__ = [
+    "CHUNK_TYPES",
     "EVERYWHERE",
     "MOST_SKIPPED_SHOWN",
     "ConditionalSource",

@@ -7,6 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+CHUNK_TYPES = ("text", "code", "table", "list", "heading")
+"""What most of a chunk can be."""
+
 
 @dataclass(frozen=True)
 class TextChunk:
@@ -24,7 +27,7 @@ class TextChunk:
     """The headings above the chunk, outermost first."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     chunk_type: str = "text"
-    """What most of it is: text, code, table, list or heading."""
+    """One of CHUNK_TYPES."""
     completeness: float | None = None
     """1: whole sections; 0: begins and ends within a paragraph; None: not known."""
 

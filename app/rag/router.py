@@ -16,6 +16,7 @@ from app.rag.ranking_schemas import RankingProfile, wishes_of
 from app.rag.search_route import SearchRoute, get_rag, search_answer
 from app.rag.service import RAGService
 from app.search.requests import SearchRequest
+from app.search.soundness import MOST_RESULTS
 from app.web.parameters import KNOWN_PARAMETERS_ONLY
 from app.web.problems import located, problem_responses
 
@@ -121,7 +122,7 @@ async def search(body: search_schemas.SearchBody, rag: RAGDep) -> Response:
 async def search_simple(
     rag: RAGDep,
     q: Annotated[search_schemas.Query, Query(description="The question.")],
-    n: Annotated[int, Query(ge=1, le=100, description="How many results.")] = 5,
+    n: Annotated[int, Query(ge=1, le=MOST_RESULTS, description="How many results.")] = 5,
     mode: search_schemas.SearchMode = search_schemas.SearchMode.HYBRID,
     category: Annotated[
         CategoryFilter | None, Query(description="With everything below it.")

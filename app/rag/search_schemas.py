@@ -19,7 +19,15 @@ from app.knowledge.items import DocumentType, normalise_category
 from app.rag.ranking_schemas import RankingFields, RankingProfile, wishes_of
 from app.search import requests
 from app.search.requests import SearchRequest
-from app.search.soundness import MOST_CONTEXT_CHUNKS, MOST_KNOWLEDGE_IDS
+from app.search.soundness import (
+    HALF_CHARACTER,
+    MOST_CONTEXT_CHUNKS,
+    MOST_DEPTH,
+    MOST_KNOWLEDGE_IDS,
+    MOST_OF_LIST,
+    MOST_QUERY_CHARACTERS,
+    MOST_RESULTS,
+)
 from app.web.numbers import is_number
 from app.web.pagination import LARGEST_ID
 
@@ -73,8 +81,6 @@ class TagsMatch(StrEnum):
 
 KnowledgeId = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 
-HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
-
 
 def _searchable(value: str) -> str:
     if not value.strip():
@@ -88,7 +94,7 @@ Query = Annotated[
     str,
     Field(
         min_length=1,
-        max_length=8000,
+        max_length=MOST_QUERY_CHARACTERS,
         examples=["How to configure the database connection?"],
         json_schema_extra={"pattern": r"\S"},
     ),
@@ -111,11 +117,9 @@ def _has_zone(value: datetime) -> datetime:
 
 Moment = Annotated[datetime, BeforeValidator(_is_moment), AfterValidator(_has_zone)]
 JsonKnowledgeId = Annotated[KnowledgeId, BeforeValidator(is_number)]
-ResultCount = Annotated[int, Field(ge=1, le=100), BeforeValidator(is_number)]
+ResultCount = Annotated[int, Field(ge=1, le=MOST_RESULTS), BeforeValidator(is_number)]
 Score = Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)]
-
-
-SearchDepth = Annotated[int, Field(ge=1, le=1000), BeforeValidator(is_number)]
+SearchDepth = Annotated[int, Field(ge=1, le=MOST_DEPTH), BeforeValidator(is_number)]
 ContextChunks = Annotated[int, Field(ge=0, le=MOST_CONTEXT_CHUNKS), BeforeValidator(is_number)]
 PathGlob = Annotated[NameFilter, Field(min_length=1, examples=["docs/**/*.md"])]
 Language = Annotated[NameFilter, Field(min_length=1)]
@@ -159,14 +163,19 @@ class SearchBody(BaseModel):
         None, max_length=MOST_KNOWLEDGE_IDS, description="An empty list allows nothing."
     )
     collection: NameFilter | None = None
-    document_types: list[DocumentType] | None = Field(None, min_length=1, max_length=20)
+    document_types: list[DocumentType] | None = Field(
+        None, min_length=1, max_length=MOST_OF_LIST["document_types"]
+    )
     chunk_types: list[ChunkType] | None = Field(
-        None, min_length=1, max_length=20, description="What at least half of a chunk must be."
+        None,
+        min_length=1,
+        max_length=MOST_OF_LIST["chunk_types"],
+        description="What at least half of a chunk must be.",
     )
     paths: list[PathGlob] | None = Field(
         None,
         min_length=1,
-        max_length=50,
+        max_length=MOST_OF_LIST["paths"],
         description="Keys of documents, as results have them in `document`, or globs on a "
         "document's path within its item, one of which must match: `*` stays within a folder, "
         "`**` crosses folders; without `/`, any folder is meant. In a glob `[ab]` is one of these "
@@ -175,7 +184,7 @@ class SearchBody(BaseModel):
     languages: list[Language] | None = Field(
         None,
         min_length=1,
-        max_length=50,
+        max_length=MOST_OF_LIST["languages"],
         description="As the documents name their language; `en` stands for `en-US`, too.",
     )
     licence_policy: LicencePolicy = Field(

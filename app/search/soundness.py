@@ -13,6 +13,7 @@ from typing import get_args
 from app.errors import InvalidRequestError
 from app.knowledge.filters import MOST_FILTER_CHARACTERS, MOST_FILTER_TAGS
 from app.knowledge.items import DocumentType, normalise_category, tidy_tags
+from app.protocols import CHUNK_TYPES
 from app.search.profiles import (
     LEAST_BOOST,
     LEAST_HALF_LIFE_DAYS,
@@ -43,9 +44,9 @@ MOST_DEPTH = 1000
 MOST_KNOWLEDGE_IDS = 10_000
 MOST_CONTEXT_CHUNKS = 5
 """On each side of a result."""
-CHUNK_TYPES = ("text", "code", "table", "list", "heading")
 MOST_OF_LIST = {"document_types": 20, "chunk_types": 20, "paths": 50, "languages": 50}
 
+HALF_CHARACTER = re.compile(r"[\ud800-\udfff]")
 UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 """NUL and halves of characters: no stored text has them, and SQL takes neither."""
 
@@ -139,7 +140,7 @@ def _require_query(query: object) -> None:
         raise InvalidRequestError("A search needs a query.", "#/query", "body")
     if len(query) > MOST_QUERY_CHARACTERS:
         raise _refusal("query", f"has at most {MOST_QUERY_CHARACTERS:,} characters")
-    if re.search(r"[\ud800-\udfff]", query):
+    if HALF_CHARACTER.search(query):
         raise _refusal("query", "must not contain halves of characters")
 
 

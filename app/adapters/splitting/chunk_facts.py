@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.structure import Structure
+from app.protocols import CHUNK_TYPES
 
-CHUNK_TYPES = ("text", "code", "table", "list", "heading")
 TEXT, CODE, TABLE, LIST, HEADING = range(5)
 
 WHOLE, PART, FRAGMENT = 1.0, 0.5, 0.0

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.splitting.chunk_facts import CHUNK_TYPES
 from app.adapters.splitting.recursive import RecursiveTextSplitter
+from app.protocols import CHUNK_TYPES
 
 PROSE = "The pilot boards the ship at the quay, and then the gate is opened."
 CODE = "```python\ndef rotate_keys(gate):\n    return gate.rotate()\n```"
