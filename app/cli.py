@@ -5,7 +5,7 @@ import json
 import os
 from contextlib import closing
 from importlib.metadata import version as installed_version
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,10 +19,6 @@ from app.command.shell import EPILOG, FAILED, Commands, fail_to_write, flush_res
 from app.errors import StartupError
 from app.fault_points import arm
 from app.knowledge.items import DocumentType, ItemStatus
-
-if TYPE_CHECKING:
-    from app.command.backend import Backend
-    from app.knowledge.schemas import Item
 
 # Bodies, schemas and the service are imported by the command that needs them: `--help` takes 0.4 s
 # of CPU without them, and 1.7 s with them.
@@ -172,12 +168,12 @@ def list_items(
     as_json: Json = False,
 ) -> None:
     """List the items."""
-    from app.command.backend import Listed
+    from app.command.backend import Listed, all_items
     from app.knowledge.schemas import ItemPage
 
     wanted = Listed(status=status, category=category)
     with backends_of(ctx).choose(url) as backend:
-        items = _all_items(backend, wanted.status, wanted.category)
+        items = list(all_items(backend, status=wanted.status, category=wanted.category))
     if as_json:
         display.print_json(ItemPage(items=items, next_cursor=None, total=len(items)))
     elif items:
@@ -240,17 +236,6 @@ def openapi() -> None:
 def version() -> None:
     """Show the version."""
     _show_version(wanted=True)
-
-
-def _all_items(backend: "Backend", status: ItemStatus | None, category: str | None) -> "list[Item]":
-    items: list[Item] = []
-    cursor: str | None = None
-    while True:
-        page = backend.page(status, category, None, cursor)
-        items += page.items
-        if page.next_cursor is None:
-            return items
-        cursor = page.next_cursor
 
 
 def main() -> None:

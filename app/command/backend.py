@@ -1,5 +1,6 @@
 """What the commands need of the service: the same whether it is opened here or called over HTTP."""
 
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -14,6 +15,8 @@ from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchBody
+
+ITEMS_A_PAGE = 200
 
 
 class Listed(BaseModel):
@@ -80,6 +83,23 @@ class Backend(Protocol):
     def drop_generation(self, generation_id: int) -> None:
         """Drop one that is only kept."""
         ...
+
+
+def all_items(
+    backend: Backend,
+    *,
+    status: ItemStatus | None = None,
+    category: str | None = None,
+    text: str | None = None,
+) -> Iterator[Item]:
+    """The items of all pages, in the order of their ids; see `Backend.page`."""
+    cursor: str | None = None
+    while True:
+        page = backend.page(status, category, text, cursor)
+        yield from page.items
+        cursor = page.next_cursor
+        if cursor is None:
+            return
 
 
 class LocalBackend(Backend, Protocol):

@@ -205,15 +205,15 @@ def _data_directory(keep: Path | None, question_set: str) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(prefix="groundwork-eval-") as folder:
             yield Path(folder)
         return
-    mark = keep / MARK
+    mark, said = keep / MARK, json.dumps({"question_set": question_set}) + "\n"
     try:
         keep.mkdir(parents=True, exist_ok=True)
         if not any(keep.iterdir()):
-            mark.write_text(json.dumps({"question_set": question_set}) + "\n", "utf-8")
+            mark.write_text(said, "utf-8")
         held = mark.read_text("utf-8") if mark.is_file() else None
     except OSError as error:
         raise StorageError(f"{keep} cannot be used: {error.strerror or error}") from error
-    if held != json.dumps({"question_set": question_set}) + "\n":
+    if held != said:
         raise StartupError(
             f"{keep} holds something else than the question set {question_set}, and an evaluation "
             "would delete it: give an empty folder, or one that --keep made for this set."

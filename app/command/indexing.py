@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.command.backend import Backend, Postponed
+from app.command.backend import Backend, Postponed, all_items
 from app.command.sources import absolute_uri, default_title, guess_document_type
 from app.knowledge.schemas import Item, ItemCreate, ItemUpdate
 from app.protocols import ProgressListener
@@ -75,12 +75,5 @@ def _new_item(uri: str, wishes: Wishes) -> ItemCreate:
 
 def _item_of(backend: Backend, uri: str) -> Item | None:
     """The oldest item with this very address."""
-    cursor: str | None = None
-    while True:
-        page = backend.page(None, None, uri[-MOST_SEARCH_CHARACTERS:], cursor)
-        for item in page.items:
-            if item.uri == uri:
-                return item
-        if page.next_cursor is None:
-            return None
-        cursor = page.next_cursor
+    found = all_items(backend, text=uri[-MOST_SEARCH_CHARACTERS:])
+    return next((item for item in found if item.uri == uri), None)

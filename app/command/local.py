@@ -10,6 +10,7 @@ from types import FrameType
 
 import anyio
 
+from app.command.backend import ITEMS_A_PAGE
 from app.command.care_schemas import CompactionReport, VerifyReport
 from app.command.display import say, working
 from app.container import Container
@@ -22,8 +23,6 @@ from app.rag.generation_schemas import Generation, GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchBody
 from app.settings import settings_from_environment
-
-ITEMS_A_PAGE = 200
 
 
 class ContainerBackend:

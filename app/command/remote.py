@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 import httpx
 from pydantic import BaseModel, ValidationError
 
-from app.command.backend import Postponed
+from app.command.backend import ITEMS_A_PAGE, Postponed
 from app.errors import AppError, UnavailableError
 from app.indexing import results
+from app.jobs.records import ENDED_STATES
 from app.jobs.schemas import Job
 from app.knowledge.items import ItemStatus
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate
@@ -25,8 +26,6 @@ POLL_SECONDS = 0.3
 CONNECT_TIMEOUT_SECONDS = 5.0
 ANSWER_TIMEOUT_SECONDS = 60.0
 """Every call answers at once but those that wait for a busy disk; indexing runs as a job."""
-
-ITEMS_A_PAGE = 200
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -68,14 +67,14 @@ class RemoteBackend:
         query = {"wait": False, "force": force}
         job = self._call(Job, "POST", f"/rag/index/{knowledge_id}", query=query)
         try:
-            while job.state in {"queued", "running"} and not job.retries:
+            while job.state not in ENDED_STATES and not job.retries:
                 time.sleep(POLL_SECONDS)
                 job = self._call(Job, "GET", f"/jobs/{job.id}")
                 progress(_progress(job))
         except KeyboardInterrupt:
             self._send("POST", f"/jobs/{job.id}/cancel")
             raise
-        if job.state not in {"queued", "running"} and job.result is not None:
+        if job.state in ENDED_STATES and job.result is not None:
             return self._read(IndexingResult, job.result)
         return _failure(knowledge_id, job)
 
