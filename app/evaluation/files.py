@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from app.errors import SourceNotFoundError, SourceUnreadableError
 
@@ -63,20 +63,20 @@ def lines_of(path: Path) -> Iterator[tuple[int, str]]:
     Raises SourceNotFoundError and SourceUnreadableError.
     """
     try:
-        with (
-            gzip.open(path, "rt", encoding="utf-8-sig")
-            if path.suffix == ".gz"
-            else path.open(encoding="utf-8-sig")
-        ) as stream:
-            for number, line in enumerate(stream, 1):
-                if line.strip():
-                    yield number, line
+        with _opened(path) as stream:
+            yield from ((number, line) for number, line in enumerate(stream, 1) if line.strip())
     except FileNotFoundError as error:
         raise SourceNotFoundError(f"File not found: {path}") from error
     except (OSError, EOFError, zlib.error) as error:
         raise SourceUnreadableError(f"{path} cannot be read: {error}") from error
     except UnicodeDecodeError as error:
         raise SourceUnreadableError(f"{path} is not UTF-8: {error}") from error
+
+
+def _opened(path: Path) -> IO[str]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8-sig")
+    return path.open(encoding="utf-8-sig")
 
 
 def json_lines(path: Path) -> Iterator[JsonLine]:

@@ -145,7 +145,7 @@ def index_corpus(
     items: dict[str | None, int] = {}
     chunks, remarks = 0, []
     try:
-        known = _items_by_uri(container, keep={_uri(group) for group in groups})
+        known = _delete_all_but(container, {_uri(group) for group in groups})
         for group in groups:
             item_id = known.get(_uri(group)) or _create_item(container, question_set, group)
             result = indexer.index(item_id, progress=progress)
@@ -172,7 +172,8 @@ def _uri(group: str | None) -> str:
     return f"evaluation:/{group or ''}"
 
 
-def _items_by_uri(container: Container, keep: set[str]) -> dict[str, int]:
+def _delete_all_but(container: Container, keep: set[str]) -> dict[str, int]:
+    """Delete the items of other addresses; gives the ids of those that stay, by address."""
     known: dict[str, int] = {}
     for item_id in container.knowledge.ids(ItemFilter()):
         uri = container.knowledge.get(item_id).uri
