@@ -38,16 +38,17 @@ KnowledgeIds = Annotated[
 Force = Annotated[bool, Query(description="Read and split again what seems unchanged.")]
 
 
-def accepted() -> dict[int | str, dict[str, object]]:
-    """The `responses` entry of an operation that may answer with a job."""
-    return {202: {"model": JobSchema, "description": "With wait=false"} | located(202)[202]}
+MAY_BE_PROMISED: dict[int | str, dict[str, object]] = {
+    202: {"model": JobSchema, "description": "With wait=false"} | located(202)[202]
+}
+"""The `responses` entry of an operation that may answer with a job."""
 
 
 @router.post(
     "/index/{knowledge_id}",
     operation_id="index_knowledge",
     response_model=schemas.IndexingResult,
-    responses=accepted() | problem_responses(404, 409, 422, 503, 507),
+    responses=MAY_BE_PROMISED | problem_responses(404, 409, 422, 503, 507),
 )
 async def index_knowledge(
     knowledge_id: ItemId, rag: RAGDep, wait: Wait = True, force: Force = False
@@ -58,7 +59,7 @@ async def index_knowledge(
     and an `error`; what was searchable before stays so.
     """
     if not wait:
-        return _accepted(await rag.submit_index(knowledge_id, force=force))
+        return _promised(await rag.submit_index(knowledge_id, force=force))
     return schemas.IndexingResult.model_validate(await rag.index_item(knowledge_id, force=force))
 
 
@@ -66,7 +67,7 @@ async def index_knowledge(
     "/index-all",
     operation_id="index_all",
     response_model=schemas.BulkIndexingResult,
-    responses=accepted() | problem_responses(409, 422, 503, 507),
+    responses=MAY_BE_PROMISED | problem_responses(409, 422, 503, 507),
 )
 async def index_all(
     rag: RAGDep,
@@ -79,11 +80,11 @@ async def index_all(
     """Index all knowledge items of a status, one after the other."""
     wanted = status.value if status else None
     if not wait:
-        return _accepted(await rag.submit_index_all(wanted, force=force))
+        return _promised(await rag.submit_index_all(wanted, force=force))
     return schemas.BulkIndexingResult.model_validate(await rag.index_all(wanted, force=force))
 
 
-def _accepted(job: Job) -> JSONResponse:
+def _promised(job: Job) -> JSONResponse:
     body = JobSchema.model_validate(job).model_dump(mode="json")
     return JSONResponse(body, status_code=202, headers={"Location": f"/api/v1/jobs/{job.id}"})
 
