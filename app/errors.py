@@ -200,6 +200,8 @@ class SourceUnavailableError(SourceError):
     which after a redirect is another host than the item's.
     """
 
+    is_transient = True
+
     def __init__(
         self,
         detail: str,
@@ -209,8 +211,6 @@ class SourceUnavailableError(SourceError):
         super().__init__(detail)
         self.retry_after_seconds = retry_after_seconds
         self.address = address
-
-    is_transient = True
 
 
 class StartupError(AppError):

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 
 from app.errors import DatabaseUnavailableError, StorageError
+from app.sqlite import WRITES
 from app.storage_errors import LOCK_NOT_AVAILABLE, NO_ANSWER, storage_error
 
 LEAST_VERSION = 130000
@@ -123,7 +124,7 @@ def _has_something_to_say(connection: Any) -> bool:
 def _take_write_lock(connection: Connection) -> None:
     # As on SQLite one writer follows the other, so that what it has read stays true until it
     # commits; readers wait for nobody.
-    if connection.get_execution_options().get("groundwork_writes", False):
+    if connection.get_execution_options().get(WRITES, False):
         connection.exec_driver_sql(TAKE_WRITE_LOCK)
 
 

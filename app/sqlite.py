@@ -19,7 +19,7 @@ PRAGMAS = (
 )
 
 WRITES = "groundwork_writes"
-"""The option of an engine whose transactions write."""
+"""The option of an engine whose transactions write; PostgreSQL's go by it, too."""
 
 
 def prepare_engine(engine: Engine) -> None:

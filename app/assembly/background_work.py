@@ -36,13 +36,6 @@ class BackgroundWork:
         """`handlers` do the jobs, by kind; `indexer` says which of them would have to wait."""
         self._follows_sources = not settings.disable_auto_indexing
         self._bell = JobBell()
-        self.jobs = JobService(
-            database,
-            on_queued=self._wake_worker,
-            bell=self._bell,
-            most_queued=settings.most_queued_jobs,
-        )
-        self.job_watch = JobWatch(self.jobs, self._bell)
         self._worker = JobWorker(
             database,
             handlers,
@@ -52,6 +45,13 @@ class BackgroundWork:
             express_threads=EXPRESS_THREADS,
             bell=self._bell,
         )
+        self.jobs = JobService(
+            database,
+            on_queued=self._worker.wake,
+            bell=self._bell,
+            most_queued=settings.most_queued_jobs,
+        )
+        self.job_watch = JobWatch(self.jobs, self._bell)
         self._follower = SourceFollower(database, self.jobs, Footprints(PathGuard(settings.roots)))
 
     def start(self) -> None:
@@ -85,6 +85,3 @@ class BackgroundWork:
         """Wait until all of it has stopped."""
         self._follower.close()
         self._worker.close()
-
-    def _wake_worker(self) -> None:
-        self._worker.wake()

@@ -92,11 +92,11 @@ class KnowledgeService:
                 require_new_status(draft.status)
                 queries.add_item(session, draft, self._default_collection, item_id)
             else:
-                changes = asdict(draft)
-                optional = ("collection", "licence", "importance", "status", "refresh_interval")
-                for name in optional:
-                    if changes[name] is None:
-                        del changes[name]
+                changes = {
+                    name: value
+                    for name, value in asdict(draft).items()
+                    if value is not None or name == "category"
+                }
                 self._change(session, before, changes, changes.pop("status", None))
         self._listener.index_changes_noted()
         return self.get(item_id)
