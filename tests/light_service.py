@@ -21,8 +21,7 @@ from app.settings import Settings
 from app.web.health import PartHealth
 from app.web.metrics import Metrics
 from tests.databases import Databases
-
-PATIENCE_SECONDS = 20
+from tests.patience import PATIENCE_SECONDS
 
 
 class LightService:

@@ -21,9 +21,9 @@ from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.models import Base, ItemRow, TagRow
 from tests.databases import Databases, sqlite_only
+from tests.patience import PATIENCE_SECONDS
 
 DRAFT = ItemDraft("Guide", "/srv/docs", "markdown")
-PATIENCE_SECONDS = 20
 KEYS_ON_POSTGRES = {
     "uq_documents_item_id_key",
     "uq_documents_item_id_number",

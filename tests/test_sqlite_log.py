@@ -19,6 +19,7 @@ from app.knowledge.items import ItemDraft, ItemFilter
 from app.sqlite import PAGES_LEFT_IN_LOG
 from app.sqlite_log import PAGES_FOLDED_BESIDE, Folded, LogFolding
 from tests.databases import Databases, sqlite_only
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = sqlite_only
 
@@ -28,7 +29,6 @@ FRAME_BYTES = PAGE_BYTES + 24
 MOST_PAGES = 50 * PAGES_FOLDED_BESIDE
 """400 MB: a busy machine may give the thread its turn late."""
 MEGABYTE = 1_000_000
-PATIENCE_SECONDS = 20
 WHOLE = Folded(1, is_whole=True)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from app.adapters.vector_index.primary_keeper import CHECK_SECONDS
 from tests.e2e.conftest import StartServer
 from tests.e2e.server_process import ServerProcess, run_command, wait_until
 
@@ -194,4 +195,4 @@ def awake(shelf: Shelf) -> None:
         lambda: shelf.server.stats()["pending_index_changes"] == 0 and complete.exists(),
         "both indexes have everything",
     )
-    time.sleep(6)
+    time.sleep(CHECK_SECONDS + 1)

@@ -54,6 +54,7 @@ def test_the_data_of_the_user_is_out_of_reach_but_the_model_is_shared(tmp_path: 
         data_dir=tmp_path / "mine",
         database_url="postgresql+psycopg://host/mine",
         chroma_persist_directory=tmp_path / "mine" / "chroma",
+        models_dir=None,
         chunk_size=500,
     )
     own = settings_of_its_own(given, tmp_path / "other")

@@ -8,8 +8,7 @@ from app.errors import ItemStoppedError, NotFoundError, UnavailableError, WorkSt
 from app.indexing.claims import ItemClaims
 from app.jobs.service import JobService
 from app.protocols import Progress
-
-PATIENCE_SECONDS = 20
+from tests.patience import PATIENCE_SECONDS
 
 
 class Waiting:

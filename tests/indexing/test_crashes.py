@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from app.indexing.index_sources import lexical_source, vector_source
 from app.indexing.preparing import DocumentPreparer
 from app.indexing.publisher import Publisher
 from app.knowledge.items import ItemDraft
-from app.protocols import LexicalRecord, VectorRecord
+from app.protocols import VectorRecord
 from tests.contracts.fake_lexical_index import FakeLexicalIndex
 from tests.fakes import FakeEmbedder
 
@@ -34,12 +35,12 @@ class Fate:
             raise Died
 
 
-class DyingVectorIndex(ExactVectorIndex):
-    def __init__(self, dimension: int, fate: Fate) -> None:
-        super().__init__(dimension)
-        self.fate = fate
+class Dying:
+    """An index whose writes go half-way when its fate strikes."""
 
-    def upsert(self, records: Sequence[VectorRecord]) -> None:
+    fate: Fate
+
+    def upsert(self, records: Sequence[Any]) -> None:
         super().upsert(records[: len(records) // 2])
         self.fate.strike()
         super().upsert(records)
@@ -50,20 +51,12 @@ class DyingVectorIndex(ExactVectorIndex):
         super().remove(chunk_ids)
 
 
-class DyingLexicalIndex(FakeLexicalIndex):
-    def __init__(self, fate: Fate) -> None:
-        super().__init__()
-        self.fate = fate
+class DyingVectorIndex(Dying, ExactVectorIndex):
+    pass
 
-    def upsert(self, records: Sequence[LexicalRecord]) -> None:
-        super().upsert(records[: len(records) // 2])
-        self.fate.strike()
-        super().upsert(records)
 
-    def remove(self, chunk_ids: Sequence[str]) -> None:
-        super().remove(chunk_ids[: len(chunk_ids) // 2])
-        self.fate.strike()
-        super().remove(chunk_ids)
+class DyingLexicalIndex(Dying, FakeLexicalIndex):
+    pass
 
 
 def prepared(container: Container, item_id: int, path: Path):
@@ -98,7 +91,8 @@ def test_a_death_at_any_write_of_an_index_is_mended_at_the_next_start(
     item = container.knowledge.create(ItemDraft("doc", str(source_root), "folder"))
     container.indexer.index(item.id)
     fate = Fate()
-    vectors, words = DyingVectorIndex(embedder.dimension, fate), DyingLexicalIndex(fate)
+    vectors, words = DyingVectorIndex(embedder.dimension), DyingLexicalIndex()
+    vectors.fate = words.fate = fate
     vectors.upsert(records(container, embedder))
     for batch in lexical_source(container.database, container.generation)():
         words.upsert(batch)

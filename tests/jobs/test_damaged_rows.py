@@ -20,8 +20,7 @@ from app.jobs.worker import JobWorker
 from app.models import JobRow
 from app.protocols import ProgressListener
 from tests.databases import sqlite_only
-
-PATIENCE_SECONDS = 20
+from tests.patience import PATIENCE_SECONDS
 
 
 def succeed(_arguments: Mapping[str, Any], _listener: ProgressListener) -> dict[str, Any]:

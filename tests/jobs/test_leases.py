@@ -17,8 +17,7 @@ from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
 from app.models import JobRow, now
 from app.protocols import Progress, ProgressListener
-
-PATIENCE_SECONDS = 20
+from tests.patience import PATIENCE_SECONDS
 
 
 def claim(database: Database) -> Job:

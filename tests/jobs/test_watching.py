@@ -1,6 +1,6 @@
 """Whoever waits for a job or follows it learns what happens to it, and holds nothing meanwhile."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -18,8 +18,8 @@ from app.jobs.watching import JobWatch
 from app.jobs.worker import JobWorker
 from app.protocols import Progress, ProgressListener
 from tests.light_service import LightService
+from tests.patience import run_in_time
 
-PATIENCE_SECONDS = 20
 QUIET_SECONDS = 15.0
 
 Act = Callable[[], object]
@@ -49,14 +49,6 @@ def drain(database: Database, bell: JobBell, error: Exception | None = None) -> 
     worker.close()
 
 
-def run(main: Callable[[], Awaitable[Any]]) -> Any:
-    async def in_time() -> Any:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            return await main()
-
-    return anyio.run(in_time)
-
-
 def wait_while(watch: JobWatch, job: Job, act: Act) -> Job:
     """What somebody gets who waits for the job while this is done."""
 
@@ -72,7 +64,7 @@ def wait_while(watch: JobWatch, job: Job, act: Act) -> Job:
             await anyio.to_thread.run_sync(act)
         return ended[0]
 
-    result: Job = run(main)
+    result: Job = run_in_time(main)
     return result
 
 
@@ -89,7 +81,7 @@ def test_who_comes_too_late_waits_for_nothing(
 ) -> None:
     job = jobs.add("index", {}, waited_for=True)
     drain(database, bell)
-    assert run(lambda: watch.wait_for_end(job)).state == "succeeded"
+    assert run_in_time(lambda: watch.wait_for_end(job)).state == "succeeded"
 
 
 def test_who_waits_for_a_job_that_is_cancelled_is_told(jobs: JobService, watch: JobWatch) -> None:
@@ -124,7 +116,7 @@ def test_a_job_that_fails_before_its_promise_is_answered_is_not_waited_for_till_
         database, on_queued=lambda: drain(database, bell, StorageError("It is full.")), bell=bell
     )
     job = quick.add("index", {}, waited_for=True)
-    after = run(lambda: watch.wait_for_end(job))
+    after = run_in_time(lambda: watch.wait_for_end(job))
     assert (after.state, after.error, after.retries) == ("queued", "It is full.", 1)
 
 
@@ -179,7 +171,7 @@ def follow_while(
                     await anyio.to_thread.run_sync(acts.pop(0))
         return seen
 
-    result: list[Job | None] = run(main)
+    result: list[Job | None] = run_in_time(main)
     return result
 
 
@@ -244,7 +236,7 @@ def test_an_unknown_job_cannot_be_followed(watch: JobWatch) -> None:
             raise AssertionError("it is there")
 
     with pytest.raises(NotFoundError):
-        run(main)
+        run_in_time(main)
 
 
 def test_no_more_clients_may_follow_than_there_is_room_for_and_who_leaves_makes_room(
@@ -262,4 +254,4 @@ def test_no_more_clients_may_follow_than_there_is_room_for_and_who_leaves_makes_
         async with watch.following(job.id):
             pass
 
-    run(main)
+    run_in_time(main)

@@ -19,11 +19,11 @@ from app.models import ItemRow
 from app.postgres import MOST_MORE_CONNECTIONS, POOL_SIZE, ServiceHold
 from app.search.language_tags import in_language
 from tests.databases import Databases, postgres_only
+from tests.patience import PATIENCE_SECONDS
 from tests.postgres.conftest import Line
 
 pytestmark = postgres_only
 
-PATIENCE_SECONDS = 20
 
 Open = Callable[..., Database]
 

@@ -11,8 +11,8 @@ from app.main import create_app
 from app.protocols import Vector
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
+from tests.patience import PATIENCE_SECONDS
 
-PATIENCE_SECONDS = 20
 MOST_WAITING = 3
 SEARCH = "/api/v1/rag/search"
 

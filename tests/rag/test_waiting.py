@@ -15,8 +15,8 @@ from app.knowledge.items import ItemDraft
 from app.protocols import Progress
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
+from tests.patience import PATIENCE_SECONDS, run_in_time
 
-PATIENCE_SECONDS = 20
 SLOW = "slowly"
 
 
@@ -61,14 +61,6 @@ def add(container: Container, source_root: Path) -> Callable[[str, str], int]:
 Add = Callable[[str, str], int]
 
 
-def run(main: Callable[[], Any]) -> Any:
-    async def in_time() -> Any:
-        with anyio.fail_after(PATIENCE_SECONDS):
-            return await main()
-
-    return anyio.run(in_time)
-
-
 async def reached(embedder: GatedEmbedder) -> None:
     assert await anyio.to_thread.run_sync(embedder.reached.wait, PATIENCE_SECONDS)
 
@@ -99,7 +91,7 @@ def test_a_single_item_does_not_wait_for_all_of_index_all(
 
     add("slow.md", f"It goes {SLOW}.")
     quick = add("quick.md", "It goes at once.")
-    run(main)
+    run_in_time(main)
 
 
 def test_a_single_item_does_not_wait_for_jobs_in_the_background(
@@ -114,7 +106,7 @@ def test_a_single_item_does_not_wait_for_jobs_in_the_background(
 
     slow, also_slow = add("slow.md", f"It goes {SLOW}."), add("also.md", f"This, too, {SLOW}.")
     quick = add("quick.md", "It goes at once.")
-    run(main)
+    run_in_time(main)
 
 
 def test_a_client_that_goes_away_leaves_the_job_running(
@@ -130,7 +122,7 @@ def test_a_client_that_goes_away_leaves_the_job_running(
         assert (await container.job_watch.wait_for_end(job)).state == "succeeded"
 
     item = add("slow.md", f"It goes {SLOW}.")
-    run(main)
+    run_in_time(main)
     assert container.knowledge.get(item).status == "active"
 
 
@@ -153,7 +145,7 @@ def test_who_asks_while_the_same_is_queued_shares_the_job_and_who_asks_while_it_
             embedder.gate.set()
 
     item = add("slow.md", f"It goes {SLOW}.")
-    run(main)
+    run_in_time(main)
     assert [answer.success for answer in answers] == [True] * 4
     assert len(container.jobs.list(None, None, 10)) == 2
 
@@ -181,7 +173,7 @@ def test_a_failure_of_the_model_in_the_background_is_tried_again(
 
     embedder.failure = EmbeddingError("The embedding endpoint failed.")
     item = add("a.md", "Some words.")
-    run(main)
+    run_in_time(main)
     (job,) = client.get("/api/v1/jobs").json()["items"]
     assert (job["state"], job["error"]) == ("queued", "The embedding endpoint failed.")
     assert job["not_before"] is not None
@@ -230,7 +222,7 @@ def test_what_is_stopped_meanwhile_is_a_conflict(
 
     item = add("slow.md", f"It goes {SLOW}.")
     with pytest.raises(ExceptionGroup) as raised:
-        run(main)
+        run_in_time(main)
     assert raised.group_contains((WorkStoppedError, NotFoundError))
 
 
@@ -248,13 +240,13 @@ def test_a_stop_answers_503_and_the_job_goes_on_after_the_restart(
 
     item = add("slow.md", f"It goes {SLOW}.")
     with pytest.raises(ExceptionGroup) as raised:
-        run(main)
+        run_in_time(main)
     assert raised.group_contains(UnavailableError, match="stopping")
     embedder.gate.set()
     container.close()
     again = open_container()
     (job,) = again.jobs.list(None, None, 10)
-    ended = run(lambda: again.job_watch.wait_for_end(job))
+    ended = run_in_time(lambda: again.job_watch.wait_for_end(job))
     assert ended.state == "succeeded"
     assert again.knowledge.get(item).status == "active"
 
@@ -275,7 +267,7 @@ def test_indexing_in_this_thread_is_a_job_that_is_taken_over_if_it_dies(
     assert job.state == "running"
     container.close()
     again = open_container()
-    assert run(lambda: again.job_watch.wait_for_end(job)).state == "succeeded"
+    assert run_in_time(lambda: again.job_watch.wait_for_end(job)).state == "succeeded"
 
 
 def test_ctrl_c_cancels_what_is_indexed_in_this_thread(container: Container, add: Add) -> None:
