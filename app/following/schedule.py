@@ -14,11 +14,11 @@ from app.following import queries
 from app.following.records import FollowedItem
 from app.jobs.queries import count_due, count_running
 from app.knowledge.host_queries import paused_hosts
+from app.knowledge.items import is_web_address
 from app.knowledge.refreshing import (
     LONGEST_RETRY_SECONDS,
     host_of,
     interval_seconds,
-    is_web_address,
     longest_wait_seconds,
     next_refresh,
 )

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from app.accents import composed
-from app.knowledge.items import normalise_category, tidy_tags
-from app.knowledge.refreshing import LOCAL_SECONDS, MOST_SECONDS, WEB_SECONDS, is_web_address
+from app.knowledge.items import is_web_address, normalise_category, tidy_tags
+from app.knowledge.refreshing import LOCAL_SECONDS, MOST_SECONDS, WEB_SECONDS
 from app.web.numbers import is_number
 
 MOST_TAGS = 100

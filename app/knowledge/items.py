@@ -98,9 +98,14 @@ class ItemPage:
     """How many items the filter means, on all pages."""
 
 
+def is_web_address(uri: str) -> bool:
+    """Whether a uri leads into the web."""
+    return uri.strip().lower().startswith(("http://", "https://"))
+
+
 def type_complaint(document_type: str, uri: str) -> str | None:
     """What is wrong with a `uri` for this type of document, or None."""
-    remote = uri.lower().startswith(("http://", "https://"))
+    remote = is_web_address(uri)
     if document_type == "website" and not remote:
         return "a website's uri starts with http:// or https://"
     if document_type == "folder" and remote:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
+from app.knowledge.items import is_web_address
+
 LOCAL_SECONDS = 300
 """Default for what lies on this machine. Changes are seen sooner where folders are watched."""
 
@@ -30,11 +32,6 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 FOLLOWED_STATUSES = ("active", "error")
 """What somebody has had indexed. Pending items wait to be asked for, archived ones rest."""
-
-
-def is_web_address(uri: str) -> bool:
-    """Whether a uri leads into the web."""
-    return uri.strip().lower().startswith(("http://", "https://"))
 
 
 def host_of(uri: str) -> str | None:

@@ -1,9 +1,10 @@
 """What holds for all parameters of the API: known, given once, ids written in one way."""
 
 import re
+from collections.abc import Sequence
 
 from fastapi import Depends, Request
-from fastapi._compat import field_annotation_is_sequence
+from fastapi._compat import ModelField, field_annotation_is_sequence
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import ParamTypes
@@ -30,12 +31,13 @@ async def refuse_unknown_parameters(request: Request) -> None:
         return
     route = request.scope["route"]
     assert isinstance(route, APIRoute)  # noqa: S101, only our operations depend on this
-    known = [
-        parameter.alias
+    parameters = [
+        parameter
         for parameter in get_flat_params(route.dependant)
         if getattr(parameter.field_info, "in_", None) is ParamTypes.query
     ]
-    _require_single_values(request, route)
+    _require_single_values(request, parameters)
+    known = [parameter.alias for parameter in parameters]
     unknown = [name for name in request.query_params if name not in known]
     if unknown:
         there_are = f"there are: {', '.join(known)}" if known else "this operation has none"
@@ -51,13 +53,12 @@ async def refuse_unknown_parameters(request: Request) -> None:
         )
 
 
-def _require_single_values(request: Request, route: APIRoute) -> None:
+def _require_single_values(request: Request, parameters: Sequence[ModelField]) -> None:
     """Answer 422 to several values where one is taken: which of them was meant nobody knows."""
     single = [
         parameter.alias
-        for parameter in get_flat_params(route.dependant)
-        if getattr(parameter.field_info, "in_", None) is ParamTypes.query
-        and not field_annotation_is_sequence(parameter.field_info.annotation)
+        for parameter in parameters
+        if not field_annotation_is_sequence(parameter.field_info.annotation)
     ]
     repeated = {name: len(request.query_params.getlist(name)) for name in single}
     errors = [
