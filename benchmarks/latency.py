@@ -1,11 +1,28 @@
-"""Several clients that ask without a pause."""
+"""How long calls take: their median and tail, also of several clients that ask without a pause."""
 
+import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from benchmarks.server import Client, Server
-from benchmarks.service import spread
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """The value below which this share lies."""
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """Median and tail of latencies, in milliseconds."""
+    return {
+        "count": len(values),
+        "p50_ms": round(statistics.median(values), 2),
+        "p95_ms": round(quantile(values, 0.95), 2),
+        "p99_ms": round(quantile(values, 0.99), 2),
+        "max_ms": round(max(values), 2),
+    }
 
 
 def under_load(

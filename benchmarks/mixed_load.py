@@ -39,8 +39,8 @@ from typing import Any
 import httpx
 import psutil
 
+from benchmarks.latency import spread
 from benchmarks.server import Client, Server, serving
-from benchmarks.service import spread
 
 SEARCHERS, EDITORS, INDEXERS = 8, 4, 4
 FILES = 300

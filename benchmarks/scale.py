@@ -42,9 +42,8 @@ from app.models import (
     now,
 )
 from app.settings import Settings
-from benchmarks.load import under_load
+from benchmarks.latency import spread, under_load
 from benchmarks.server import Client, serving
-from benchmarks.service import spread
 
 PORT = 8766
 PASSAGES_PER_ITEM = 20

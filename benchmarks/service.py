@@ -17,6 +17,7 @@ from urllib.parse import quote
 from app.adapters.embedding.local import LocalEmbedder
 from app.indexing.documents import sha256_hex
 from app.indexing.embedded_text import embedded_text
+from benchmarks.latency import spread
 from benchmarks.questions import QUESTIONS, Question
 from benchmarks.server import Client, Server, serving
 
@@ -30,23 +31,6 @@ EMBEDDED_AT_ONCE = 192
 
 PAUSE_SECONDS = 0.05
 """Between two calls of a client that watches the service while it is busy."""
-
-
-def quantile(values: Sequence[float], share: float) -> float:
-    """The value below which this share lies."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
-def spread(values: Sequence[float]) -> dict[str, float]:
-    """Median and tail of latencies, in milliseconds."""
-    return {
-        "count": len(values),
-        "p50_ms": round(statistics.median(values), 2),
-        "p95_ms": round(quantile(values, 0.95), 2),
-        "p99_ms": round(quantile(values, 0.99), 2),
-        "max_ms": round(max(values), 2),
-    }
 
 
 def unpack(data: Path, target: Path) -> dict[str, Path]:
