@@ -38,6 +38,7 @@ def test_what_is_made_ahead_is_bounded_by_weight():
         for taken in ahead:
             # Taken, waiting, and the one that is being handed over.
             assert len(made) <= taken + 1 + 3 + 1
+    assert made == list(range(50))
 
 
 def test_leaving_early_stops_the_thread():

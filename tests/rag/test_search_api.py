@@ -240,6 +240,7 @@ def test_a_plain_answer_has_highlights_and_nothing_that_was_not_asked_for(librar
 def test_explain_shows_how_and_how_long(library):
     found = answer(library, explain=True)
     assert {"embed", "dense", "lexical", "fuse", "join"} <= set(found["timings_ms"])
+    assert found["results"]
     for rank, result in enumerate(found["results"], 1):
         how = result["explain"]
         assert how["rank"] == rank
@@ -248,7 +249,10 @@ def test_explain_shows_how_and_how_long(library):
 
 
 def test_neighbours_are_the_text_around(library):
-    for result in answer(library, context_chunks=1, paths=["docs/guide.md"])["results"]:
+    results = answer(library, context_chunks=1, paths=["docs/guide.md"])["results"]
+    assert any(result["before"] for result in results)
+    assert any(result["after"] for result in results)
+    for result in results:
         text = "".join(
             part["content"] for part in (result["before"], result, result["after"]) if part
         )

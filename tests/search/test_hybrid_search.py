@@ -379,6 +379,7 @@ def test_without_the_model_a_known_question_answers_and_its_other_wordings_are_l
     for mode in MODES:
         filled.model.broken = False
         known = filled.answer("the harbour config", mode=mode)
+        assert known.results
         filled.model.broken = True
         answer = filled.answer("the harbour config", mode=mode, ranking=wishes)
         assert [hit.chunk_id for hit in answer.results] == [hit.chunk_id for hit in known.results]
