@@ -11,6 +11,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from fastapi.openapi.utils import get_openapi
 from starlette.middleware import Middleware
+from starlette.middleware.errors import ServerErrorMiddleware
 from starlette.routing import BaseRoute
 
 from app.container import Container
@@ -29,7 +30,7 @@ from app.web.docs_page import install_docs
 from app.web.health import router as health_router
 from app.web.metrics import Metrics
 from app.web.middleware import BodyLimit, OriginGuard, PathAliases, RequestMeasures
-from app.web.problems import Problem, install_problem_handlers
+from app.web.problems import Problem, answer_unexpected, install_problem_handlers
 
 logger = logging.getLogger(__name__)
 
@@ -116,15 +117,12 @@ def operations() -> tuple[BaseRoute, ...]:
 
 
 def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
-    """From the outside in."""
-    layers = [
-        Middleware(RequestMeasures, metrics=metrics),
-        Middleware(
-            OriginGuard,
-            allowed_hosts=[*settings.allowed_hosts, settings.host],
-            allowed_origins=settings.cors_allow_origins,
-        ),
-    ]
+    """From the outside in.
+
+    Whatever answers stands within CORS: a page may not read, or show, what comes without its
+    headers. Starlette's own place for unexpected errors is outside of all of these.
+    """
+    layers = [Middleware(RequestMeasures, metrics=metrics)]
     if settings.cors_allow_origins:
         layers.append(
             Middleware(
@@ -135,7 +133,16 @@ def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
                 expose_headers=["Location", "Retry-After"],
             )
         )
-    layers += [Middleware(BodyLimit, max_bytes=settings.max_request_bytes), Middleware(PathAliases)]
+    layers += [
+        Middleware(
+            OriginGuard,
+            allowed_hosts=[*settings.allowed_hosts, settings.host],
+            allowed_origins=settings.cors_allow_origins,
+        ),
+        Middleware(ServerErrorMiddleware, handler=answer_unexpected),
+        Middleware(BodyLimit, max_bytes=settings.max_request_bytes),
+        Middleware(PathAliases),
+    ]
     return layers
 
 

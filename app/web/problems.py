@@ -99,11 +99,10 @@ def problem_body(
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Register the four handlers."""
+    """Register the handlers of what is expected; `answer_unexpected` stands within CORS."""
     app.add_exception_handler(AppError, _answer_app_error)
     app.add_exception_handler(RequestValidationError, _answer_validation_error)
     app.add_exception_handler(HTTPException, _answer_http_exception)
-    app.add_exception_handler(Exception, _answer_unexpected)
 
 
 def _respond(
@@ -249,7 +248,8 @@ def _unreadable_body(error: HTTPException) -> str:
     return error.detail
 
 
-def _answer_unexpected(request: Request, error: Exception) -> JSONResponse:
+def answer_unexpected(request: Request, error: Exception) -> JSONResponse:
+    """Answer 500 to what nobody foresaw, and log it."""
     # The text of an unexpected exception may hold anything: it goes to the log, not to the client.
     logger.error("Unexpected error at %r", _asked_path(request), exc_info=error)
     return _respond(

@@ -1,6 +1,7 @@
 """Who may call the service, from which pages, and with how large a body."""
 
 import json
+import logging
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
@@ -10,7 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 from app.settings import Settings
 from app.web.middleware import BodyLimit
 from tests.databases import Databases
-from tests.light_service import http_client, light_service
+from tests.light_service import LightService, http_client, light_service
 from tests.web.problem_checks import assert_problem
 
 PAGE = "https://app.example.com"
@@ -20,16 +21,14 @@ MOST_BYTES = 2000
 
 
 @pytest.fixture
-def client(settings: Settings, databases: Databases) -> Iterator[TestClient]:
-    own = settings.model_copy(
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(
         update={
             "allowed_hosts": ["docs.Example.com"],
             "cors_allow_origins": [PAGE],
             "max_request_bytes": MOST_BYTES,
         }
     )
-    with http_client(light_service(own, databases)) as client:
-        yield client
 
 
 @pytest.mark.parametrize(
@@ -132,6 +131,31 @@ def test_an_allowed_page_may_read_the_answer_and_its_location(client: TestClient
     refused = client.post(ITEMS, json={}, headers={"origin": PAGE})
     assert_problem(refused, 422, "invalid-request")
     assert refused.headers["access-control-allow-origin"] == PAGE
+
+
+def test_an_allowed_page_may_read_what_nobody_foresaw(
+    client: TestClient, service: LightService, caplog: pytest.LogCaptureFixture
+) -> None:
+    del service.knowledge
+    response = client.get(ITEMS, headers={"origin": PAGE})
+    assert_problem(response, 500, "internal-error")
+    assert response.headers["access-control-allow-origin"] == PAGE
+    told = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert len(told) == 1
+    assert f"Unexpected error at '{ITEMS}'" in told[0].getMessage()
+    foreign = client.get(ITEMS, headers={"origin": "https://evil.example"})
+    assert_problem(foreign, 500, "internal-error")
+    assert "access-control-allow-origin" not in foreign.headers
+
+
+def test_an_allowed_page_may_read_that_it_uses_a_foreign_name(client: TestClient) -> None:
+    headers = {"origin": PAGE, "host": "other.example.com"}
+    asked = client.options(ITEMS, headers=headers | {"access-control-request-method": "POST"})
+    assert asked.status_code == 200
+    response = client.post(ITEMS, json=GOOD, headers=headers)
+    assert_problem(response, 403, "forbidden")
+    assert response.headers["access-control-allow-origin"] == PAGE
+    assert "ALLOWED_HOSTS" in response.json()["detail"]
 
 
 def test_a_foreign_page_may_not_read_answers(client: TestClient) -> None:
