@@ -128,6 +128,29 @@ def test_every_operation_has_a_name_of_its_own_and_says_what_it_does() -> None:
         assert operation["operationId"].isidentifier(), name
 
 
+def test_every_parameter_and_every_field_of_a_body_says_what_it_is_for() -> None:
+    silent = [
+        f"{name}: {parameter['name']}"
+        for name, operation in operations().items()
+        for parameter in operation.get("parameters", [])
+        if not parameter.get("description")
+    ]
+    schemas = openapi()["components"]["schemas"]
+    bodies = {
+        operation["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        for operation in operations().values()
+        if "requestBody" in operation
+    }
+    silent += [
+        f"{body}: {name}"
+        for body in sorted(bodies)
+        for name, field in schemas[body]["properties"].items()
+        if not field.get("description")
+    ]
+    assert bodies
+    assert silent == []
+
+
 def test_every_operation_of_the_api_declares_problems_and_nothing_of_fastapis_own() -> None:
     for name, operation in operations().items():
         errors = {

@@ -12,7 +12,7 @@ from app.jobs import schemas
 from app.jobs.service import JobService
 from app.jobs.watching import Following, JobWatch
 from app.web.pagination import LARGEST_ID
-from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits, PageLimit
 from app.web.problems import problem_responses
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], dependencies=KNOWN_PARAMETERS_ONLY)
@@ -69,8 +69,8 @@ FollowingDep = Annotated[Following, Depends(follow)]
 @router.get("", operation_id="list_jobs", responses=problem_responses(422, 507))
 def list_jobs(
     service: ServiceDep,
-    state: schemas.JobState | None = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    state: Annotated[schemas.JobState | None, Query(description="Left out: all.")] = None,
+    limit: PageLimit = 50,
     cursor: Annotated[
         int | None, Query(ge=1, le=LARGEST_ID, description="`next_cursor` of the page before.")
     ] = None,

@@ -34,16 +34,16 @@ class SkippedPlace(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    uri: str
-    reason: str
+    uri: str = Field(description="Path or address of the place.")
+    reason: str = Field(description="In words.")
 
 
 class JobProgress(BaseModel):
     """How far a job is, stage by stage: found, loaded, split, embedded, stored."""
 
-    documents_found: int = 0
+    documents_found: int = Field(0, description="In the source, so far.")
     documents_done: int = Field(0, description="Looked at: read, unchanged or skipped.")
-    documents_skipped: int = 0
+    documents_skipped: int = Field(0, description="Not taken in: see `skipped`.")
     chunks_embedded: int = Field(
         0, description="Chunks that went through the model; equal text never does so twice."
     )
@@ -64,8 +64,11 @@ class Job(BaseModel):
 
     id: int
     kind: JobKind
-    arguments: dict[str, Any]
-    state: JobState
+    arguments: dict[str, Any] = Field(
+        description="What the operation was asked for.",
+        examples=[{"knowledge_id": 1, "force": False}],
+    )
+    state: JobState = Field(description="The last three are its ends.")
     cancel_requested: bool = Field(
         False,
         description="Whether it was cancelled while it ran: then it stops at its next step, unless "
@@ -86,19 +89,19 @@ class Job(BaseModel):
     not_before: datetime | None = Field(
         None, description="When a queued job that failed before is tried again."
     )
-    progress: JobProgress
+    progress: JobProgress = Field(description="How far it is, or was when it ended.")
     result: dict[str, Any] | None = Field(
         description="What the operation would have answered; null until it can be said. That of a "
         "failure says what was skipped."
     )
     error: str | None = Field(description="What went wrong, if it did, the last time.")
-    created_at: datetime
-    started_at: datetime | None
-    finished_at: datetime | None
+    created_at: datetime = Field(description="When it was first queued.")
+    started_at: datetime | None = Field(description="When it last began to run; null: not yet.")
+    finished_at: datetime | None = Field(description="When it ended; null: it has not.")
 
 
 class JobPage(BaseModel):
     """One page of jobs, newest first."""
 
-    items: list[Job]
+    items: list[Job] = Field(description="Newest first.")
     next_cursor: int | None = Field(description="`cursor` of the next page; null on the last.")

@@ -3,12 +3,11 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import Field
 
 from app.knowledge import content_schemas
 from app.knowledge.content import LINES_PATTERN, ContentService
 from app.knowledge.router import ItemId
-from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, PageLimit
 from app.web.problems import problem_responses
 
 router = APIRouter(prefix="/knowledge", tags=["knowledge"], dependencies=KNOWN_PARAMETERS_ONLY)
@@ -35,7 +34,7 @@ ContentDep = Annotated[ContentService, Depends(get_content_service)]
 def list_documents(
     knowledge_id: ItemId,
     service: ContentDep,
-    limit: Annotated[Annotated[int, Field(ge=1, le=200), Digits], Query()] = 50,
+    limit: PageLimit = 50,
     cursor: Annotated[
         str | None,
         Query(max_length=LONGEST_CURSOR, description="`next_cursor` of the page before."),

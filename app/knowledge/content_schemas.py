@@ -12,7 +12,7 @@ class Content(BaseModel):
 
     knowledge_id: int
     document: str = Field(description="Key of the document within its item.")
-    title: str | None
+    title: str | None = Field(description="Null: it has none of its own.")
     uri: str = Field(description="Address of the document.")
     first_line: int = Field(
         description="First line of `content`, counted in the source as citations count."
@@ -36,17 +36,17 @@ class Document(BaseModel):
         "address.",
         examples=["guide/auth.md"],
     )
-    title: str | None
+    title: str | None = Field(description="Null: it has none of its own.")
     uri: str = Field(description="Address of the document.")
     first_line: int = Field(
         description="Line of the source at which the text starts, after the frontmatter."
     )
     total_lines: int = Field(description="Lines of the source, frontmatter included.")
-    chunk_count: int
+    chunk_count: int = Field(description="Chunks of it that are stored.")
     licence: str | None = Field(description="The document's own, else that of its item.")
-    language: str | None
+    language: str | None = Field(description="As the document names it.")
     content_hash: str = Field(description="SHA-256 of the text.")
-    indexed_at: datetime
+    indexed_at: datetime = Field(description="When its present version was indexed.")
 
 
 class DocumentPage(BaseModel):
@@ -54,6 +54,6 @@ class DocumentPage(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    documents: list[Document]
+    documents: list[Document] = Field(description="Ordered by key.")
     next_cursor: str | None = Field(description="`cursor` of the next page; null on the last.")
     total: int = Field(description="Documents on all pages.")

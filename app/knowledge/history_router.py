@@ -3,12 +3,11 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request
-from pydantic import Field
 
 from app.knowledge import history_schemas
 from app.knowledge.history import HistoryService
 from app.knowledge.router import ItemId
-from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, PageLimit
 from app.web.problems import problem_responses
 
 router = APIRouter(prefix="/knowledge", tags=["knowledge"], dependencies=KNOWN_PARAMETERS_ONLY)
@@ -29,7 +28,7 @@ async def get_history_service(request: Request) -> HistoryService:
 def list_history(
     knowledge_id: ItemId,
     service: Annotated[HistoryService, Depends(get_history_service)],
-    limit: Annotated[Annotated[int, Field(ge=1, le=200), Digits], Query()] = 50,
+    limit: PageLimit = 50,
     cursor: Annotated[
         str | None, Query(max_length=200, description="`next_cursor` of the page before.")
     ] = None,

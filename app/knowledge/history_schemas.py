@@ -33,13 +33,13 @@ class IndexingRun(BaseModel):
     )
     started_at: datetime = Field(description="When the first of them began.")
     finished_at: datetime = Field(description="When the last of them ended.")
-    documents_added: int
-    documents_changed: int
-    documents_removed: int
-    documents_unchanged: int
-    documents_skipped: int
-    chunks_added: int
-    chunks_removed: int
+    documents_added: int = Field(description="Documents that came.")
+    documents_changed: int = Field(description="Documents that got a new version.")
+    documents_removed: int = Field(description="Documents that went.")
+    documents_unchanged: int = Field(description="Documents that stayed as they were.")
+    documents_skipped: int = Field(description="Places of the source that were not taken in.")
+    chunks_added: int = Field(description="Chunks that were stored anew.")
+    chunks_removed: int = Field(description="Chunks that are stored no more.")
     added: list[str] = Field(description="Keys of documents that came: at most the first 100.")
     changed: list[str] = Field(description="Keys of documents with a new version: at most 100.")
     removed: list[str] = Field(description="Keys of documents that went: at most 100.")
@@ -51,5 +51,5 @@ class HistoryPage(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    items: list[IndexingRun]
+    items: list[IndexingRun] = Field(description="Newest first.")
     next_cursor: str | None = Field(description="`cursor` of the next page; null on the last.")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from app.accents import composed
-from app.knowledge.items import is_web_address, normalise_category, tidy_tags
+from app.knowledge.items import DocumentType, is_web_address, normalise_category, tidy_tags
 from app.knowledge.refreshing import LOCAL_SECONDS, MOST_SECONDS, WEB_SECONDS
 from app.web.numbers import is_number
 
@@ -90,6 +90,7 @@ Title = Annotated[
     Field(
         min_length=1,
         max_length=500,
+        description="What lists and results call it; of one line.",
         examples=["FastAPI documentation"],
         json_schema_extra={"pattern": ONE_LINE_PATTERN},
     ),
@@ -167,7 +168,16 @@ RefreshInterval = Annotated[
 ]
 Collection = Annotated[
     str,
-    Field(min_length=1, max_length=500, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$"),
+    Field(
+        min_length=1,
+        max_length=500,
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
+        description="Name of the collection that the item is in.",
+    ),
+]
+TypeOfDocument = Annotated[
+    DocumentType,
+    Field(description="What lies at `uri`: one file, a `folder` of files, or one web page."),
 ]
 Importance = Annotated[
     Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)] | None,

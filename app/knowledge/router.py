@@ -10,7 +10,7 @@ from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
 from app.knowledge.items import DocumentType, ItemFilter, ItemStatus, normalise_category
 from app.knowledge.service import KnowledgeService
 from app.web.pagination import LARGEST_ID
-from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits, PageLimit
 from app.web.problems import located, problem_responses
 
 router = APIRouter(prefix="/knowledge", tags=["knowledge"], dependencies=KNOWN_PARAMETERS_ONLY)
@@ -53,20 +53,32 @@ def create_knowledge(
 )
 def list_knowledge(
     service: ServiceDep,
-    status: ItemStatus | None = None,
+    status: Annotated[
+        ItemStatus | None, Query(description="Left out: all, archived ones too.")
+    ] = None,
     category: Annotated[
-        CategoryFilter | None, Query(description="With everything below it.")
+        CategoryFilter | None,
+        Query(
+            description="With everything below it: `Engineering` also means `Engineering/Security`."
+        ),
     ] = None,
     tag: Annotated[
         TagFilters | None, Query(description="Any of these; repeated, or with commas.")
     ] = None,
-    document_type: DocumentType | None = None,
-    collection: NameFilter | None = None,
-    q: Annotated[NameFilter | None, Query(description="In title or uri.")] = None,
+    document_type: Annotated[DocumentType | None, Query(description="Left out: all.")] = None,
+    collection: Annotated[
+        NameFilter | None, Query(description="Its exact name. Left out: all collections.")
+    ] = None,
+    q: Annotated[
+        NameFilter | None, Query(description="Stands in title or uri, in capitals or not.")
+    ] = None,
     sort: Annotated[
-        schemas.ItemSort, Query(description="`-` in front: descending.")
+        schemas.ItemSort,
+        Query(
+            description="`-` in front: descending. Those that are equal are ordered by their id."
+        ),
     ] = schemas.ItemSort.ID,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    limit: PageLimit = 50,
     cursor: Annotated[
         str | None, Query(max_length=4096, description="`next_cursor` of the page before.")
     ] = None,

@@ -14,6 +14,7 @@ from app.knowledge.item_fields import (
     RefreshInterval,
     Tags,
     Title,
+    TypeOfDocument,
     Uri,
 )
 from app.knowledge.items import DocumentType, ItemDraft, ItemStatus, type_complaint
@@ -89,7 +90,7 @@ class WholeItem(ItemFields):
 
     title: Title
     uri: Uri
-    document_type: DocumentType
+    document_type: TypeOfDocument
     category: Category = None
     tags: Tags = Field(default_factory=list)
     collection: Collection | None = Field(None, description="Default: `knowledge_base`.")
@@ -132,7 +133,7 @@ class ItemUpdate(ItemFields):
     # would stand in the description, and a generated client would send it.
     title: Title = Field(default_factory=str)
     uri: Uri = Field(default_factory=str)
-    document_type: DocumentType = Field(default_factory=lambda: DocumentType.MARKDOWN)
+    document_type: TypeOfDocument = Field(default_factory=lambda: DocumentType.MARKDOWN)
     category: Category = None
     tags: Tags = Field(default_factory=list)
     collection: Collection = Field(default_factory=str)
@@ -169,16 +170,20 @@ class Item(BaseModel):
     refresh_interval: int | None = Field(
         description="Seconds between two looks at the source; 0: never, null: what suits its type."
     )
-    importance: float | None
-    status: ItemStatus
+    importance: float | None = Field(description="0 to 1; null: nothing is said of it.")
+    status: ItemStatus = Field(description="`archived` items are never searched.")
     content_hash: str | None = Field(
         description="SHA-256 of what was indexed last; null while nothing of this `uri` is."
     )
-    last_fetched_at: datetime | None
-    indexed_at: datetime | None
+    last_fetched_at: datetime | None = Field(
+        description="When its source was last read with success; null: never."
+    )
+    indexed_at: datetime | None = Field(
+        description="When indexing last succeeded; null: never, or taken out again."
+    )
     created_at: datetime
-    updated_at: datetime
-    chunk_count: int
+    updated_at: datetime = Field(description="When a client last changed it, or added it.")
+    chunk_count: int = Field(description="Chunks of it that are stored.")
     error: str | None = Field(description="Why the last indexing failed; null after a success.")
 
 
@@ -187,6 +192,6 @@ class ItemPage(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    items: list[Item]
+    items: list[Item] = Field(description="In the order of `sort`.")
     next_cursor: str | None = Field(description="`cursor` of the next page; null on the last.")
     total: int = Field(description="Items on all pages.")

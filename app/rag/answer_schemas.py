@@ -23,8 +23,8 @@ class Highlight(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     kind: HighlightKind = Field(description="A matched word, or the sentence that says most.")
-    start: int
-    end: int
+    start: int = Field(description="Its first character in `content`, counted from 0.")
+    end: int = Field(description="The character after its last.")
     text: str
 
 
@@ -42,18 +42,22 @@ class Explanation(BaseModel):
         description="What is taken off for the better candidates of the same document."
     )
     fused_score: float = Field(description="dense_part + lexical_part.")
-    dense_part: float
-    lexical_part: float
-    cosine: float
+    dense_part: float = Field(description="What the cosine adds to the fused score.")
+    lexical_part: float = Field(description="What the words add to it.")
+    cosine: float = Field(description="Of query and chunk, -1 to 1; `score` shows 0 for less.")
     ranking_cosine: float = Field(
         description="The cosine that was fused; another than `cosine` with `expand` or feedback."
     )
     document_cosine: float = Field(
         description="The highest cosine among the candidates of the same document."
     )
-    dense_rank: int | None = Field(description="Null: no candidate of that side.")
+    dense_rank: int | None = Field(
+        description="Among the candidates by meaning; null: none of them."
+    )
     bm25: float = Field(description="0: no candidate of the lexical side.")
-    lexical_rank: int | None
+    lexical_rank: int | None = Field(
+        description="Among the candidates by words; null: none of them."
+    )
     bm25_ceiling: float | None = Field(
         description="What BM25 would give a text that says all of the query. BM25 divided by it, "
         "at most 1, is the share of the query that a text covers. Null: not known; `coverage` is "
@@ -78,10 +82,10 @@ class NeighbourText(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     content: str
-    start_index: int
-    end_index: int
-    start_line: int
-    end_line: int
+    start_index: int = Field(description="Its first character in the document's text, from 0.")
+    end_index: int = Field(description="The character after its last.")
+    start_line: int = Field(description="First line in the source, counted from 1.")
+    end_line: int = Field(description="Last line, included.")
 
 
 class OtherHit(BaseModel):
@@ -92,9 +96,9 @@ class OtherHit(BaseModel):
     knowledge_id: int
     document: str = Field(description="Key of the document within its item.")
     chunk_id: str
-    score: float
-    start_line: int
-    end_line: int
+    score: float = Field(description="Cosine similarity of query and chunk, 0 to 1.")
+    start_line: int = Field(description="First line in the source, counted from 1.")
+    end_line: int = Field(description="Last line, included.")
     citation: str
 
 
@@ -115,30 +119,37 @@ class SearchResult(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     content: str = Field(description="The source's own words.")
-    knowledge_id: int
-    title: str
-    uri: str
+    knowledge_id: int = Field(description="Id of the item that it comes from.")
+    title: str = Field(description="Of the item.")
+    uri: str = Field(description="Of the item; `document_uri` is the document's own.")
     score: float = Field(description="Cosine similarity of query and chunk, 0 to 1.")
-    chunk_index: int
-    chunk_id: str
+    chunk_index: int = Field(description="Its place among the chunks of its document, from 0.")
+    chunk_id: str = Field(
+        description="Stays as long as its text, the model, and the size and rules of chunks do."
+    )
     document: str = Field(
         description="Key of the document within its item, as `/knowledge/{id}/content` takes it."
     )
-    document_title: str | None
-    document_uri: str
-    start_index: int
-    end_index: int
-    start_line: int
-    end_line: int
-    heading_path: list[str]
+    document_title: str | None = Field(description="Null: it has none of its own.")
+    document_uri: str = Field(description="Path or address of the document.")
+    start_index: int = Field(description="Its first character in the document's text, from 0.")
+    end_index: int = Field(description="The character after its last.")
+    start_line: int = Field(description="First line in the source, counted from 1.")
+    end_line: int = Field(description="Last line, included.")
+    heading_path: list[str] = Field(description="The headings above it, outermost first.")
     category: str | None = Field(description="The document's own, else that of its item.")
     tags: list[str] = Field(description="Those of the item, then those that the document adds.")
-    licence: str | None
-    language: str | None
+    licence: str | None = Field(
+        description="SPDX expression: the document's own, else that of its item."
+    )
+    language: str | None = Field(description="As the document names it.")
     chunk_type: ChunkType = Field(description="What at least half of it is.")
     symbol: str | None = Field(description="The first name that code in the chunk defines.")
-    highlights: list[Highlight]
-    citation: str = Field(examples=["guide/auth.md#L120-L135"])
+    highlights: list[Highlight] = Field(description="Empty with `highlight` false.")
+    citation: str = Field(
+        description="Document and lines, as `/knowledge/{id}/content` takes them.",
+        examples=["guide/auth.md#L120-L135"],
+    )
     before: NeighbourText | None = Field(None, description="With context_chunks.")
     after: NeighbourText | None = Field(None, description="With context_chunks.")
     group: ResultGroup | None = Field(None, description="With group_by.")
@@ -151,12 +162,12 @@ class SearchAnswer(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     query: str
-    results: list[SearchResult]
+    results: list[SearchResult] = Field(description="Best first.")
     total_results: int = Field(description="Results in this answer.")
     degraded: list[str] = Field(
         description="What could not take part, in words; empty when all is well."
     )
-    duration_ms: float
+    duration_ms: float = Field(description="Milliseconds that the search took.")
     timings_ms: dict[str, float] | None = Field(
         None, description="With explain: milliseconds of each stage."
     )

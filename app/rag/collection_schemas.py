@@ -38,7 +38,7 @@ class CollectionLanguage(BaseModel):
 class Collection(BaseModel):
     """A collection that items name."""
 
-    name: str
+    name: str = Field(description="As items name it.")
     items: int = Field(description="How many items are in it.")
     ranking: StoredRanking = Field(description="What searches of it start from.")
     language: str | None = Field(description="As it was set; null: that of LEXICAL_LANGUAGE.")

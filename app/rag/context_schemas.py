@@ -56,16 +56,18 @@ class Passage(BaseModel):
 
     rank: int = Field(description="Of its best hit in the search; 1 is the best.")
     score: float = Field(description="Best cosine similarity among its hits, 0 to 1.")
-    citation: str = Field(examples=["guide/auth.md#L120-L135"])
-    knowledge_id: int
+    citation: str = Field(description="Document and lines.", examples=["guide/auth.md#L120-L135"])
+    knowledge_id: int = Field(description="Id of the item that it comes from.")
     document: str = Field(description="Key of the document within its item.")
-    title: str
+    title: str = Field(description="Of the document, else of its item.")
     uri: str = Field(description="Address of the document.")
-    start_line: int
-    end_line: int
-    heading_path: list[str]
-    licence: str | None
-    language: str | None
+    start_line: int = Field(description="First line in the source, counted from 1.")
+    end_line: int = Field(description="Last line, included.")
+    heading_path: list[str] = Field(description="The headings above it, outermost first.")
+    licence: str | None = Field(
+        description="SPDX expression: the document's own, else that of its item."
+    )
+    language: str | None = Field(description="As the document names it.")
     chunk_ids: list[str] = Field(description="Its hits, best first.")
     content: str = Field(description="The source's own words.")
 
@@ -94,13 +96,13 @@ class Passage(BaseModel):
 class Omission(BaseModel):
     """Lines that had no room: `GET /knowledge/{knowledge_id}/content` has them."""
 
-    rank: int
-    score: float
-    citation: str = Field(examples=["guide/auth.md#L120-L135"])
-    knowledge_id: int
-    document: str
-    start_line: int
-    end_line: int
+    rank: int = Field(description="Of its best hit in the search; 1 is the best.")
+    score: float = Field(description="Best cosine similarity among its hits, 0 to 1.")
+    citation: str = Field(description="Document and lines.", examples=["guide/auth.md#L120-L135"])
+    knowledge_id: int = Field(description="Id of the item that it comes from.")
+    document: str = Field(description="Key of the document within its item.")
+    start_line: int = Field(description="First line in the source, counted from 1.")
+    end_line: int = Field(description="Last line, included.")
 
     @classmethod
     def of(cls, omission: context_budget.Omission) -> "Omission":
@@ -124,7 +126,7 @@ class ContextAnswer(BaseModel):
     context: str = Field(description="Goes into the prompt as it is.")
     passages: list[Passage] = Field(description="In the order of the context.")
     total_tokens: int = Field(description="Of the context; never more than max_tokens.")
-    max_tokens: int
+    max_tokens: int = Field(description="As it was asked for.")
     truncated: bool = Field(description="Whether anything had no room: see omitted.")
     omitted: list[Omission] = Field(
         description="Passages, and parts of passages, that had no room."

@@ -22,21 +22,21 @@ class Generation(BaseModel):
 
     id: int
     state: GenerationState = Field(description="`current` answers; `building` will.")
-    embedding_model: str
-    dimension: int
+    embedding_model: str = Field(description="The model of its vectors.")
+    dimension: int = Field(description="Numbers of each vector.")
     splitter: str = Field(
         description="The rules by which texts are cut; its numbers are CHUNK_SIZE, OVERLAP and "
         "the most tokens of a chunk.",
         examples=["recursive-8:1000:200:230 context-1"],
     )
     documents_done: int = Field(description="Documents of which it has chunks and vectors.")
-    documents_total: int
-    chunks: int
+    documents_total: int = Field(description="Documents that there are.")
+    chunks: int = Field(description="Chunks of it that are stored.")
     texts_embedded: int = Field(
         description="Texts embedded since its making went on; those known before cost nothing."
     )
     trouble: str | None = Field(None, description="Why its making does not get on, if so.")
-    created_at: datetime
+    created_at: datetime = Field(description="When its making began.")
 
     @classmethod
     def of(cls, report: GenerationReport) -> Self:

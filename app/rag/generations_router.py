@@ -13,7 +13,10 @@ from app.web.problems import problem_responses
 
 router = APIRouter(prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ONLY)
 
-GenerationId = Annotated[Annotated[int, Field(ge=1, le=LARGEST_ID), Digits], Path()]
+GenerationId = Annotated[
+    Annotated[int, Field(ge=1, le=LARGEST_ID), Digits],
+    Path(description="Id of the generation, as the list of them has it."),
+]
 
 
 @router.get("/generations", operation_id="list_generations", responses=problem_responses(422, 507))

@@ -123,24 +123,38 @@ async def search(body: search_schemas.SearchBody, rag: RAGDep) -> Response:
 async def search_simple(
     rag: RAGDep,
     q: Annotated[search_schemas.Query, Query(description="The question.")],
-    n: Annotated[int, Query(ge=1, le=MOST_RESULTS, description="How many results.")] = 5,
-    mode: search_schemas.SearchMode = search_schemas.SearchMode.HYBRID,
+    n: Annotated[
+        int, Query(ge=1, le=MOST_RESULTS, description=f"Most results, 1 to {MOST_RESULTS}.")
+    ] = 5,
+    mode: Annotated[
+        search_schemas.SearchMode, Query(description=search_schemas.MODE_SAYS)
+    ] = search_schemas.SearchMode.HYBRID,
     category: Annotated[
-        CategoryFilter | None, Query(description="With everything below it.")
+        CategoryFilter | None, Query(description=search_schemas.CATEGORY_SAYS)
     ] = None,
     tags: Annotated[TagFilters | None, Query(description="Repeated, or with commas.")] = None,
-    tags_match: search_schemas.TagsMatch = search_schemas.TagsMatch.ANY,
+    tags_match: Annotated[
+        search_schemas.TagsMatch, Query(description=search_schemas.TAGS_MATCH_SAYS)
+    ] = search_schemas.TagsMatch.ANY,
     knowledge_ids: Annotated[
         KnowledgeIds | None, Query(description="Repeated, or with commas: `1,2`.")
     ] = None,
-    collection: NameFilter | None = None,
+    collection: Annotated[
+        NameFilter | None, Query(description=search_schemas.COLLECTION_SAYS)
+    ] = None,
     path: Annotated[
         search_schemas.PathGlob | None,
         Query(description="A document's key, or a glob on the documents' paths."),
     ] = None,
-    language: search_schemas.Language | None = None,
-    licence_policy: search_schemas.LicencePolicy = search_schemas.LicencePolicy.ANY,
-    min_score: Annotated[float | None, Query(ge=0, le=1)] = None,
+    language: Annotated[
+        search_schemas.Language | None, Query(description=search_schemas.LANGUAGE_SAYS)
+    ] = None,
+    licence_policy: Annotated[
+        search_schemas.LicencePolicy, Query(description=search_schemas.LICENCE_POLICY_SAYS)
+    ] = search_schemas.LicencePolicy.ANY,
+    min_score: Annotated[
+        float | None, Query(ge=0, le=1, description=search_schemas.MIN_SCORE_SAYS)
+    ] = None,
     profile: Annotated[RankingProfile | None, Query(description="A named ranking.")] = None,
 ) -> Response:
     """Search by address alone, for scripts and the browser; POST knows more."""

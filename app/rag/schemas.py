@@ -10,8 +10,8 @@ class SourceNote(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    uri: str
-    reason: str = Field(examples=["not a text document (.png)"])
+    uri: str = Field(description="Path or address of the place.")
+    reason: str = Field(description="In words.", examples=["not a text document (.png)"])
 
 
 class IndexingResult(BaseModel):
@@ -19,7 +19,7 @@ class IndexingResult(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    success: bool
+    success: bool = Field(description="False: `error` says why.")
     knowledge_id: int
     chunks_indexed: int = Field(
         description="Chunks of the item that are searchable now; 0 after a failure, whatever still "
@@ -30,17 +30,19 @@ class IndexingResult(BaseModel):
         None, description="What went wrong.", examples=["File not found: /docs/guide.md"]
     )
     documents: int = Field(description="Documents of the item; 0 after a failure.")
-    chunks_added: int
-    chunks_removed: int
+    chunks_added: int = Field(description="Chunks that were stored anew.")
+    chunks_removed: int = Field(description="Chunks that are stored no more.")
     chunks_unchanged: int = Field(description="0 after a failure.")
     chunks_embedded: int = Field(
         description="Chunks that went through the model; equal text never does so twice."
     )
-    skipped: list[SourceNote]
+    skipped: list[SourceNote] = Field(
+        description="What the source holds and was not taken in, and why."
+    )
     warnings: list[SourceNote] = Field(
         description="What is odd about documents that were taken in all the same."
     )
-    duration_ms: float
+    duration_ms: float = Field(description="Milliseconds that it took.")
 
 
 class BulkIndexingResult(BaseModel):
@@ -49,12 +51,12 @@ class BulkIndexingResult(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     success: bool = Field(description="Whether every item succeeded.")
-    total: int
-    succeeded: int
-    failed: int
-    chunks_indexed: int
-    duration_ms: float
-    results: list[IndexingResult]
+    total: int = Field(description="Items that were to be indexed.")
+    succeeded: int = Field(description="Items whose indexing succeeded.")
+    failed: int = Field(description="The others: `results` says why.")
+    chunks_indexed: int = Field(description="Chunks of those that succeeded.")
+    duration_ms: float = Field(description="Milliseconds that all of it took.")
+    results: list[IndexingResult] = Field(description="One for each item.")
 
 
 class RemovalResult(BaseModel):
@@ -70,17 +72,17 @@ class CollectionStats(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    total_chunks: int
+    total_chunks: int = Field(description="Chunks that SQL holds.")
     unique_knowledge_items: int = Field(description="Items that have chunks.")
     collection_name: str = Field(description="The default one.")
-    embedding_model: str
-    dimension: int
-    total_items: int
-    total_documents: int
+    embedding_model: str = Field(description="The model that answers.")
+    dimension: int = Field(description="Numbers of each vector.")
+    total_items: int = Field(description="Items, indexed or not.")
+    total_documents: int = Field(description="Documents of all items.")
     total_embeddings: int = Field(
         description="Different texts whose vectors are kept, also of deleted ones until `compact`."
     )
-    vector_index: str
-    vector_index_records: int
-    lexical_index_records: int
+    vector_index: str = Field(description="What searches by meaning.", examples=["chroma"])
+    vector_index_records: int = Field(description="Chunks that it holds.")
+    lexical_index_records: int = Field(description="Chunks that the lexical index holds.")
     pending_index_changes: int = Field(description="Outbox rows; 0 when at rest.")

@@ -124,6 +124,18 @@ ContextChunks = Annotated[int, Field(ge=0, le=MOST_CONTEXT_CHUNKS), BeforeValida
 PathGlob = Annotated[NameFilter, Field(min_length=1, examples=["docs/**/*.md"])]
 Language = Annotated[NameFilter, Field(min_length=1)]
 
+# What a field and the parameter of the same meaning say.
+MODE_SAYS = "By meaning (`dense`), by words (`lexical`), or both (`hybrid`)."
+CATEGORY_SAYS = "With everything below it: `Engineering` also means `Engineering/Security`."
+TAGS_MATCH_SAYS = "`any`: one of `tags` is enough; `all`: none may be missing."
+COLLECTION_SAYS = "The exact name of the collection to search. Left out: all of them."
+LANGUAGE_SAYS = "As the documents name their language; `en` stands for `en-US`, too."
+LICENCE_POLICY_SAYS = (
+    "`permissive`: only texts whose licence is known to be permissive (by SPDX expression; the "
+    "document's own, else that of its item)."
+)
+MIN_SCORE_SAYS = "Results whose `score`, a cosine from 0 to 1, is less are left out."
+
 
 class SearchBody(BaseModel):
     """A question, and what may answer it."""
@@ -135,10 +147,8 @@ class SearchBody(BaseModel):
         "in its document's title and headings; a text that says a word after a minus sign "
         "(`-draft`) is left out, if there is anything beside it to look for."
     )
-    n_results: ResultCount = 5
-    mode: SearchMode = Field(
-        SearchMode.HYBRID, description="By meaning (dense), by words (lexical), or both."
-    )
+    n_results: ResultCount = Field(5, description="Most results, 1 to 100.")
+    mode: SearchMode = Field(SearchMode.HYBRID, description=MODE_SAYS)
     fusion: FusionMethod = Field(
         FusionMethod.COVERAGE, description="How a hybrid search puts both sides in one order."
     )
@@ -150,7 +160,7 @@ class SearchBody(BaseModel):
     )
     category: CategoryFilter | None = Field(
         None,
-        description="With everything below it: `Engineering` also means `Engineering/Security`.",
+        description=CATEGORY_SAYS,
         examples=["Engineering/Security"],
     )
     tags: TagFilters | None = Field(
@@ -158,13 +168,16 @@ class SearchBody(BaseModel):
         description="A list, or one string with commas; an empty list is no filter.",
         examples=[["docker", "production"]],
     )
-    tags_match: TagsMatch = TagsMatch.ANY
+    tags_match: TagsMatch = Field(TagsMatch.ANY, description=TAGS_MATCH_SAYS)
     knowledge_ids: list[JsonKnowledgeId] | None = Field(
         None, max_length=MOST_KNOWLEDGE_IDS, description="An empty list allows nothing."
     )
-    collection: NameFilter | None = None
+    collection: NameFilter | None = Field(None, description=COLLECTION_SAYS)
     document_types: list[DocumentType] | None = Field(
-        None, min_length=1, max_length=MOST_OF_LIST["document_types"]
+        None,
+        min_length=1,
+        max_length=MOST_OF_LIST["document_types"],
+        description="What the item must be: one of these.",
     )
     chunk_types: list[ChunkType] | None = Field(
         None,
@@ -185,18 +198,16 @@ class SearchBody(BaseModel):
         None,
         min_length=1,
         max_length=MOST_OF_LIST["languages"],
-        description="As the documents name their language; `en` stands for `en-US`, too.",
+        description=LANGUAGE_SAYS,
     )
-    licence_policy: LicencePolicy = Field(
-        LicencePolicy.ANY,
-        description="`permissive`: only texts whose licence is known to be permissive (by SPDX "
-        "expression; the document's own, else that of its item).",
-    )
+    licence_policy: LicencePolicy = Field(LicencePolicy.ANY, description=LICENCE_POLICY_SAYS)
     indexed_after: Moment | None = Field(
         None, description="Documents whose present version was indexed later than this."
     )
-    indexed_before: Moment | None = None
-    min_score: Score | None = Field(None, description="Results under this cosine are left out.")
+    indexed_before: Moment | None = Field(
+        None, description="Documents whose present version was indexed earlier than this."
+    )
+    min_score: Score | None = Field(None, description=MIN_SCORE_SAYS)
     profile: RankingProfile | None = Field(
         None,
         description="A named ranking. Left out: what the collection says, else `default`.",

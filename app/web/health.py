@@ -24,16 +24,16 @@ class HealthStatus(StrEnum):
 class PartHealth(BaseModel):
     """One part of the service."""
 
-    status: HealthStatus
-    detail: str = Field(examples=["25,104 records"])
+    status: HealthStatus = Field(description="`degraded`: it answers, slower or with less.")
+    detail: str = Field(description="In words.", examples=["25,104 records"])
 
 
 class Readiness(BaseModel):
     """What is ready, what is degraded and why."""
 
     status: HealthStatus = Field(description="The worst of the parts.")
-    version: str
-    parts: dict[str, PartHealth]
+    version: str = Field(description="Of the service.")
+    parts: dict[str, PartHealth] = Field(description="Each part by its name.")
 
 
 class Liveness(BaseModel):

@@ -1,15 +1,16 @@
-"""What holds for all parameters of the API: known, given once, ids written in one way."""
+"""What holds for all parameters of the API: known, given once, numbers written in one way."""
 
 import re
 from collections.abc import Sequence
+from typing import Annotated
 
-from fastapi import Depends, Request
+from fastapi import Depends, Query, Request
 from fastapi._compat import ModelField, field_annotation_is_sequence
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.exceptions import RequestValidationError
 from fastapi.params import ParamTypes
 from fastapi.routing import APIRoute
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 WHOLE_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)")
 MOST_NAME_CHARACTERS = 100
@@ -23,6 +24,11 @@ def _digits_only(value: object) -> object:
 
 Digits = BeforeValidator(_digits_only)
 """For ids in paths: `1.0`, `01` and ` 1` are no other addresses of what is at `1`."""
+
+PageLimit = Annotated[
+    Annotated[int, Field(ge=1, le=200), Digits],
+    Query(description="Most entries of the page, 1 to 200."),
+]
 
 
 async def refuse_unknown_parameters(request: Request) -> None:

@@ -39,8 +39,12 @@ MOST_VALIDATION_ERRORS = 50
 class InvalidValue(BaseModel):
     """One value that was refused."""
 
-    detail: str = Field(examples=["Input should be less than or equal to 100"])
-    location: Literal["body", "query", "path", "header", "cookie"] = "body"
+    detail: str = Field(
+        description="What is wrong.", examples=["Input should be less than or equal to 100"]
+    )
+    location: Literal["body", "query", "path", "header", "cookie"] = Field(
+        "body", description="In which part of the request it stands."
+    )
     pointer: str = Field(
         description="JSON pointer to the value within its location, as the fragment of a URI: what "
         "may not stand there is percent-encoded.",
@@ -51,10 +55,15 @@ class InvalidValue(BaseModel):
 class Problem(BaseModel):
     """An error (RFC 9457)."""
 
-    type: str = Field(examples=[f"{TYPE_PREFIX}not-found"])
-    title: str = Field(examples=["Not found"])
-    status: int = Field(examples=[404])
-    detail: str = Field(examples=["There is no knowledge item 42."])
+    type: str = Field(
+        description="Names the kind of error, for programs.", examples=[f"{TYPE_PREFIX}not-found"]
+    )
+    title: str = Field(description="The kind of error, for people.", examples=["Not found"])
+    status: int = Field(description="The HTTP status.", examples=[404])
+    detail: str = Field(
+        description="What is wrong and, where it can be said, what to do.",
+        examples=["There is no knowledge item 42."],
+    )
     instance: str = Field(
         description="Path of the request, as it was sent.", examples=["/api/v1/knowledge/42"]
     )

@@ -117,6 +117,7 @@ def test_an_unknown_job_is_404(client: TestClient, method: str, path: str) -> No
         (f"/{2**70}", "#/job_id"),
         ("?limit=0", "#/limit"),
         ("?limit=201", "#/limit"),
+        ("?limit=01", "#/limit"),
         ("?cursor=x", "#/cursor"),
         (f"?cursor={2**70}", "#/cursor"),
         ("?state=lost", "#/state"),
