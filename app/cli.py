@@ -14,11 +14,12 @@ from app.command.care import compact, generations, rebuild, verify
 from app.command.choosing import backends_of
 from app.command.evaluation import evaluate
 from app.command.memory import bound_memory, put_off_collections
-from app.command.options import ItemId, Json, Url, split_tags
+from app.command.options import ItemId, Json, Url, refuse_nan, split_tags
 from app.command.shell import EPILOG, FAILED, Commands, fail_to_write, flush_results, print_any_text
 from app.errors import StartupError
 from app.fault_points import arm
 from app.knowledge.items import DocumentType, ItemStatus
+from app.web.pagination import LARGEST_ID
 
 # Bodies, schemas and the service are imported by the command that needs them: `--help` takes 0.4 s
 # of CPU without them, and 1.7 s with them.
@@ -127,10 +128,14 @@ def search(
     category: Annotated[str | None, typer.Option(help="With everything below it.")] = None,
     tag: Annotated[list[str] | None, typer.Option(help="Any of these; may be repeated.")] = None,
     knowledge_id: Annotated[
-        list[int] | None, typer.Option("--id", min=1, help="Only these items; may be repeated.")
+        list[int] | None,
+        typer.Option("--id", min=1, max=LARGEST_ID, help="Only these items; may be repeated."),
     ] = None,
     min_score: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Leave out results under this cosine.")
+        float | None,
+        typer.Option(
+            min=0, max=1, callback=refuse_nan, help="Leave out results under this cosine."
+        ),
     ] = None,
     url: Url = None,
     as_json: Json = False,

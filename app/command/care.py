@@ -8,12 +8,16 @@ from app.command import display, reports
 from app.command.choosing import backends_of
 from app.command.options import Json, NoUrl, Url, refuse_url
 from app.command.shell import PROBLEMS
+from app.web.pagination import LARGEST_ID
 
 
 def generations(
     ctx: typer.Context,
     drop: Annotated[
-        int | None, typer.Option(min=1, metavar="ID", help="Drop this one, which is only kept.")
+        int | None,
+        typer.Option(
+            min=1, max=LARGEST_ID, metavar="ID", help="Drop this one, which is only kept."
+        ),
     ] = None,
     url: Url = None,
     as_json: Json = False,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.command import display
-from app.command.options import Json
+from app.command.options import Json, refuse_nan
 from app.command.shell import PROBLEMS
 from app.errors import StartupError, StorageError
 
@@ -82,7 +82,13 @@ def evaluate(
         Path | None, typer.Option(metavar="FILE", help="Compare with a saved run.")
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(min=0, max=1, help="How much less than the baseline is no failure.")
+        float,
+        typer.Option(
+            min=0,
+            max=1,
+            callback=refuse_nan,
+            help="How much less than the baseline is no failure.",
+        ),
     ] = DEFAULT_TOLERANCE,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the figures (.svg, .png, .pdf).")

@@ -1,8 +1,11 @@
 """Options that several commands share."""
 
+import math
 from typing import Annotated
 
 import typer
+
+from app.web.pagination import LARGEST_ID
 
 Json = Annotated[bool, typer.Option("--json", help="Only JSON on stdout, for scripts.")]
 Url = Annotated[
@@ -25,7 +28,14 @@ NoUrl = Annotated[
 ]
 """Of a command that cannot work through a server, and must not seem to: see `refuse_url`."""
 
-ItemId = Annotated[int, typer.Argument(metavar="ID", min=1, help="Id of the item.")]
+ItemId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST_ID, help="Id of the item.")]
+
+
+def refuse_nan(value: float | None) -> float | None:
+    """A `callback`: no bound holds back what is no number, as every comparison with it is false."""
+    if value is not None and math.isnan(value):
+        raise typer.BadParameter("nan is no number.")
+    return value
 
 
 def refuse_url(url: str | None, command: str) -> None:

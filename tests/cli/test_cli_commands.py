@@ -135,6 +135,23 @@ def test_wrong_usage_exits_with_2(run_local: Run, arguments: tuple[str, ...]) ->
     assert result.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("show", 2**53),
+        ("remove", 10**20),
+        ("search", "x", "--id", 2**53),
+        ("search", "x", "--min-score", "nan"),
+        ("search", "x", "--min-score", "inf"),
+        ("generations", "--drop", 10**20),
+    ],
+)
+def test_a_number_that_none_can_be_is_refused(run: Run, arguments: tuple[object, ...]) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "Invalid value" in result.stderr
+
+
 def test_a_title_over_the_limit_is_named(run: Run, guide: Path) -> None:
     result = run("index", guide, "--title", "x" * 501)
     assert result.exit_code == 2

@@ -173,6 +173,9 @@ def test_figures_are_printed_though_a_file_cannot_be_written(
         (["--mode", "dense+feedback_results=0"], "feedback_results is a number from 1 to 20"),
         (["--plot", "plot.doc"], "ends in .svg, .png, .pdf"),
         (["--limit", "0"], "0 is not in the range"),
+        (["--tolerance", "nan"], "nan is no number"),
+        (["--tolerance", "inf"], "inf is not in the range"),
+        (["--tolerance", "-0.1"], "-0.1 is not in the range"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_any_work(
