@@ -1,5 +1,6 @@
 """A running server, over HTTP."""
 
+import os
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -21,6 +22,7 @@ from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchBody
+from app.trusted_authorities import tls_context
 
 POLL_SECONDS = 0.3
 CONNECT_TIMEOUT_SECONDS = 5.0
@@ -146,11 +148,16 @@ class RemoteBackend:
     def _unreachable(self, error: Exception) -> str:
         """Why nobody could be asked, and what to do about it."""
         reason = str(error).rstrip(".")
-        if reason.startswith("[SSL"):
+        if "CERTIFICATE_VERIFY_FAILED" in reason:
+            given = os.environ.get("SSL_CERT_FILE")
             return (
-                f"The server at {self._address} does not speak https, or its certificate is not "
-                f"trusted here: {reason}."
+                f"The certificate of the server at {self._address} is not trusted here: {reason}. "
+                "If an authority of your own has signed it, name the PEM file with that "
+                f"authority's certificate in SSL_CERT_FILE (which is {given or 'not set'} now), or "
+                "add it to those that this machine trusts."
             )
+        if reason.startswith("[SSL"):
+            return f"The server at {self._address} does not speak https: {reason}."
         if isinstance(error, httpx.ConnectError):
             return (
                 f"No server answers at {self._address}. Start one with `groundwork serve`, "
@@ -198,7 +205,9 @@ def open_remote(url: str) -> Iterator[RemoteBackend]:
     timeout = httpx.Timeout(ANSWER_TIMEOUT_SECONDS, connect=CONNECT_TIMEOUT_SECONDS)
     try:
         # No proxy and no .netrc from the environment: what is asked is nobody else's business.
-        client = httpx.Client(base_url=address, timeout=timeout, trust_env=False)
+        client = httpx.Client(
+            base_url=address, timeout=timeout, trust_env=False, verify=tls_context()
+        )
     except httpx.InvalidURL as error:
         reason = str(error).rstrip(".")
         shown = re.sub(r"//[^/]*@", "//", url)

@@ -20,6 +20,7 @@ from app.adapters.embedding.token_meter import well_formed
 from app.adapters.retry_after import retry_after_seconds
 from app.errors import EmbeddingError, StartupError
 from app.protocols import Vector, Vectors
+from app.trusted_authorities import tls_context
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +92,7 @@ class OpenAIEmbedder:
             timeout=timeout_seconds,
             follow_redirects=False,
             trust_env=False,
+            verify=tls_context(),
         )
 
     @property

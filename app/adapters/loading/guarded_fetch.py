@@ -31,6 +31,7 @@ from app.errors import (
     SourceUnavailableError,
     SourceUnreadableError,
 )
+from app.trusted_authorities import tls_context
 
 MAX_REDIRECTS = 5
 MAX_PORT = 65535
@@ -241,10 +242,7 @@ class GuardedFetcher:
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        context = httpx.create_ssl_context(trust_env=False)
-        # An intranet's own authority is trusted by the machine, not by the bundled list.
-        context.load_default_certs()
-        return context
+        return tls_context()
 
 
 def check_address(url: str) -> httpx.URL:
