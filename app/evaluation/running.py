@@ -4,7 +4,7 @@ import dataclasses
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from app.container import Container
 from app.errors import InvalidRequestError, SourceUnreadableError
@@ -13,8 +13,9 @@ from app.evaluation.question_set import CorpusDocument, Question, QuestionScores
 from app.indexing.indexer import Indexer
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.protocols import ProgressListener
+from app.search.context import AnswersSearches
 from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
-from app.search.requests import Fusion, Mode, SearchAnswer, SearchRequest, SearchResult
+from app.search.requests import Fusion, Mode, SearchRequest, SearchResult
 from app.search.soundness import require_sound_ranking
 
 TIMED_RESULTS = 10
@@ -88,14 +89,6 @@ def _value(field: str, text: str) -> float | int | bool:
         return int(text) if field == "feedback_results" else float(text)
     except ValueError:
         raise ValueError(f"{field} is a number, not {text!r}.") from None
-
-
-class CanSearch(Protocol):
-    """What is evaluated."""
-
-    def search(self, request: SearchRequest) -> SearchAnswer:
-        """The chunks that answer best."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -194,7 +187,7 @@ def _create_item(container: Container, question_set: QuestionSet, group: str | N
 
 
 def ask_all(
-    searcher: CanSearch,
+    searcher: AnswersSearches,
     question_set: QuestionSet,
     questions: Sequence[Question],
     items: Mapping[str | None, int],
@@ -210,7 +203,7 @@ def ask_all(
 
 
 def rank_all(
-    searcher: CanSearch,
+    searcher: AnswersSearches,
     question_set: QuestionSet,
     questions: Sequence[Question],
     items: Mapping[str | None, int],
@@ -232,7 +225,7 @@ def rank_all(
 
 
 def _timed(
-    searcher: CanSearch,
+    searcher: AnswersSearches,
     questions: Sequence[Question],
     items: Mapping[str | None, int],
     modes: Sequence[str],

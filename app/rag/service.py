@@ -266,7 +266,7 @@ class RAGService:
     ) -> None:
         self.close()
 
-    # Synchronous parts ---------------------------------------------------------------------
+    # Inside --------------------------------------------------------------------------------
 
     async def _watched(self, submit: Callable[[], Job]) -> Job:
         """Promise a job and wait until it has ended, or has failed for the first time."""
