@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from app.adapters.vector_index.chroma_messages import Operation, Request, Response, receive, send
+from app.adapters.vector_index.status import CLOSED
 from app.errors import VectorIndexError
 
 logger = logging.getLogger(__name__)
 
 CHILD_MODULE = "app.adapters.vector_index.chroma_child"
-CLOSED = "The vector index is closed."
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from app.adapters.vector_index.chroma_client import close_client, open_client, t
 from app.adapters.vector_index.chroma_files import LOCK_NAME, SYNC_THRESHOLD, wipe
 from app.adapters.vector_index.gate import Gate
 from app.adapters.vector_index.pages import pages
+from app.adapters.vector_index.status import CLOSED
 from app.errors import VectorIndexError
 from app.protocols import Vector, VectorHit, VectorRecord
 
@@ -147,7 +148,7 @@ class ChromaVectorIndex:
         """Start again with empty files: Chroma gives neither space nor bytes back otherwise."""
         with self._gate.alone() as was_open:
             if not was_open:
-                raise VectorIndexError("The vector index is closed.")
+                raise VectorIndexError(CLOSED)
             try:
                 self._disconnect()
                 wipe(self._directory)

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from app.adapters.vector_index.status import CLOSED
 from app.errors import VectorIndexError
 
 
@@ -22,7 +23,7 @@ class Gate:
         with self._condition:
             self._condition.wait_for(lambda: not self._taken)
             if self._closed:
-                raise VectorIndexError("The vector index is closed.")
+                raise VectorIndexError(CLOSED)
             self._inside += 1
         try:
             yield

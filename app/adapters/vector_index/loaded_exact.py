@@ -5,7 +5,7 @@ import threading
 from collections.abc import Sequence
 
 from app.adapters.vector_index.exact import ExactVectorIndex
-from app.adapters.vector_index.status import VectorIndexStatus
+from app.adapters.vector_index.status import CLOSED, VectorIndexStatus
 from app.adapters.vector_index.vector_rows import VectorRowSource
 from app.errors import AppError, VectorIndexError
 from app.processor import UnderWay
@@ -158,4 +158,4 @@ class LoadedExactIndex:
 
     def _require_open(self) -> None:
         if self._closed:
-            raise VectorIndexError("The vector index is closed.")
+            raise VectorIndexError(CLOSED)

@@ -10,6 +10,7 @@ from app.adapters.vector_index.filling import VectorFilling
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.adapters.vector_index.missed_writes import MissedWrites
 from app.adapters.vector_index.primary import PrimaryIndex, PrimaryStore
+from app.adapters.vector_index.status import CLOSED
 from app.errors import AppError, VectorIndexError
 from app.fault_points import FaultPoint, reached
 from app.protocols import VectorRecord, VectorSource
@@ -184,7 +185,7 @@ class PrimaryKeeper:
         if self._thread.ident is not None:
             self._thread.join()
         with self._maintenance_lock, self._write_lock:
-            self._retire("The vector index is closed.")
+            self._retire(CLOSED)
             with self._state:
                 self._enter(Phase.STOPPED)
 
@@ -331,7 +332,7 @@ class PrimaryKeeper:
 
     def _require_open(self) -> None:
         if self._closed:
-            raise VectorIndexError("The vector index is closed.")
+            raise VectorIndexError(CLOSED)
 
     def _mark_incomplete(self) -> None:
         try:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+CLOSED = "The vector index is closed."
+
 
 @dataclass(frozen=True)
 class VectorIndexStatus:
