@@ -1,5 +1,6 @@
 """The tables. SQL is the truth; every index is a cache of what stands here."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -45,6 +46,31 @@ class UTCDateTime(TypeDecorator[datetime]):
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+
+class StoredNames(TypeDecorator[list[str]]):
+    """A list of names. One that is damaged, such as JSON cut short, is read as an empty one.
+
+    One bad row among many is no reason to answer nothing, or not to start; `verify` names it.
+    """
+
+    impl = JSON
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
+        """Read JSON as the database's driver does, or else as SQLAlchemy."""
+        read = super().result_processor(dialect, coltype)
+
+        def names(stored: Any) -> list[str]:
+            try:
+                held = stored if read is None else read(stored)
+            except (ValueError, TypeError):
+                return []
+            if isinstance(held, list) and all(isinstance(each, str) for each in held):
+                return held
+            return []
+
+        return names
 
 
 RowId = BigInteger().with_variant(Integer, "sqlite")
@@ -233,7 +259,7 @@ class DocumentRow(Base):
     title: Mapped[str | None] = mapped_column(Text)
     category: Mapped[str | None] = mapped_column(String(500), index=True)
     """The document's own, which counts instead of its item's."""
-    tags: Mapped[list[str]] = mapped_column(JSON)
+    tags: Mapped[list[str]] = mapped_column(StoredNames)
     licence: Mapped[str | None] = mapped_column(String(200))
     language: Mapped[str | None] = mapped_column(String(64))
     content_hash: Mapped[str] = mapped_column(String(64))
@@ -276,7 +302,7 @@ class ChunkRow(Base):
     end_index: Mapped[int]
     start_line: Mapped[int]
     end_line: Mapped[int]
-    heading_path: Mapped[list[str]] = mapped_column(JSON)
+    heading_path: Mapped[list[str]] = mapped_column(StoredNames)
     text_hash: Mapped[str] = mapped_column(String(64), index=True)
     """SHA-256 of the text that was embedded: the key into `embeddings`."""
     chunk_type: Mapped[str] = mapped_column(String(16), server_default=text("'text'"))

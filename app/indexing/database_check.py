@@ -23,6 +23,7 @@ class FaultKind(StrEnum):
     DAMAGED_VECTOR = "damaged_vector"
     OTHER_TEXT = "other_text"
     OTHER_NUMBER = "other_number"
+    DAMAGED_TAGS = "damaged_tags"
     BAD_CHUNKS = "bad_chunks"
     ITEM_WITHOUT_CHUNKS = "item_without_chunks"
 
@@ -45,6 +46,7 @@ def database_faults(session: Session, generation: Generation) -> Iterator[Fault]
             FaultKind.ITEM_WITHOUT_CHUNKS, item_id, f"item {item_id} is active but has no chunks"
         )
     yield from vector_faults(session, generation)
+    yield from _damaged_names(session)
     for row in maintenance_queries.documents_with_text(session):
         name = f"document {row.key!r} of item {row.item_id}"
         if row.number != document_number(row.item_id, row.key):
@@ -80,6 +82,16 @@ def _orphans(session: Session) -> Iterator[Fault]:
     for chunk_id in repair_queries.chunks_of_another_item(session):
         sentence = f"chunk {chunk_id} says another item than its document"
         yield Fault(FaultKind.CHUNK_OF_ANOTHER_ITEM, chunk_id, sentence)
+
+
+def _damaged_names(session: Session) -> Iterator[Fault]:
+    """What is read as an empty list: see StoredNames."""
+    for document_id in maintenance_queries.documents_with_damaged_headings(session):
+        sentence = f"document number {document_id} has chunks whose headings are damaged"
+        yield Fault(FaultKind.BAD_CHUNKS, document_id, sentence)
+    for document_id in maintenance_queries.documents_with_damaged_tags(session):
+        sentence = f"document number {document_id} has damaged tags"
+        yield Fault(FaultKind.DAMAGED_TAGS, document_id, sentence)
 
 
 def span_faults(text: str, spans: Sequence[tuple[str, int, int, str]]) -> Iterator[str]:

@@ -62,6 +62,10 @@ class DatabaseRepair:
                 "given to the item of its document",
             ),
             FaultKind.OTHER_NUMBER: (self._renumber, "given its own"),
+            FaultKind.DAMAGED_TAGS: (
+                _by_id(repair_queries.restore_tags),
+                "given those that filters know it by",
+            ),
         }
 
     def mend(self, faults: Iterable[Fault]) -> list[Repair]:

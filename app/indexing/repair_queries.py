@@ -11,6 +11,7 @@ from app.knowledge.index_changes import note_chunks
 from app.models import (
     ChunkRow,
     DocumentRow,
+    DocumentTagRow,
     EmbeddingRow,
     GenerationRow,
     ItemRow,
@@ -87,6 +88,14 @@ def renumber_document(session: Session, document_id: int, number: int) -> None:
 def document(session: Session, document_id: int) -> DocumentRow | None:
     """A document with its text."""
     return session.get(DocumentRow, document_id)
+
+
+def restore_tags(session: Session, document_ids: Sequence[int]) -> None:
+    """Give documents the tags that filters know them by; only their order is lost."""
+    for document_id in document_ids:
+        known = select(DocumentTagRow.tag).where(DocumentTagRow.document_id == document_id)
+        tags = list(session.scalars(known.order_by(DocumentTagRow.tag)))
+        session.execute(update(DocumentRow).where(DocumentRow.id == document_id).values(tags=tags))
 
 
 def have_read_again(session: Session, document_id: int) -> None:

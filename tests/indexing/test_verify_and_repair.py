@@ -10,13 +10,15 @@ import pytest
 from sqlalchemy import delete, select, text, update
 
 from app.container import Container
-from app.indexing import outbox_queries
+from app.indexing import outbox_queries, repair_queries
 from app.indexing.database_check import Fault, database_faults
 from app.indexing.database_repair import DatabaseRepair
+from app.knowledge.items import ItemFilter
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow
 from app.search.profiles import RankingWishes
 from app.search.requests import SearchRequest
 from app.settings import Settings
+from tests.databases import sqlite_only
 from tests.fakes import FakeEmbedder, MoodyEmbedder
 
 Damage = Callable[[Container], None]
@@ -133,6 +135,15 @@ def shift_a_chunk(container: Container) -> None:
     write(container, update(ChunkRow).where(first).values(content="Not what stands there."))
 
 
+def cut_headings_short(container: Container) -> None:
+    first = text("UPDATE chunks SET heading_path = '[\"Can' WHERE chunk_index = 0")
+    write(container, first)
+
+
+def cut_tags_short(container: Container) -> None:
+    write(container, text("UPDATE documents SET tags = '[\"' WHERE id = 1"))
+
+
 def lose_a_chunk_row(container: Container) -> None:
     write(container, delete(ChunkRow).where(ChunkRow.chunk_index == 1))
 
@@ -148,6 +159,8 @@ def lose_a_chunk_row(container: Container) -> None:
         (misnumber_a_document, "has the number of another"),
         (shift_a_chunk, "is not the text at 0:"),
         (lose_a_chunk_row, "are in no chunk"),
+        pytest.param(cut_headings_short, "whose headings are damaged", marks=sqlite_only),
+        pytest.param(cut_tags_short, "has damaged tags", marks=sqlite_only),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
@@ -163,6 +176,41 @@ def test_every_contradiction_is_named_and_mended(shelf: Container, damage: Damag
     assert all("mended" in problem for problem in mended.problems)
     again = shelf.maintenance.verify()
     assert again.problems == ()
+
+
+@sqlite_only  # PostgreSQL itself takes nothing but JSON
+@pytest.mark.parametrize("damage", [cut_headings_short, cut_tags_short])
+def test_names_that_cannot_be_read_cost_no_search_no_start_and_no_indexing(
+    shelf: Container, settings: Settings, embedder: MoodyEmbedder, damage: Damage
+) -> None:
+    def found(container: Container) -> int:
+        return len(container.searcher.search(SearchRequest("barge", n_results=100)).results)
+
+    total = found(shelf)
+    damage(shelf)
+    (item_id,) = shelf.knowledge.ids(ItemFilter())
+    assert found(shelf) == total
+    shelf.knowledge.update(item_id, {"category": "Canals"})  # has the indexes look at it again
+    shelf.close()
+    back = Container.open(settings, embedder=embedder, run_jobs=False)
+    back.publisher.settled().result()
+    assert found(back) == total
+    assert back.indexer.index(item_id, force=True).success
+    back.close()
+
+
+def test_damaged_tags_are_those_again_that_filters_know(shelf: Container, source_root: Path):
+    tagged = source_root / "0.md"
+    tagged.write_text(f"---\ntags: [b, a]\n---\n{tagged.read_text()}")
+    (item_id,) = shelf.knowledge.ids(ItemFilter())
+    shelf.indexer.index(item_id)
+    write(shelf, text("UPDATE documents SET tags = '7'"))  # JSON, and no list
+    with shelf.database.write() as session:
+        repair_queries.restore_tags(session, [1, 2])
+    with shelf.database.read() as session:
+        assert session.get_one(DocumentRow, 1).tags == ["a", "b"]
+        assert session.get_one(DocumentRow, 2).tags == []
+        assert session.get_one(DocumentRow, 3).tags == []
 
 
 def damaged_bytes(name: str) -> bytes:
