@@ -258,12 +258,13 @@ class PrimaryKeeper:
                 self._on_healed()
         except VectorIndexError as error:
             self._require_open()
-            level = logging.WARNING if exact.count() else logging.DEBUG
+            lacks_something = exact.count() > 0  # asked now: to make one takes time to write in
+            level = logging.WARNING if lacks_something else logging.DEBUG
             logger.log(level, "The %s index is made anew: %s", self._store.name, error.detail)
-            if exact.count():  # else there is nothing that it could lack
+            if lacks_something:
                 self.degraded_reason = error.detail
             self._close_set_aside()
-            if self._fill(self._store.recreate()):
+            if self._fill(self._store.recreate()) and lacks_something:
                 self._on_healed()
         self._suspect = False
 

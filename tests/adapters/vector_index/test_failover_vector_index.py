@@ -10,6 +10,7 @@ import pytest
 from app.adapters.healing_pauses import HealingPauses
 from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
+from app.adapters.vector_index.primary import PrimaryIndex
 from app.adapters.vector_index.primary_keeper import CHECK_SECONDS
 from app.errors import StorageError, VectorIndexError
 from app.protocols import SearchScope, VectorRecord
@@ -171,6 +172,33 @@ def test_a_primary_that_is_mostly_wrong_is_made_anew():
 def test_a_fresh_start_with_nothing_stored_is_not_degraded():
     index = started(failover(FlakyStore(), Table()))
     assert (index.status.ready, index.degraded_reason) == (True, None)
+    index.close()
+
+
+@pytest.mark.parametrize(("stored", "healed"), [([], []), (RECORDS, ["healed"])])
+def test_what_is_written_while_the_first_primary_is_made_heals_nothing(
+    stored: list[VectorRecord], healed: list[str]
+) -> None:
+    class SlowStore(FlakyStore):
+        """Takes so long to make one that something is written meanwhile."""
+
+        def recreate(self) -> PrimaryIndex:
+            index.upsert([new_record("first", 1)])
+            return super().recreate()
+
+    told: list[str] = []
+    table = Table(stored)
+    index = FailoverVectorIndex(
+        SlowStore(),
+        LoadedExactIndex(DIMENSION, table.vector_rows),
+        table.records,
+        exact_up_to_records=0,
+        on_healed=lambda: told.append("healed"),
+    )
+    started(index)
+    assert found(index)[0] == "first"
+    assert index.count() == len(stored) + 1
+    assert told == healed
     index.close()
 
 
