@@ -14,12 +14,25 @@ def survive(
 ) -> Result | None:
     """What the work gives, or None when it failed unexpectedly, which is logged with the remark.
 
-    Raises what is `expected`: whoever calls knows what that means.
+    Raises what is `expected`: whoever calls knows what that means. So does Ctrl-C or SIGTERM.
     """
     try:
         return work()
     except Exception as error:
         if isinstance(error, expected):
             raise
+        if (interruption := _interruption_before(error)) is not None:
+            raise interruption from error
         logger.exception(remark)
         return None
+
+
+def _interruption_before(error: Exception) -> BaseException | None:
+    """What ended the work, if that failed only on its way out of this.
+
+    It may come between any two steps, such as of a lock that is let go then and is not held.
+    """
+    earlier = error.__context__
+    while earlier is not None and not isinstance(earlier, KeyboardInterrupt | SystemExit):
+        earlier = earlier.__context__
+    return earlier

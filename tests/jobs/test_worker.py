@@ -283,6 +283,25 @@ def test_only_a_failed_or_cancelled_job_can_be_retried(
         jobs.retry(999)
 
 
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, SystemExit])
+def test_an_interruption_is_heeded_though_what_it_met_fails_on_its_way_out(
+    jobs: JobService, open_worker: OpenWorker, interruption: type[BaseException]
+) -> None:
+    """It may come in the middle of anything, such as while a lock is let go."""
+
+    def meet_it(_arguments: Mapping[str, Any], _listener: ProgressListener) -> dict[str, Any]:
+        lock = threading.Lock()
+        try:
+            raise interruption
+        finally:
+            lock.release()  # raises RuntimeError: it is not held
+
+    with pytest.raises(interruption):
+        open_worker(meet_it).run_here("index", {"knowledge_id": 5}, lambda _: None)
+    (job,) = jobs.list(None, None, 10)
+    assert (job.state, job.error) == ("cancelled", "It was interrupted.")
+
+
 def test_jobs_that_were_interrupted_start_over_and_come_first(
     jobs: JobService, database: Database, open_worker: OpenWorker
 ) -> None:
