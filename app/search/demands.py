@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from app.search.queries import rows_by_chunk, texts_of
+from app.search.queries import contents_of, rows_by_chunk, texts_of
 from app.search.scope import ResolvedFilter
 from app.search.words_by_collection import WordsByCollection
 
@@ -25,7 +25,7 @@ class Demands:
         if row.content.isspace():  # a stretch of blanks as long as a chunk
             return False
         words = self.words.of(row.collection)
-        if words.reject(row.content):
+        if words.reject(*(contents_of(row) if words.exclude_phrases else (row.content,))):
             return False
         if not self.words.require_words or row.id in self.by_words:
             return True

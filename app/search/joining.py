@@ -51,7 +51,7 @@ class JoinedRows:
                 self.ranked.cosines[place],
                 self.tags.get(row.item_id, ()),
                 Shown(
-                    highlights=demands.words.of(row.collection).highlights(row.content)
+                    highlights=demands.words.of(row.collection).highlights(row.content, row.key)
                     if request.highlight
                     else (),
                     near=self.near.get(row.id, NO_NEIGHBOURS),

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
+from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.lexical_index.symbols import first_symbol
 from app.models import ChunkRow, DocumentRow, ItemRow, TagRow
 from app.search.document_labels import all_tags, own_or_items_category
@@ -67,7 +68,12 @@ def rows_by_chunk(
 
 def texts_of(row: Any) -> tuple[str, ...]:
     """What a row says, in the places where a phrase in quotes counts."""
-    return (row.content, row.document_title or row.title, *row.heading_path)
+    return (*contents_of(row), row.document_title or row.title, *row.heading_path)
+
+
+def contents_of(row: Any) -> tuple[str, ...]:
+    """The content of a row as it is written, and what a reader sees otherwise."""
+    return (row.content, *shown_paragraphs(row.content, row.key))
 
 
 def tags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, tuple[str, ...]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.query import ParsedQuery
 from app.adapters.lexical_index.said_words import SaidWords
+from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.lexical_index.term_finder import TermFinder
 from app.adapters.lexical_index.terms import Token, Word
 from app.search.requests import Highlight
@@ -66,12 +67,17 @@ class QueryWords:
         """Whether a text may be ruled out by what it says."""
         return bool(self._parsed.phrases or self._parsed.excluded)
 
-    def reject(self, content: str) -> bool:
-        """Whether the content says something that the query excludes."""
+    @property
+    def exclude_phrases(self) -> bool:
+        """Whether it matters what stands side by side in a text."""
+        return any(len(phrase) > 1 for phrase in self._parsed.excluded)
+
+    def reject(self, *contents: str) -> bool:
+        """Whether one of them says something that the query excludes."""
         if not self._parsed.excluded:
             return False
-        said = SaidWords(self._analyser.words(content))
-        return any(said.say(phrase) for phrase in self._parsed.excluded)
+        said = [SaidWords(self._analyser.words(content)) for content in contents]
+        return any(one.say(phrase) for one in said for phrase in self._parsed.excluded)
 
     def lack_phrases(self, *texts: str) -> bool:
         """Whether a phrase in quotes stands in none of the texts."""
@@ -82,10 +88,11 @@ class QueryWords:
             any(_holds(tokens, phrase) for tokens in analysed) for phrase in self._parsed.phrases
         )
 
-    def highlights(self, content: str) -> tuple[Highlight, ...]:
+    def highlights(self, content: str, path: str = "") -> tuple[Highlight, ...]:
         """The sentence that says most of the matched words, and these in order, if any matched.
 
-        Of too many, those are kept that match in full rather than in part.
+        Of too many, those are kept that match in full rather than in part. `path` is the key of
+        the document.
         """
         found = list(self._matches(content))
         words = tuple(
@@ -93,7 +100,7 @@ class QueryWords:
         )
         if not found:
             return ()
-        start, end = self._telling_sentence(content, found)
+        start, end = self._telling_sentence(content, path, found)
         return (Highlight(start, end, content[start:end], "sentence"), *words)
 
     def _matches(self, content: str) -> Iterator[_Match]:
@@ -112,7 +119,9 @@ class QueryWords:
         if last is not None:
             yield last
 
-    def _telling_sentence(self, content: str, found: Sequence[_Match]) -> tuple[int, int]:
+    def _telling_sentence(
+        self, content: str, path: str, found: Sequence[_Match]
+    ) -> tuple[int, int]:
         """The sentence with most phrases, then most different words; of equals the shortest.
 
         The words of a heading count half: `heading_path` shows it, and the text below says more.
@@ -127,15 +136,22 @@ class QueryWords:
             start, end = sentences[number]
             text, words = content[start:end], len(terms[number])
             is_text = not _HEADING.fullmatch(text)
-            return self._count_phrases(text), words if is_text else words / 2, is_text, start - end
+            return (
+                self._count_phrases(text, path),
+                words if is_text else words / 2,
+                is_text,
+                start - end,
+            )
 
         return sentences[max(terms, key=says)]
 
-    def _count_phrases(self, text: str) -> int:
+    def _count_phrases(self, text: str, path: str) -> int:
         if not self._parsed.phrases:
             return 0
-        tokens = self._analyser.analyse(text)
-        return sum(_holds(tokens, phrase) for phrase in self._parsed.phrases)
+        texts = [self._analyser.analyse(one) for one in (text, *shown_paragraphs(text, path))]
+        return sum(
+            any(_holds(tokens, phrase) for tokens in texts) for phrase in self._parsed.phrases
+        )
 
 
 def _subject(parsed: ParsedQuery) -> frozenset[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.query import Phrase
 from app.adapters.lexical_index.said_words import SaidWords
+from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.lexical_index.terms import Word
 from app.errors import LexicalIndexError
 from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
@@ -56,14 +57,15 @@ class FakeLexicalIndex:
         for record in records:
             parsed = self._languages.parse(query, record.language, in_use)
             texts = self._texts(record)
+            quoted = [*texts[:-1], *self._shown(record)]
             if (
                 not _in_scope(record, scope)
                 or any(SaidWords(texts[0]).say(phrase) for phrase in parsed.excluded)
-                or not all(_count(phrase, texts[:-1]) for phrase in parsed.phrases)
+                or not all(_count(phrase, quoted) for phrase in parsed.phrases)
             ):
                 continue
             score = sum(_count((word,), texts, loosely=True) for word in parsed.words)
-            score += sum(_count(phrase, texts) for phrase in parsed.phrases)
+            score += sum(_count(phrase, quoted) for phrase in parsed.phrases)
             if score:
                 hits.append(LexicalHit(record.chunk_id, float(score)))
         return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[: max(0, limit)]
@@ -116,6 +118,10 @@ class FakeLexicalIndex:
     def _require_sound(self) -> None:
         if self._closed or self.broken:
             raise LexicalIndexError("The fake index is closed or broken.")
+
+    def _shown(self, record: LexicalRecord) -> list[list[Word]]:
+        analyser = self._languages.analyser(record.language)
+        return list(map(analyser.words, shown_paragraphs(record.content, record.path)))
 
     def _texts(self, record: LexicalRecord) -> list[list[Word]]:
         """Each field's words; the titles stand twice, which doubles their weight."""

@@ -345,6 +345,26 @@ class LexicalIndexContract:
         for query, matching in PHRASES.items():
             assert found(index, query) == matching, query
 
+    def test_a_phrase_stands_where_a_reader_sees_it(self, index: LexicalIndex):
+        text = "see [the guide](how/to.md) for <b>brown</b> foxes\n\nhere [quick][ref]\n\ndogs"
+        index.upsert(
+            [
+                record("prose", text, path="a.md"),
+                record("rest", "see :ref:`the guide <to>` for brown foxes", path="a.rst"),
+                record("code", text, path="a.py"),
+            ]
+        )
+        for query, matching in {
+            '"see the guide for brown foxes"': {"prose", "rest"},
+            '"the guide for"': {"prose", "rest"},
+            '"brown foxes"': {"prose", "rest"},
+            '"foxes here"': {"prose", "code"},
+            '"quick dogs"': set(),
+            '"guide how to md for"': {"prose", "code"},
+            '"for b brown"': {"prose", "code"},
+        }.items():
+            assert found(index, query) == matching, query
+
     def test_a_phrase_finds_names_however_they_are_written(self, index: LexicalIndex):
         index.upsert(
             [

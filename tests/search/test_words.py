@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.query import parse_query
+from app.adapters.lexical_index.shown import shown_paragraphs
 from app.search.words import MAX_WORD_HIGHLIGHTS, QueryWords
 
 ENGLISH = Analyser("english")
@@ -119,6 +120,22 @@ def test_the_sentence_is_one_in_which_the_phrase_stands_if_there_is_one():
     scan = "Scan what is exact and what is slow. An exact scan takes long, and so it is slow."
     assert sentence('"exact scan" slow', scan).startswith("An exact scan")
     assert sentence('"exact scan"', "It is exact.\n\nScan it.") == "Scan it."
+
+
+def test_a_phrase_counts_as_a_reader_sees_it():
+    text = "The guide is for you.\n\nRead [the guide](a/b.md) for *all*. The <b>brown</b> fox."
+    asked = words('"the guide for all"')
+    assert asked.lack_phrases(text)
+    assert not asked.lack_phrases(text, *shown_paragraphs(text, "a.md"))
+    best, *marked = asked.highlights(text, "a.md")
+    assert best.text == "Read [the guide](a/b.md) for *all*."
+    assert all(text[found.start : found.end] == found.text for found in marked)
+    assert {found.text for found in marked} == {"the", "The", "guide", "for", "all"}
+    excluding = words('x -"the brown fox"')
+    assert excluding.exclude_phrases
+    assert not words("x -brown").exclude_phrases
+    assert not excluding.reject(text)
+    assert excluding.reject(text, *shown_paragraphs(text, "a.md"))
 
 
 def test_sentences_end_as_each_script_ends_them():

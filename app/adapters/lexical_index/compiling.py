@@ -16,6 +16,7 @@ from app.adapters.lexical_index.fields import (
     PATH,
     QUOTABLE,
     SAID,
+    SHOWN,
     SPLITS,
     SYMBOLS,
     TITLE,
@@ -151,7 +152,12 @@ class QueryCompiler:
             for phrase, query in zip(forms, self._queries, strict=True)
             for place in self._phrase_places(phrase, query.mark)
         )
-        return Query.boolean_query(self._found(places))
+        clauses = self._found(place for place in places if place[0] != BODY)
+        for field, terms in places:
+            if field == BODY and (ways := self._found(_ways_to_read(terms))):
+                both = Query.disjunction_max_query([query for _, query in ways])
+                clauses.append((Occur.Should, both))
+        return Query.boolean_query(clauses)
 
     def _phrase_places(self, phrase: Phrase, mark: str) -> Iterator[Place]:
         """Each field where the phrase is looked for, with the terms that say it there."""
@@ -244,6 +250,11 @@ class QueryCompiler:
     def _weighted(self, query: Query, field: str, terms: Sequence[str]) -> Query:
         weight = self._weight(field) * self._blending.factor(field, terms)
         return query if weight == 1.0 else Query.boost_query(query, weight)
+
+
+def _ways_to_read(terms: tuple[str, ...]) -> list[Place]:
+    """Where the content says the terms side by side: as it is written, or as it is seen."""
+    return [(field, terms) for field in ((BODY, SHOWN) if len(terms) > 1 else (BODY,))]
 
 
 def _in_one_piece(word: Word) -> list[tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import tantivy
@@ -10,11 +10,12 @@ import tantivy
 from app.adapters.lexical_index.analysis import ANALYSER_VERSION
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.names import SPLIT_MARK
+from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.lexical_index.symbols import defined_symbols
 from app.adapters.lexical_index.terms import IndexTerms
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """Raise it whenever the fields or what stands in them change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -24,6 +25,8 @@ in two calls (0.1 ms), where stored texts take one call each, which lets other t
 waits for them."""
 BODY, TITLE, PATH = "body", "title", "path"
 SYMBOLS, IDENTIFIERS, SPLITS = "symbols", "identifiers", "splits"
+SHOWN = "shown"
+"""Paragraphs with markup as a reader sees them: where a phrase in quotes counts as well."""
 QUOTABLE = "quotable"
 """The identifiers again, but those of the path: a phrase in quotes does not count there."""
 SAID = "said"
@@ -36,7 +39,8 @@ WITHIN_NAME, ALSO_ALONE = "within=", "alone="
 _HEX_ID = re.compile(r"[0-9a-f]{32}")
 
 GAP = "|"
-"""Keeps the last word of one heading from standing beside the first of the next; no term."""
+"""Keeps the last word of one heading or paragraph from standing beside the first of the next; no
+term."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,11 @@ class FieldWeights:
     counted in full, a function of that name outweighs the one that does it."""
     identifiers: float = 0.5
     """Compound names in one piece, wherever they stand."""
+
+    @property
+    def shown(self) -> float:
+        """It is content."""
+        return self.body
 
     @property
     def quotable(self) -> float:
@@ -89,6 +98,7 @@ def make_schema() -> tantivy.Schema:
         (BODY, "position"),
         (TITLE, "position"),
         (PATH, "position"),
+        (SHOWN, "position"),
         (SYMBOLS, "freq"),
         (IDENTIFIERS, "freq"),
         (QUOTABLE, "basic"),
@@ -108,14 +118,16 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
     content = analyser.index_terms(record.content)
     titles = [analyser.index_terms(text) for text in (record.title, *record.heading_path)]
     path = analyser.index_terms(record.path)
+    shown = map(analyser.index_terms, shown_paragraphs(record.content, record.path))
     symbols: list[str] = []
     for name in defined_symbols(record.content):
         terms = analyser.index_terms(name)
         symbols += _marked(mark, terms.parts) + terms.wholes
     texts = {
         BODY: _marked(mark, content.parts),
-        TITLE: f" {GAP} ".join(" ".join(_marked(mark, title.parts)) for title in titles).split(),
+        TITLE: _apart(mark, titles),
         PATH: _marked(mark, path.parts),
+        SHOWN: _apart(mark, shown),
         SYMBOLS: symbols,
         IDENTIFIERS: [whole for terms in (content, *titles, path) for whole in terms.wholes],
         QUOTABLE: list({whole for terms in (content, *titles) for whole in terms.wholes}),
@@ -147,6 +159,11 @@ def _said(content: IndexTerms) -> list[str]:
         ALSO_ALONE + part for part, count in within.items() if content.parts.count(part) > count
     )
     return list(said)
+
+
+def _apart(mark: str, texts: Iterable[IndexTerms]) -> list[str]:
+    """The parts of several texts, so that none stands beside one of another text."""
+    return f" {GAP} ".join(" ".join(_marked(mark, text.parts)) for text in texts).split()
 
 
 def _marked(mark: str, terms: list[str]) -> list[str]:

@@ -1,0 +1,35 @@
+"""What a reader sees of a text with markup, where a phrase in quotes counts as well.
+
+Markup within a line parts words that stand side by side for a reader: the address of a link, the
+tags of HTML, the roles of reStructuredText. The words themselves are looked for as they are
+written.
+"""
+
+import re
+
+from app.adapters.lexical_index.symbols import PROSE_SUFFIXES
+from app.adapters.splitting.plain_headings import plain_heading
+
+REST_SUFFIX = ".rst"
+
+MOST_CHARACTERS = 4_000
+"""Of a paragraph: some of the expressions take quadratic time. A longer one is as it is written."""
+
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
+_MARKUP = re.compile(r"\][(\[_]|\[\^|</?[A-Za-z]|&#?\w+;|`[_:]|:`|\w\*+\w")
+"""What begins, or ends, whatever is left out or glued together. To look for it takes little."""
+
+
+def shown_paragraphs(text: str, path: str) -> list[str]:
+    """The paragraphs that a reader sees otherwise than they are written, each on one line.
+
+    `path` is the key of the document, which tells how it is marked up. Code has none.
+    """
+    is_rest = path.lower().endswith(REST_SUFFIX)
+    if not (is_rest or "://" in path or path.lower().endswith(PROSE_SUFFIXES)):
+        return []
+    return [
+        plain_heading(paragraph, is_rest=is_rest)
+        for paragraph in _PARAGRAPH_END.split(text)
+        if len(paragraph) <= MOST_CHARACTERS and _MARKUP.search(paragraph)
+    ]
