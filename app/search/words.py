@@ -2,7 +2,7 @@
 
 import bisect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.query import ParsedQuery
@@ -177,22 +177,41 @@ def _holds(tokens: Sequence[Token], phrase: Sequence[Word]) -> bool:
     """Whether the words stand side by side, each in one piece or in parts."""
     if len(phrase) == 1 and phrase[0].whole in {t.term for t in tokens if t.is_whole}:
         return True
-    parts = [token.term for token in tokens if not token.is_whole]
-    return any(_stands_at(parts, start, phrase) for start in range(len(parts)))
+    parts = [token for token in tokens if not token.is_whole]
+    terms, names = [part.term for part in parts], _name_ends(tokens, parts)
+    return any(_stands_at(start, terms, names, phrase) for start in range(len(terms)))
 
 
-def _stands_at(parts: Sequence[str], start: int, phrase: Sequence[Word]) -> bool:
-    """`getUserName` stands where `get user name` does, and where `getusername` does."""
+def _name_ends(tokens: Sequence[Token], parts: Sequence[Token]) -> dict[tuple[int, str], int]:
+    """The part after each name in one piece, by its first part and the name."""
+    starts = [part.start for part in parts]
+    ends = {}
+    for name in tokens:
+        end = bisect.bisect_left(starts, name.end) if name.is_whole else 0
+        if end and parts[end - 1].end == name.end:  # no single character of a pair
+            ends[name.position, name.term] = end
+    return ends
+
+
+def _stands_at(
+    start: int,
+    parts: Sequence[str],
+    names: Mapping[tuple[int, str], int],
+    phrase: Sequence[Word],
+) -> bool:
+    """`getUserName` and `getusername` stand where the other does; the first in words, too."""
     ends = {start}
     for word in phrase:
-        ends = {
+        following = {names[end, word.whole] for end in ends if (end, word.whole) in names}
+        following |= {
             end + len(writing)
             for end in ends
             for writing in (word.parts, (word.stem,))
             if tuple(parts[end : end + len(writing)]) == writing
         }
-        if not ends:
+        if not following:
             return False
+        ends = following
     return True
 
 

@@ -122,6 +122,21 @@ def test_the_sentence_is_one_in_which_the_phrase_stands_if_there_is_one():
     assert sentence('"exact scan"', "It is exact.\n\nScan it.") == "Scan it."
 
 
+@pytest.mark.parametrize(
+    ("query", "held", "not_held"),
+    [
+        ('"the fastapi docs"', ["the FastAPI docs", "the fast_api docs", "The fastapi docs."],
+         ["the fast docs", "the FastAPI2 docs", "fastapi the docs", "the MyFastAPI docs"]),
+        ('"FastAPI docs"', ["FastAPI docs", "fastapi docs", "fast API docs"], ["API docs"]),
+        ('"use getusername"', ["use getUserName"], ["use getUser name", "use get"]),
+        ('"京 x"', ["京 x", "京x"], ["京都 x", "東京都 x"]),
+    ],
+)  # fmt: skip
+def test_a_name_in_a_phrase_stands_where_its_other_spellings_do(query, held, not_held):
+    asked = words(query)
+    assert [text for text in [*held, *not_held] if not asked.lack_phrases(text)] == held
+
+
 def test_a_phrase_counts_as_a_reader_sees_it():
     text = "The guide is for you.\n\nRead [the guide](a/b.md) for *all*. The <b>brown</b> fox."
     asked = words('"the guide for all"')
