@@ -20,7 +20,7 @@ async def get_context(body: ContextBody, rag: RAGDep) -> ContextAnswer:
 
     Each hit is widened to whole lines, with `context_chunks` neighbours on each side; what overlaps
     or adjoins becomes one passage. They come in the order of the search until `max_tokens` are
-    reached: a passage that is too long is cut at the end of a line or gives way to a shorter one,
-    and `omitted` says what is missing.
+    reached: a passage that is too long is cut at the end of a line, and a line that is too long
+    around the words that were found in it; `omitted` says what is missing.
     """
     return ContextAnswer.of(await rag.context(body.context_request()))

@@ -38,7 +38,9 @@ class ContextBody(SearchBody):
         ContextFormat.MARKDOWN,
         description="`markdown`: `# File: core/agents.py (lines 5-8)` before each passage. `json`: "
         "a list of objects, in which no text of a source can pass for a header. `tool`: "
-        "`--- Result 1 (score: 0.823, source: guide.md) ---` before each passage.",
+        "`--- Result 1 (score: 0.823, source: guide.md) ---` before each passage. Where a "
+        "line was cut, the first says `(within lines 5-5)`, and both have `…`; the JSON has "
+        "`cut`.",
     )
 
     def context_request(self) -> requests.ContextRequest:
@@ -52,7 +54,11 @@ class ContextBody(SearchBody):
 
 
 class Passage(BaseModel):
-    """Whole lines of a document; hits that overlap or adjoin are one passage."""
+    """Whole lines of a document; hits that overlap or adjoin are one passage.
+
+    Of a line that has no room whole, it is what was found in it: `cut_before` and `cut_after` say
+    so.
+    """
 
     rank: int = Field(description="Of its best hit in the search; 1 is the best.")
     score: float = Field(description="Best cosine similarity among its hits, 0 to 1.")
@@ -63,6 +69,12 @@ class Passage(BaseModel):
     uri: str = Field(description="Address of the document.")
     start_line: int = Field(description="First line in the source, counted from 1.")
     end_line: int = Field(description="Last line, included.")
+    start_index: int = Field(description="First character in the document's text, from 0.")
+    end_index: int = Field(
+        description="`text[start_index:end_index] == content`: characters of the document's text."
+    )
+    cut_before: bool = Field(description="Whether its first line begins before it.")
+    cut_after: bool = Field(description="Whether its last line goes on after it.")
     heading_path: list[str] = Field(description="The headings above it, outermost first.")
     licence: str | None = Field(
         description="SPDX expression: the document's own, else that of its item."
@@ -85,6 +97,10 @@ class Passage(BaseModel):
             uri=document.uri,
             start_line=passage.start_line,
             end_line=passage.end_line,
+            start_index=passage.start_index,
+            end_index=passage.end_index,
+            cut_before=passage.cut_before,
+            cut_after=passage.cut_after,
             heading_path=list(passage.heading_path),
             licence=document.licence,
             language=document.language,
@@ -94,7 +110,7 @@ class Passage(BaseModel):
 
 
 class Omission(BaseModel):
-    """Lines that had no room: `GET /knowledge/{knowledge_id}/content` has them."""
+    """Lines that had no room, or not whole: `GET /knowledge/{knowledge_id}/content` has them."""
 
     rank: int = Field(description="Of its best hit in the search; 1 is the best.")
     score: float = Field(description="Best cosine similarity among its hits, 0 to 1.")

@@ -12,6 +12,7 @@ from app.protocols import TokenMeter
 from app.search.context_budget import ContextBudget, Omission
 from app.search.context_formats import FORMATS
 from app.search.passage_queries import (
+    Extent,
     PlacedChunk,
     extents_with_neighbours,
     places_of_chunks,
@@ -50,7 +51,7 @@ class ContextAnswer:
     total_tokens: int
     max_tokens: int
     omitted: tuple[Omission, ...]
-    """What had no room: whole passages, and the lines that were cut off."""
+    """What had no room: whole passages, and the lines that were cut off, or cut."""
     degraded: tuple[str, ...]
     """What could not take part in the search, in words."""
 
@@ -86,8 +87,9 @@ class ContextAssembler:
         LexicalIndexError.
         """
         # Neighbours are read here, in the snapshot of everything else; the rest would not be shown.
+        # Highlights say around which words a line is cut that is too long.
         search = dataclasses.replace(
-            request.search, context_chunks=0, highlight=False, explain=False
+            request.search, context_chunks=0, highlight=True, explain=False
         )
         searches_left = SEARCHES
         while True:
@@ -118,11 +120,7 @@ class ContextAssembler:
         plans = _plans(connection, answer.results, places, request.context_chunks)
         budget = ContextBudget(request.max_tokens, self._token_meter, FORMATS[request.format])
         reader = _LineReader(connection, plans)
-        for plan in plans:
-            if budget.is_spent:
-                budget.leave_out(plan)
-            else:
-                budget.add(reader.lines(plan))
+        budget.fill(plans, reader.lines)
         made = budget.finished()
         return ContextAnswer(
             query=answer.query,
@@ -178,6 +176,10 @@ def _agrees(result: SearchResult, place: PlacedChunk) -> bool:
     )
 
 
+def _hit(rank: int, result: SearchResult, extent: Extent) -> PassageHit:
+    return PassageHit(rank, result.chunk_id, result.score, extent, result.highlights)
+
+
 def _plans(
     connection: Connection,
     results: Sequence[SearchResult],
@@ -197,7 +199,7 @@ def _plans(
                     rank=rank,
                     document=place.document,
                     heading_path=place.heading_path,
-                    hits=(PassageHit(rank, result.chunk_id, result.score, place.extent),),
+                    hits=(_hit(rank, result, place.extent),),
                     extent=wider.get(result.chunk_id, place.extent),
                 )
             )

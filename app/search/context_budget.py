@@ -1,10 +1,13 @@
 """Chooses the passages that fit into a number of tokens, and notes what had to stay out."""
 
+import bisect
 import dataclasses
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from app.protocols import TokenMeter
 from app.search.context_formats import ContextWriter
+from app.search.excerpts import Excerpt, excerpts_of
 from app.search.passage_queries import DocumentFacts
 from app.search.passages import Passage, PassageLines, PassagePlan
 from app.search.queries import citation
@@ -22,7 +25,7 @@ USEFUL_TOKENS = 20
 
 @dataclass(frozen=True)
 class Omission:
-    """Lines that belong to the context and found no room in it."""
+    """Lines that belong to the context and found no room in it, or not all of them."""
 
     rank: int
     score: float
@@ -70,22 +73,72 @@ class ContextBudget:
         """Whether not even a part of a passage can find room."""
         return self._left < USEFUL_TOKENS
 
-    def add(self, lines: PassageLines) -> None:
-        """Take the passage whole, or the part of it that is of use and has room, or none of it."""
+    def fill(
+        self, plans: Sequence[PassagePlan], lines_of: Callable[[PassagePlan], PassageLines]
+    ) -> None:
+        """Take what has room, best rank first: whole lines, or else what was found in them."""
+        waiting: list[PassagePlan | Excerpt] = list(plans)
+        while waiting:
+            best = waiting.pop(0)
+            if self.is_spent:
+                self.leave_out(best.plan if isinstance(best, Excerpt) else best)
+            elif isinstance(best, Excerpt):
+                self._add_excerpt(best)
+            else:
+                lines = lines_of(best)
+                if not self._add_lines(lines):
+                    for excerpt in excerpts_of(lines):
+                        bisect.insort(waiting, excerpt, key=lambda each: each.rank)
+
+    def _add_lines(self, lines: PassageLines) -> bool:
+        """Take the passage whole, or the lines of it that are of use and have room, if any."""
         passage = lines.passage(lines.first_line, lines.last_line)
-        cost = self._cost(passage)
-        if cost > self._left:
+        if self._cost(passage) > self._left:
             part = self._useful_part(lines)
             if part is None:
-                self.leave_out(lines.plan)
-                return
-            passage, cost = part, self._cost(part)
-        self._left -= cost
-        self._passages.append(passage)
+                return False
+            passage = part
+        self._take(passage)
         if lines.have_text(lines.first_line, passage.start_line - 1):
             self._note(lines.plan, lines.first_line, passage.start_line - 1)
         if lines.have_text(passage.end_line + 1, lines.last_line):
             self._note(lines.plan, passage.end_line + 1, lines.last_line)
+        return True
+
+    def _add_excerpt(self, excerpt: Excerpt) -> None:
+        """Take the excerpt whole, or as much of it around its words as has room and is of use."""
+        passage = excerpt.whole()
+        if self._cost(passage) > self._left:
+            part = self._largest(excerpt)
+            if part is None or self.count(part.content) < USEFUL_TOKENS:
+                self.leave_out(excerpt.plan)
+                return
+            passage = part
+        self._take(passage)
+        extent = excerpt.plan.extent
+        last_before = passage.start_line - (not passage.cut_before)
+        first_after = passage.end_line + (not passage.cut_after)
+        if extent.start_line <= last_before:
+            self._note(passage, extent.start_line, last_before)
+        if first_after <= extent.end_line:
+            self._note(passage, first_after, extent.end_line)
+
+    def _largest(self, excerpt: Excerpt) -> Passage | None:
+        """The largest part of an excerpt that has room."""
+        best, least = None, 1
+        most = min(len(excerpt.text), self._left * MOST_CHARACTERS_PER_TOKEN)
+        while least <= most:
+            size = (least + most) // 2
+            part = excerpt.around_words(size)
+            if self._cost(part) <= self._left:
+                best, least = part, size + 1
+            else:
+                most = size - 1
+        return best
+
+    def _take(self, passage: Passage) -> None:
+        self._left -= self._cost(passage)
+        self._passages.append(passage)
 
     def leave_out(self, plan: PassagePlan | Passage) -> None:
         """Note that a passage is not in the context."""
@@ -111,14 +164,23 @@ class ContextBudget:
         return ContextText(text, (), tuple(self._omitted), self.count(text))
 
     def _note(self, of: PassagePlan | Passage, start_line: int, end_line: int) -> None:
-        self._omitted.append(Omission(of.rank, of.score, of.document, start_line, end_line))
+        """Once: of a line that is shown in several excerpts, each lacks the rest."""
+        if not any(
+            of.document == known.document
+            and known.start_line <= start_line
+            and end_line <= known.end_line
+            for known in self._omitted
+        ):
+            self._omitted.append(Omission(of.rank, of.score, of.document, start_line, end_line))
 
     def _useful_part(self, lines: PassageLines) -> Passage | None:
         """From the first line as far as there is room.
 
-        Where neighbours in front would push the hit out, from the hit's own first line.
+        Where neighbours in front would push the hit out, from the hit's own first line. None where
+        what says most has no room.
         """
-        hit = lines.plan.hits[0].extent
+        best = lines.plan.hits[0]
+        hit, telling = best.extent, best.telling_sentence
         end_of_hit = min(hit.end_line, lines.last_line)
         start = lines.first_line
         end = self._last_line_with_room(lines, start)
@@ -128,8 +190,10 @@ class ContextBudget:
         if end < start:
             return None
         part = lines.passage(start, end)
-        is_useful = end >= end_of_hit or self.count(part.content) >= USEFUL_TOKENS
-        return part if is_useful else None
+        if end >= end_of_hit:
+            return part
+        says_most = telling is None or hit.start_index + telling.end <= part.end_index
+        return part if says_most and self.count(part.content) >= USEFUL_TOKENS else None
 
     def _last_line_with_room(self, lines: PassageLines, start: int) -> int:
         """Up to which line there is room from this one on; `start - 1` if not even for it.

@@ -15,6 +15,10 @@ NOTHING_FITS = "Relevant documentation was found, but no passage of it fits into
 """Not the same: a model that reads NOTHING_FOUND stops looking. At most 22 tokens."""
 
 
+CUT = "\N{HORIZONTAL ELLIPSIS}"
+"""Stands where a line that is too long was cut."""
+
+
 @dataclass(frozen=True)
 class ContextWriter:
     """Writes passages one after the other."""
@@ -42,8 +46,9 @@ def _markdown_block(passage: Passage, _number: int) -> str:
     It is not fenced, not even code: a passage that begins or ends within a fence of its own would
     turn ours inside out, and the specification's example has none.
     """
-    lines = f"(lines {passage.start_line}-{passage.end_line})"
-    return f"# File: {one_line(passage.document.key)} {lines}\n{passage.content}"
+    within = "within " if passage.is_cut else ""
+    lines = f"({within}lines {passage.start_line}-{passage.end_line})"
+    return f"# File: {one_line(passage.document.key)} {lines}\n{_marked(passage)}"
 
 
 def _json_block(passage: Passage, _number: int) -> str:
@@ -54,6 +59,8 @@ def _json_block(passage: Passage, _number: int) -> str:
         "score": round(passage.score, 3),
         "content": passage.content,
     }
+    if passage.is_cut:
+        fields["cut"] = True
     return json.dumps(fields, ensure_ascii=False)
 
 
@@ -65,7 +72,14 @@ def _tool_block(passage: Passage, number: int) -> str:
     """`--- Result 1 (score: 0.823, source: guide.md) ---`, then the text."""
     source = one_line(passage.document.key)
     header = f"--- Result {number} (score: {passage.score:.3f}, source: {source}) ---"
-    return f"{header}\n{passage.content}"
+    return f"{header}\n{_marked(passage)}"
+
+
+def _marked(passage: Passage) -> str:
+    """The text, with a sign where a line begins before it or goes on after it."""
+    before = CUT + " " if passage.cut_before else ""
+    after = " " + CUT if passage.cut_after else ""
+    return before + passage.content + after
 
 
 FORMATS: Mapping[ContextFormatName, ContextWriter] = {

@@ -38,6 +38,10 @@ class Extent:
         """Whether no line stands between the two."""
         return self.start_line <= other.end_line + 1 and other.start_line <= self.end_line + 1
 
+    def adjoins(self, other: "Extent") -> bool:
+        """Whether no character stands between the two."""
+        return self.start_index <= other.end_index and other.start_index <= self.end_index
+
     def united(self, other: "Extent") -> "Extent":
         """From where the first begins to where the last ends."""
         return Extent(

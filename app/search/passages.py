@@ -1,7 +1,7 @@
 """Turns hits into passages: whole lines of their documents, merged where they touch."""
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from app.adapters.splitting.source_lines import (
@@ -12,6 +12,7 @@ from app.adapters.splitting.source_lines import (
 )
 from app.search.passage_queries import DocumentFacts, Extent
 from app.search.queries import citation
+from app.search.requests import Highlight
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,13 @@ class PassageHit:
     score: float
     """Its cosine."""
     extent: Extent
+    highlights: tuple[Highlight, ...] = ()
+    """Counted from where it begins."""
+
+    @property
+    def telling_sentence(self) -> Highlight | None:
+        """The sentence that says most of what was asked for."""
+        return next((said for said in self.highlights if said.kind == "sentence"), None)
 
 
 @dataclass(frozen=True)
@@ -39,16 +47,22 @@ class PassagePlan:
     """Best first, at least one."""
     extent: Extent
     """All of it: the hits, and their neighbours where these are wanted."""
+    parts: tuple["PassagePlan", ...] = ()
+    """What it was merged from; empty: it is of one piece."""
 
     @property
     def score(self) -> float:
         """The best cosine among its hits."""
         return max(hit.score for hit in self.hits)
 
+    def apart(self) -> list["PassagePlan"]:
+        """Its parts, of which only those are one whose characters touch; best rank first."""
+        return merge_plans(self.parts, Extent.adjoins) if self.parts else [self]
+
 
 @dataclass(frozen=True)
 class Passage:
-    """Whole lines of a document, and where they stand."""
+    """Whole lines of a document, and where they stand; parts of lines that are too long."""
 
     rank: int
     score: float
@@ -58,8 +72,20 @@ class Passage:
     start_line: int
     end_line: int
     """1-based lines of the source, the last one included."""
+    start_index: int
+    end_index: int
+    """`document[start_index:end_index] == content`, in characters of the document's text."""
     content: str
     """The document's own characters, without the last line's line break."""
+    cut_before: bool = False
+    """Whether its first line begins before it."""
+    cut_after: bool = False
+    """Whether its last line goes on after it."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it has less than whole lines."""
+        return self.cut_before or self.cut_after
 
     @property
     def citation(self) -> str:
@@ -72,6 +98,8 @@ class PassageLines:
     """A plan with the lines that it stands for: from here, passages are cut."""
 
     plan: PassagePlan
+    first_index: int
+    """Where the lines begin in the document's text."""
     first_line: int
     """1-based line of the source."""
     lines: tuple[str, ...]
@@ -93,9 +121,11 @@ class PassageLines:
         It names the hits of which it shows a line, and has the best cosine among them: where none
         is to be seen, that of all.
         """
-        lines = self.lines[start_line - self.first_line : end_line - self.first_line + 1]
+        first = start_line - self.first_line
+        lines = self.lines[first : end_line - self.first_line + 1]
         above, below = _blank_edges(lines)
-        text = "".join(lines[above : len(lines) - below])
+        text = without_line_break("".join(lines[above : len(lines) - below]))
+        start = self.first_index + sum(map(len, self.lines[: first + above]))
         shown = [
             hit
             for hit in self.plan.hits
@@ -110,23 +140,27 @@ class PassageLines:
             chunk_ids=tuple(hit.chunk_id for hit in shown),
             start_line=start_line + above,
             end_line=end_line - below,
-            content=without_line_break(text),
+            start_index=start,
+            end_index=start + len(text),
+            content=text,
         )
 
 
-def merge_plans(plans: Iterable[PassagePlan]) -> list[PassagePlan]:
+def merge_plans(
+    plans: Iterable[PassagePlan], touch: Callable[[Extent, Extent], bool] = Extent.touches
+) -> list[PassagePlan]:
     """Those of one document that overlap or adjoin become one; best rank first.
 
     Afterwards there is at least one line between any two of a document.
     """
     merged: list[PassagePlan] = []
-    order = sorted(plans, key=lambda plan: (plan.document.row_id, plan.extent.start_line))
+    order = sorted(plans, key=lambda plan: (plan.document.row_id, plan.extent.start_index))
     for plan in order:
         last = merged[-1] if merged else None
         if (
             last
             and last.document.row_id == plan.document.row_id
-            and last.extent.touches(plan.extent)
+            and touch(last.extent, plan.extent)
         ):
             merged[-1] = _united(last, plan)
         else:
@@ -139,6 +173,7 @@ def _united(some: PassagePlan, other: PassagePlan) -> PassagePlan:
         min(some, other, key=lambda plan: plan.rank),
         hits=tuple(sorted((*some.hits, *other.hits), key=lambda hit: hit.rank)),
         extent=some.extent.united(other.extent),
+        parts=(*(some.parts or (some,)), *(other.parts or (other,))),
     )
 
 
@@ -146,7 +181,7 @@ def lines_of_plan(plan: PassagePlan, text: str) -> PassageLines:
     """The plan widened to whole lines of the document's text."""
     start = line_start(text, plan.extent.start_index)
     end = line_end(text, plan.extent.end_index - 1)
-    return PassageLines(plan, plan.extent.start_line, tuple(split_lines(text[start:end])))
+    return PassageLines(plan, start, plan.extent.start_line, tuple(split_lines(text[start:end])))
 
 
 def _blank_edges(lines: Sequence[str]) -> tuple[int, int]:

@@ -25,6 +25,7 @@ from app.search.requests import (
     MOST_TOKENS,
     ContextFormatName,
     ContextRequest,
+    Highlight,
     SearchAnswer,
     SearchRequest,
     SearchResult,
@@ -185,16 +186,17 @@ def test_neighbours_in_front_never_push_the_hit_itself_out(shelf: Shelf):
 
 
 def test_what_does_not_fit_gives_way_to_a_smaller_one_further_down(shelf: Shelf):
-    giant = shelf.put("min.js", "x=1;" * 50_000 + "\n")
+    unnamable = "very " * 200 + "long.md"
+    long = shelf.put(unnamable, PROSE)
     small = shelf.put("a.md", "A short answer.\n")
-    answer = assemble(shelf, [giant[7], small[0]], max_tokens=200)
+    answer = assemble(shelf, [long[0], small[0]], max_tokens=200)
     assert [passage.document.key for passage in answer.passages] == ["a.md"]
-    assert [omission.citation for omission in answer.omitted] == ["min.js#L1"]
+    assert [omission.document.key for omission in answer.omitted] == [unnamable]
     assert answer.passages[0].rank == 2
 
 
 def test_the_tool_never_says_that_nothing_was_found_when_nothing_fits(shelf: Shelf):
-    giant = shelf.put("min.js", "x=1;" * 50_000)
+    giant = shelf.put("very " * 200 + "long.md", "word " * 400)
     for meter in (FakeEmbedder(), None):
         answer = ContextAssembler(
             database=shelf.database, searcher=FixedSearcher(giant[:1]), token_meter=meter
@@ -202,6 +204,78 @@ def test_the_tool_never_says_that_nothing_was_found_when_nothing_fits(shelf: She
         assert answer.context == NOTHING_FITS
         assert answer.truncated
         assert answer.total_tokens <= 50
+
+
+RECORDS = ",".join(f'{{"id":{n},"note":"the keeper of lamp {n} saw nothing"}}' for n in range(4000))
+
+
+def telling(result: SearchResult, sentence: str, *words: str) -> SearchResult:
+    """The result with this sentence highlighted, and the words in it."""
+    start = result.content.index(sentence)
+    places = [(result.content.index(word, start), word) for word in words]
+    return dataclasses.replace(
+        result,
+        highlights=(
+            Highlight(start, start + len(sentence), sentence, "sentence"),
+            *(Highlight(place, place + len(word), word, "word") for place, word in places),
+        ),
+    )
+
+
+@pytest.mark.parametrize("style", ["markdown", "json", "tool"])
+@pytest.mark.parametrize("meter", [FakeEmbedder(), None])
+@pytest.mark.parametrize("max_tokens", [70, 110, 2000])
+def test_of_a_line_that_is_too_long_each_hit_is_shown_by_itself(
+    shelf: Shelf, style: ContextFormatName, meter: TokenMeter | None, max_tokens: int
+):
+    chunks = Shelf(shelf.database, chunk_size=400).put("one.json", RECORDS)
+    hits = [telling(chunk, "saw nothing", "nothing") for chunk in (chunks[300], chunks[7])]
+    answer = ContextAssembler(
+        database=shelf.database, searcher=FixedSearcher(hits), token_meter=meter
+    ).assemble(ContextRequest(SearchRequest("q"), max_tokens, style))
+    assert answer.total_tokens <= max_tokens
+    assert [p.rank for p in answer.passages] == ([1, 2] if max_tokens == 2000 else [1])
+    for passage, hit in zip(answer.passages, hits, strict=False):
+        assert hit.start_index <= passage.start_index < passage.end_index <= hit.end_index
+        assert passage.content == RECORDS[passage.start_index : passage.end_index]
+        assert passage.chunk_ids == (hit.chunk_id,)
+        assert "nothing" in passage.content
+        assert (passage.citation, passage.cut_before, passage.cut_after) == (
+            "one.json#L1",
+            True,
+            True,
+        )
+        if style != "json":
+            assert f"\n… {passage.content} …" in answer.context
+    if style == "markdown":
+        assert answer.context.startswith("# File: one.json (within lines 1-1)\n")
+    if style == "json":
+        assert [block["cut"] for block in json.loads(answer.context)] == [True] * len(
+            answer.passages
+        )
+    assert answer.truncated
+    assert [omission.citation for omission in answer.omitted] == ["one.json#L1"]
+
+
+def test_a_long_paragraph_is_cut_where_it_says_most(shelf: Shelf):
+    told = "The telescope mirror was polished with cerium oxide."
+    text = "# Mirrors\n\n" + "Much was said. " * 30 + told + " More was said." * 30 + "\n"
+    hit = Shelf(shelf.database, chunk_size=2000).put("m.md", text)[0]
+    answer = assemble(shelf, [telling(hit, told, "telescope")], max_tokens=60)
+    (passage,) = answer.passages
+    assert told in passage.content
+    assert not passage.content.startswith("# Mirrors")
+    assert (passage.start_line, passage.end_line) == (3, 3)
+    assert answer.total_tokens > 50
+
+
+def test_a_hit_of_many_lines_is_cut_at_lines_around_what_it_says_most(shelf: Shelf):
+    hit = Shelf(shelf.database, chunk_size=2000).put("p.md", PROSE)[0]
+    hit = telling(hit, "Line 30 tells about the harbour and its pilots.", "harbour")
+    (passage,) = assemble(shelf, [hit], max_tokens=80).passages
+    assert not passage.is_cut
+    assert passage.start_line < 30 < passage.end_line
+    assert passage.content == lines_of(PROSE, passage.start_line, passage.end_line)
 
 
 def test_without_a_token_meter_four_characters_are_a_token(shelf: Shelf):
@@ -251,11 +325,13 @@ def test_the_budget_holds_even_for_a_model_that_counts_the_whole_as_more_than_it
     budget = ContextBudget(
         50, WordMeter(lambda text: 30 * (text.count("# File") - 1)), FORMATS["markdown"]
     )
+    plans = []
     for rank in (1, 2):
         document = DocumentFacts(rank, 1, f"{rank}.md", "t", "u", None, None)
         extent = Extent(0, 9, 1, 1)
-        plan = PassagePlan(rank, document, (), (PassageHit(rank, str(rank), 0.5, extent),), extent)
-        budget.add(lines_of_plan(plan, "some text " * 5))
+        hits = (PassageHit(rank, str(rank), 0.5, extent),)
+        plans.append(PassagePlan(rank, document, (), hits, extent))
+    budget.fill(plans, lambda plan: lines_of_plan(plan, "some text " * 5))
     made = budget.finished()
     assert made.total_tokens <= 50
     assert [passage.rank for passage in made.passages] == [1]
@@ -339,8 +415,8 @@ def test_a_search_for_a_context_is_asked_for_nothing_that_no_context_shows(shelf
     assembler = ContextAssembler(
         database=shelf.database, searcher=NotingSearcher(results[:2]), token_meter=None
     )
-    plain = SearchRequest("question", highlight=False)
-    wanted = dataclasses.replace(plain, highlight=True, explain=True, context_chunks=1)
+    plain = SearchRequest("question")
+    wanted = dataclasses.replace(plain, explain=True, context_chunks=1)
     assembler.assemble(ContextRequest(wanted, context_chunks=1))
     assert asked == [plain]
 

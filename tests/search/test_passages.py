@@ -1,5 +1,6 @@
 """Passages are whole lines of their documents, and two of them never share or adjoin lines."""
 
+import re
 from itertools import pairwise
 
 from hypothesis import given
@@ -23,6 +24,7 @@ from tests.fakes import FakeEmbedder
 
 TEXTS = st.text(alphabet="ab \n\r.#", min_size=1, max_size=400).filter(lambda text: text.strip())
 FORMAT_NAMES: st.SearchStrategy[ContextFormatName] = st.sampled_from(["markdown", "json", "tool"])
+LINE_END = re.compile(r"\r\n|\r|\n")
 METERS = st.sampled_from([None, FakeEmbedder()])
 
 
@@ -76,6 +78,16 @@ def assert_whole_lines(passage: Passage, text: str, first_line: int) -> None:
     assert passage.content == without_line_break("".join(lines))
 
 
+def assert_lines(passage: Passage, text: str, first_line: int) -> None:
+    """Its lines are those of its characters, and it says whether they go on beside it."""
+    assert passage.start_line == first_line + len(LINE_END.findall(text[: passage.start_index]))
+    assert passage.end_line == passage.start_line + len(LINE_END.findall(passage.content))
+    before = LINE_END.split(text[: passage.start_index])[-1]
+    after = LINE_END.split(text[passage.end_index :])[0]
+    assert passage.cut_before == bool(before.strip())
+    assert passage.cut_after == bool(after.strip())
+
+
 @given(documents_with_plans())
 def test_a_passage_is_whole_lines_verbatim_and_holds_its_hits(
     case: tuple[str, int, list[PassagePlan]],
@@ -118,29 +130,39 @@ def test_a_context_keeps_its_budget_and_says_of_every_line_where_it_went(
     text, first_line, plans = case
     merged = merge_plans(plans)
     budget = ContextBudget(max_tokens, meter, FORMATS[name])
-    for each in merged:
-        if budget.is_spent:
-            budget.leave_out(each)
-        else:
-            budget.add(lines_of_plan(each, text))
+    budget.fill(merged, lambda each: lines_of_plan(each, text))
     made = budget.finished()
     assert made.total_tokens == budget.count(made.text) <= max_tokens
     told: list[int] = []
+    in_part: set[int] = set()
+    shown: list[tuple[int, int]] = []
     hits = {hit.chunk_id: hit for each in plans for hit in each.hits}
     for passage in made.passages:
+        assert passage.content == text[passage.start_index : passage.end_index]
+        shown.append((passage.start_index, passage.end_index))
+        if passage.is_cut:
+            assert_lines(passage, text, first_line)
+            in_part.update(range(passage.start_line, passage.end_line + 1))
+            continue
         assert_whole_lines(passage, text, first_line)
         for hit in (hits[chunk_id] for chunk_id in passage.chunk_ids):
             assert hit.extent.start_line <= passage.end_line
             assert hit.extent.end_line >= passage.start_line
             assert hit.score <= passage.score
         told += range(passage.start_line, passage.end_line + 1)
+    whole = set(told)
+    assert len(whole) == len(told)
     for omission in made.omitted:
-        told += range(omission.start_line, omission.end_line + 1)
-    assert len(told) == len(set(told))
+        lines_left_out = range(omission.start_line, omission.end_line + 1)
+        assert in_part or not set(told) & set(lines_left_out)
+        assert not whole & set(lines_left_out)
+        told += lines_left_out
+    for one, next_one in pairwise(sorted(shown)):
+        assert one[1] <= next_one[0]
     planned = {n for p in merged for n in range(p.extent.start_line, p.extent.end_line + 1)}
     lines = split_lines(text)
-    assert set(told) <= planned
-    assert not any(lines[number - first_line].strip() for number in planned - set(told))
+    assert set(told) | in_part <= planned
+    assert not any(lines[number - first_line].strip() for number in planned - set(told) - in_part)
     ranks = [passage.rank for passage in made.passages]
     assert ranks == sorted(ranks)
 
@@ -164,7 +186,7 @@ def test_the_hits_of_a_passage_stand_best_first_however_they_lie(ranks: list[int
 
 def test_a_passage_that_was_cut_names_only_the_hits_that_it_shows():
     (merged,) = merge_plans([plan(1, 1, 4, score=0.4), plan(2, 4, 6, score=0.9)])
-    lines = PassageLines(merged, 1, tuple(f"line {n}\n" for n in range(1, 7)))
+    lines = PassageLines(merged, 0, 1, tuple(f"line {n}\n" for n in range(1, 7)))
     shown = {end: lines.passage(1, end) for end in (3, 4, 6)}
     assert [(p.chunk_ids, p.score) for p in shown.values()] == [
         (("c1",), 0.4),

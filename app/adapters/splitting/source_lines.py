@@ -10,6 +10,11 @@ def split_lines(text: str) -> list[str]:
     return _LINE.findall(text)
 
 
+def count_line_ends(text: str) -> int:
+    """How many lines end within the text."""
+    return text.count("\n") + text.count("\r") - text.count("\r\n")
+
+
 def without_line_break(text: str) -> str:
     """The text without the line break at its end, if it has one."""
     return text.removesuffix("\n").removesuffix("\r")

@@ -1,0 +1,76 @@
+"""Excerpts show what was found in a long line, and tear no word and no character."""
+
+import regex
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.search.excerpts import LONGEST_WORD, Excerpt
+from app.search.passage_queries import DocumentFacts, Extent
+from app.search.passages import PassageHit, PassagePlan
+from app.search.requests import Highlight
+
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+PIECES = st.sampled_from(
+    [
+        "word ",
+        "a_name",
+        "x",
+        " ",
+        "\n",
+        "\r\n",
+        "e\u0301",
+        FAMILY,
+        "\U0001f1e9\U0001f1ea",
+        "{}",
+        "שלום ",
+    ]
+)
+DOCUMENT = DocumentFacts(1, 7, "one.json", "One", "/srv/one.json", None, None)
+
+
+def excerpt_of(text: str, *highlights: Highlight) -> Excerpt:
+    extent = Extent(0, len(text), 1, 1)
+    hit = PassageHit(1, "c", 0.5, extent, highlights)
+    plan = PassagePlan(1, DOCUMENT, (), (hit,), extent)
+    return Excerpt(plan, text, begins_line=False, ends_line=False)
+
+
+@given(st.lists(PIECES, min_size=1, max_size=80), st.data())
+def test_a_cut_tears_no_character_and_no_word_and_keeps_to_its_size(
+    pieces: list[str], data: st.DataObject
+) -> None:
+    text = "".join(pieces)
+    size = data.draw(st.integers(1, len(text)))
+    places = [match.span() for match in regex.finditer(r"\w+", text)] or [(0, 0)]
+    start, end = data.draw(st.sampled_from(places))
+    said = text[start:end]
+    found = (Highlight(start, end, said, "sentence"), Highlight(start, end, said, "word"))
+    passage = excerpt_of(text, *found).around_words(size)
+    assert len(passage.content) <= size
+    assert passage.content == text[passage.start_index : passage.end_index]
+    if not passage.content:
+        return
+    breaks = {0, len(text)} | {match.start() for match in regex.finditer(r"\X", text)}
+    assert {passage.start_index, passage.end_index} <= breaks
+    if end - start <= size:
+        assert said in passage.content
+    for place in (passage.start_index, passage.end_index):
+        around = text[max(place - 1, 0) : place + 1]
+        torn = len(around) == 2 and regex.fullmatch(r"\w\w", around)
+        assert not torn or size < LONGEST_WORD
+
+
+def test_where_the_sentence_has_no_room_its_words_are_shown_that_stand_closest() -> None:
+    text = "lamp " + "of no matter " * 20 + "lamp keeper harbour " + "of no matter " * 20
+    words = [
+        Highlight(*match.span(), match.group(), "word")
+        for match in regex.finditer("lamp|keeper|harbour", text)
+    ]
+    passage = excerpt_of(text, Highlight(0, len(text), text, "sentence"), *words).around_words(60)
+    assert "lamp keeper harbour" in passage.content
+
+
+def test_a_word_without_end_is_cut_between_characters() -> None:
+    passage = excerpt_of("x" * 5000).around_words(200)
+    assert passage.content == "x" * 200
+    assert (passage.cut_before, passage.cut_after) == (True, True)
