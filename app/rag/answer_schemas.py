@@ -34,9 +34,14 @@ class Explanation(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     rank: int = Field(description="Among the candidates; 1 is the best.")
+    deeper: int = Field(
+        description="1, or by what factor `dense_depth` and `lexical_depth` had to be raised to "
+        "find so many results. What was a result at a lower one comes first, as it was: so an "
+        "answer of fewer results is the beginning of one of more."
+    )
     final_score: float = Field(
-        description="What decides the order: the fused score, unless `signals` says more, less "
-        "`document_penalty`."
+        description="What decides the order among results of the same `deeper`: the fused score, "
+        "unless `signals` says more, less `document_penalty`."
     )
     document_penalty: float = Field(
         description="What is taken off for the better candidates of the same document."

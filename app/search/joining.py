@@ -1,7 +1,7 @@
 """Joins ranked candidates to SQL: which of them are results, and what is shown with them."""
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from app.search.neighbours import NO_NEIGHBOURS, Neighbours, neighbours_of_chunk
 from app.search.profiles import Ranking
 from app.search.queries import Shown, hit_of, result_of, tags_of
 from app.search.ranking import RankedCandidates, explain
-from app.search.requests import GroupBy, ResultGroup, SearchRequest, SearchResult
+from app.search.requests import Explanation, GroupBy, ResultGroup, SearchRequest, SearchResult
 from app.search.retrieval import Candidates
 from app.search.row_hits import RowHits, strong_hits
 from app.search.weighing import weigh
@@ -42,9 +42,14 @@ class JoinedRows:
     tags: Mapping[int, tuple[str, ...]]
 
     def results(
-        self, request: SearchRequest, demands: Demands, candidates: Candidates
+        self,
+        request: SearchRequest,
+        demands: Demands,
+        candidates: Candidates,
+        earlier: Mapping[str, Explanation | None],
+        deeper: int,
     ) -> list[SearchResult]:
-        """Needs no connection any more."""
+        """Needs no connection any more. What was a result earlier is explained as it was then."""
         return [
             result_of(
                 row,
@@ -56,7 +61,9 @@ class JoinedRows:
                     else (),
                     near=self.near.get(row.id, NO_NEIGHBOURS),
                     group=group,
-                    explanation=explain(self.ranked, candidates, place)
+                    explanation=(
+                        earlier.get(row.id) or explain(self.ranked, candidates, place, deeper)
+                    )
                     if request.explain
                     else None,
                 ),
@@ -72,24 +79,30 @@ def join(
     ranking: Ranking,
     demands: Demands,
     *,
+    earlier: Collection[str],
     deeper: int,
     fingerprint: str,
     now: datetime,
 ) -> JoinedRows:
     """The first candidates that SQL holds and the filter allows, in the ranking's own order.
 
+    `earlier` are chunks that were results before it was asked deeper: these stay first, since an
+    answer of fewer results would have ended there. How many candidates there are bears on scores.
     `fingerprint` is that of the model whose vectors tell what repeats what.
     """
     found_first = len(ranked.chunk_ids)
     if ranking.weighs:
         ranked = weigh(connection, ranked, ranking, demands, fingerprint, now)
     left_out = found_first - len(ranked.chunk_ids)
-    ranked, found = _spread_hits(
-        connection, ranked, request, ranking, demands, wanted_hits(request, deeper)
-    )
-    rows = _grouped(found.hits, ranked, request.group_by, request.n_results)
+    for wanted in (_wanted_hits(request, deeper), found_first):
+        spread_out, found = _spread_hits(
+            connection, ranked, request, ranking, demands, earlier, wanted
+        )
+        rows = _grouped(found.hits, spread_out, request.group_by, request.n_results)
+        if len(rows) >= request.n_results or len(found.hits) < wanted:
+            break  # as many as are wanted, or all there are
     return JoinedRows(
-        ranked,
+        spread_out,
         rows,
         found.least,
         left_out + len(found.unfit),
@@ -98,8 +111,8 @@ def join(
     )
 
 
-def wanted_hits(request: SearchRequest, deeper: int) -> int:
-    """How far down the ranking results are looked for."""
+def _wanted_hits(request: SearchRequest, deeper: int) -> int:
+    """How far down the ranking results are looked for, unless these turn out to be too few."""
     if request.group_by is None:
         return request.n_results
     return hits_to_group(request.n_results) * deeper
@@ -111,6 +124,7 @@ def _spread_hits(
     request: SearchRequest,
     ranking: Ranking,
     demands: Demands,
+    earlier: Collection[str],
     wanted: int,
 ) -> tuple[RankedCandidates, RowHits]:
     """The candidates spread over documents, and the first hits among them.
@@ -123,6 +137,7 @@ def _spread_hits(
         ordered = ranked
         if not demands.words.exclude_any:  # they may leave out most, a few more each time
             ordered = spread(ranked, request, ranking)
+        ordered = ordered.begun_by(earlier)
         found = strong_hits(connection, ordered, demands, ranking.least_share, wanted)
         unfit |= found.unfit
         if ordered.penalties is None or not found.unfit:

@@ -64,6 +64,14 @@ class RankedCandidates:
         gone = set(chunk_ids)
         return self.in_order([n for n, key in enumerate(self.chunk_ids) if key not in gone])
 
+    def begun_by(self, chunk_ids: Collection[str]) -> Self:
+        """These first, in their order, as far as they are candidates; then the others."""
+        if not chunk_ids:
+            return self
+        positions = {key: position for position, key in enumerate(self.chunk_ids)}
+        first = [positions.pop(key) for key in chunk_ids if key in positions]
+        return self.in_order([*first, *positions.values()])
+
     def in_order(self, positions: Sequence[int] | fusion.Ranks) -> Self:
         """These of the candidates, in this order."""
         chosen = np.asarray(positions, np.int64)
@@ -128,7 +136,9 @@ def _fuse(request: SearchRequest, both: fusion.BothSides) -> fusion.Fusion:
     return fusion.convex(both, dense_share=1.0 if request.mode == "dense" else 0.0)
 
 
-def explain(ranked: RankedCandidates, candidates: Candidates, position: int) -> Explanation:
+def explain(
+    ranked: RankedCandidates, candidates: Candidates, position: int, deeper: int
+) -> Explanation:
     """How the candidate at this position (0 is the best) came to its place.
 
     Its rank is that among the candidates: those that SQL no longer holds leave gaps, unless a
@@ -140,6 +150,7 @@ def explain(ranked: RankedCandidates, candidates: Candidates, position: int) -> 
     weighed, cosines = ranked.weighed, ranked.fused.candidates.cosines
     return Explanation(
         rank=position + 1,
+        deeper=deeper,
         final_score=ranked.final_score(position),
         document_penalty=ranked.penalty(position),
         ranking_cosine=float(cosines[place]),

@@ -157,8 +157,11 @@ class Explanation:
     rank: int
     """Among the candidates, 1 is the best; those that SQL no longer holds leave gaps, unless a
     document penalty or signals had them taken out."""
+    deeper: int
+    """The factor of the depths at which it became a result; what did so at a lower one is first."""
     final_score: float
-    """What decides the order: the fused score, unless `signals` says more, less the penalty."""
+    """What decides the order among those of a factor: the fused score, unless `signals` says more,
+    less the penalty."""
     document_penalty: float
     """What is taken off for the better candidates of the same document."""
     fused_score: float

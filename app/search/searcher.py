@@ -15,10 +15,10 @@ from app.models import now
 from app.protocols import VectorIndex
 from app.search.candidate_filter import of_types
 from app.search.demands import Demands
-from app.search.joining import JoinedRows, join, wanted_hits
+from app.search.joining import JoinedRows, join
 from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
 from app.search.ranking import knows_all_near_enough, rank
-from app.search.requests import SearchAnswer, SearchRequest, SearchResult
+from app.search.requests import Explanation, SearchAnswer, SearchRequest, SearchResult
 from app.search.retrieval import Candidates, Retriever
 from app.search.row_hits import others_are_weak
 from app.search.scope import ScopeResolver
@@ -120,6 +120,7 @@ class Searcher:
         demands = Demands(allowed, words)
         ranking = resolved(request.ranking, self._collection_ranking(request.collection))
         deeper = 1
+        earlier: Mapping[str, Explanation | None] = {}
         while True:
             found = self._found(request, ranking, demands, deeper)
             retrieved = time.perf_counter()
@@ -138,22 +139,24 @@ class Searcher:
                     request,
                     ranking,
                     demands,
+                    earlier=earlier,
                     deeper=deeper,
                     fingerprint=self._retriever.fingerprint,
                     now=self._clock(),
                 )
-            results = joined.results(request, demands, candidates)
+            results = joined.results(request, demands, candidates, earlier, deeper)
+            nearest = _is_nearest(joined, candidates, request, words)
             enough = len(results) >= request.n_results
             enough = enough or others_are_weak(joined.ranked, candidates, joined.least)
-            enough = enough and _is_nearest(joined, candidates, request, words)
-            read_whole = wanted_hits(request, deeper) >= len(ranked.chunk_ids)
-            if enough or _complete(candidates, request, words, joined.rejected, read_whole):
+            enough = enough and nearest
+            if enough or _complete(candidates, request, words, joined.rejected):
                 seconds = (
                     *candidates.seconds,
                     ("fuse", fused - retrieved),
                     ("join", time.perf_counter() - fused),
                 )
                 return self._finished(request, results, candidates.degraded, seconds)
+            earlier = {result.chunk_id: result.explain for result in results} if nearest else {}
             deeper *= _further(candidates, words)
 
     def _found(
@@ -197,7 +200,7 @@ def _is_nearest(
     """
     if request.mode != "dense" or not words.require_words or not candidates.lexical_answered:
         return True
-    farthest = min(joined.ranked.cosines[place] for _, place, _ in joined.rows)
+    farthest = min((joined.ranked.cosines[place] for _, place, _ in joined.rows), default=1.0)
     return candidates.lexical_exhausted or farthest >= candidates.complete_above
 
 
@@ -218,16 +221,10 @@ def _complete(
     request: SearchRequest,
     words: WordsByCollection,
     rejected: int,
-    read_whole: bool,
 ) -> bool:
-    """Whether going deeper could not bring any further result, or took too long.
-
-    `read_whole`: the ranking was, to its end: hits of one group may fill what is read of it.
-    """
+    """Whether going deeper could not bring any further result, or took too long."""
     by_words = words.require_words and candidates.lexical_answered
     if _must_read(candidates, words) and rejected > MOST_REJECTED:
         return True
-    if request.group_by is not None and not read_whole:
-        return False
     exhausted = candidates.lexical_exhausted if by_words else candidates.exhausted
     return exhausted or knows_all_near_enough(request, candidates)

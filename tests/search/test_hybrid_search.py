@@ -573,6 +573,26 @@ def test_the_order_can_be_recomputed_from_what_explain_shows(filled, mode, fusio
         assert (how.dense_part, how.lexical_part) == pytest.approx((dense, lexical))
 
 
+@pytest.mark.parametrize("fusion", ["coverage", "rrf"])
+@pytest.mark.parametrize("group_by", ["document", "text", None])
+def test_an_answer_of_few_results_is_the_beginning_of_one_of_many(stage, group_by, fusion):
+    lamps = ("the lighthouse blinks", "a lamp of the lighthouse", "ships blink back", "blinks")
+    stage.add(
+        ["\n\n".join(f"{lamps[(n + m) % 4]} {m} " + f"word{n} " * 20 for m in range(n % 5 + 1))
+         for n in range(40)]
+    )  # fmt: skip
+    wished: dict[str, Any] = {"group_by": group_by, "fusion": fusion, "explain": True}
+    wished |= {"dense_depth": 3, "lexical_depth": 3}
+    all_of_them = stage.ask("the lighthouse blinks", n_results=40, **wished)
+    assert len(all_of_them) == 40
+    for wanted in (1, 2, 3, 5, 9, 20, 30):
+        few = stage.ask("the lighthouse blinks", n_results=wanted, **wished)
+        assert [hit.chunk_id for hit in few] == [hit.chunk_id for hit in all_of_them[:wanted]]
+    places = [(hit.explain.deeper, -hit.explain.final_score) for hit in all_of_them]
+    assert places == sorted(places)
+    assert len({deeper for deeper, _ in places}) > 1
+
+
 def test_a_documents_cosine_is_that_of_its_best_chunk(stage):
     stage.add(["\n\n".join(f"the lighthouse {n} " + f"word{n} " * 25 for n in range(4)), "other"])
     shown = [hit.explain for hit in stage.ask("lighthouse 2 word2", n_results=10, explain=True)
