@@ -96,12 +96,14 @@ class Excerpt:
     def _passage(self, start: int, end: int) -> Passage:
         """These characters, without blank lines in front and white space at the end.
 
+        The indentation of a line that is shown from its first word belongs to it.
+
         It names the hits of which it shows anything, and has the best cosine among them.
         """
         stretch = self.text[start:end]
         filled = start + len(stretch) - len(stretch.lstrip())
         line = line_start(self.text, filled)
-        start = line if line >= start and (line or self.begins_line) else filled
+        start = line if self._begins_line(line, filled) else filled
         content = self.text[start:end].rstrip()
         end = start + len(content)
         extent = self.plan.extent
@@ -123,13 +125,13 @@ class Excerpt:
             start_index=first,
             end_index=last,
             content=content,
-            cut_before=self._cut_before(start),
+            cut_before=not self._begins_line(line, start),
             cut_after=self._cut_after(end),
         )
 
-    def _cut_before(self, start: int) -> bool:
-        line = line_start(self.text, start)
-        return bool(self.text[line:start].strip()) or not (line or self.begins_line)
+    def _begins_line(self, line: int, start: int) -> bool:
+        """Whether nothing but blanks stands between the beginning of the line and this place."""
+        return bool(line or self.begins_line) and not self.text[line:start].strip()
 
     def _cut_after(self, end: int) -> bool:
         line = line_end(self.text, end)

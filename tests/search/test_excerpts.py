@@ -46,7 +46,7 @@ def test_a_cut_tears_no_character_and_no_word_and_keeps_to_its_size(
     said = text[start:end]
     found = (Highlight(start, end, said, "sentence"), Highlight(start, end, said, "word"))
     passage = excerpt_of(text, *found).around_words(size)
-    assert len(passage.content) <= size
+    assert len(passage.content.lstrip()) <= size
     assert passage.content == text[passage.start_index : passage.end_index]
     if not passage.content:
         return
@@ -68,6 +68,14 @@ def test_where_the_sentence_has_no_room_its_words_are_shown_that_stand_closest()
     ]
     passage = excerpt_of(text, Highlight(0, len(text), text, "sentence"), *words).around_words(60)
     assert "lamp keeper harbour" in passage.content
+
+
+def test_a_line_that_is_shown_from_its_first_word_keeps_its_indentation() -> None:
+    text = "some words\n    .. note:: " + "what is said here " * 9
+    start = text.index("note")
+    passage = excerpt_of(text, Highlight(start, start + 4, "note", "sentence")).around_words(20)
+    assert passage.content.startswith("    .. note::")
+    assert not passage.cut_before
 
 
 def test_a_word_without_end_is_cut_between_characters() -> None:
