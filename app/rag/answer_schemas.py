@@ -123,11 +123,17 @@ class SearchResult(BaseModel):
 
     model_config = ConfigDict(from_attributes=True)
 
-    content: str = Field(description="The source's own words.")
-    knowledge_id: int = Field(description="Id of the item that it comes from.")
+    content: str = Field(
+        description="The source's own words; control characters are blanks in them."
+    )
+    knowledge_id: int = Field(description="Id of the item; filters take it in `knowledge_ids`.")
     title: str = Field(description="Of the item.")
     uri: str = Field(description="Of the item; `document_uri` is the document's own.")
-    score: float = Field(description="Cosine similarity of query and chunk, 0 to 1.")
+    score: float = Field(
+        description="Cosine similarity of query and chunk, 0 to 1, in every mode: how near they "
+        "are in meaning, not how likely the chunk answers. `min_score` cuts by it; the order of "
+        "the results is another, see `explain`."
+    )
     chunk_index: int = Field(description="Its place among the chunks of its document, from 0.")
     chunk_id: str = Field(
         description="Stays as long as its text, the model, and the size and rules of chunks do."
@@ -138,9 +144,15 @@ class SearchResult(BaseModel):
     document_title: str | None = Field(description="Null: it has none of its own.")
     document_uri: str = Field(description="Path or address of the document.")
     start_index: int = Field(description="Its first character in the document's text, from 0.")
-    end_index: int = Field(description="The character after its last.")
+    end_index: int = Field(
+        description="`text[start_index:end_index] == content`: characters of the document's text, "
+        "as `/knowledge/{id}/content` answers it, without frontmatter."
+    )
     start_line: int = Field(description="First line in the source, counted from 1.")
-    end_line: int = Field(description="Last line, included.")
+    end_line: int = Field(
+        description="Last line, included: for `/knowledge/{id}/content?lines=…`. \\n, \\r\\n and \\r "
+        "end a line."
+    )
     heading_path: list[str] = Field(description="The headings above it, outermost first.")
     category: str | None = Field(description="The document's own, else that of its item.")
     tags: list[str] = Field(description="Those of the item, then those that the document adds.")
@@ -150,10 +162,11 @@ class SearchResult(BaseModel):
     language: str | None = Field(description="As the document names it.")
     chunk_type: ChunkType = Field(description="What at least half of it is.")
     symbol: str | None = Field(description="The first name that code in the chunk defines.")
-    highlights: list[Highlight] = Field(description="Empty with `highlight` false.")
+    highlights: list[Highlight] = Field(
+        description="Empty with `highlight` false, or where none of the query's words stands."
+    )
     citation: str = Field(
-        description="Document and lines, as `/knowledge/{id}/content` takes them.",
-        examples=["guide/auth.md#L120-L135"],
+        description="`document` and lines, to be quoted.", examples=["guide/auth.md#L120-L135"]
     )
     before: NeighbourText | None = Field(None, description="With context_chunks.")
     after: NeighbourText | None = Field(None, description="With context_chunks.")
@@ -167,7 +180,11 @@ class SearchAnswer(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     query: str
-    results: list[SearchResult] = Field(description="Best first.")
+    results: list[SearchResult] = Field(
+        description="Best first. Empty where no text passes the filters, `min_score`, and the words "
+        "in quotes or after a minus sign: leave some of these out. Otherwise `hybrid` and `dense` "
+        "always have nearest texts, also to a question that none answers."
+    )
     total_results: int = Field(description="Results in this answer.")
     degraded: list[str] = Field(
         description="What could not take part, in words; empty when all is well."

@@ -139,8 +139,14 @@ class ContextAnswer(BaseModel):
 
     query: str
     format: ContextFormat
-    context: str = Field(description="Goes into the prompt as it is.")
-    passages: list[Passage] = Field(description="In the order of the context.")
+    context: str = Field(
+        description="Goes into the prompt as it is. With no passages it is empty, `[]` in `json`, "
+        "and in `tool` a sentence that says whether nothing was found or nothing had room."
+    )
+    passages: list[Passage] = Field(
+        description="In the order of the context. Where there are none and `omitted` names some, "
+        "raise `max_tokens`; where neither does, no text passes the filters."
+    )
     total_tokens: int = Field(description="Of the context; never more than max_tokens.")
     max_tokens: int = Field(description="As it was asked for.")
     truncated: bool = Field(description="Whether anything had no room: see omitted.")

@@ -117,7 +117,10 @@ class RankingFields(BaseModel):
     )
     feedback_results: (
         Annotated[int, Field(ge=1, le=MOST_FEEDBACK_RESULTS), BeforeValidator(is_number)] | None
-    ) = Field(None, description="How many first results that are. Default: 5.")
+    ) = Field(
+        None,
+        description="How many first results that are, among the best 500 candidates. Default: 5.",
+    )
     expand: StrictBool | None = Field(
         None, description="Ask in up to two other wordings, too: abbreviations written out, …"
     )
