@@ -150,8 +150,8 @@ class SearchResult(BaseModel):
     )
     start_line: int = Field(description="First line in the source, counted from 1.")
     end_line: int = Field(
-        description="Last line, included: for `/knowledge/{id}/content?lines=…`. \\n, \\r\\n and \\r "
-        "end a line."
+        description="Last line, included: for `/knowledge/{id}/content?lines=…`. \\n, \\r\\n and "
+        "\\r end a line."
     )
     heading_path: list[str] = Field(description="The headings above it, outermost first.")
     category: str | None = Field(description="The document's own, else that of its item.")
@@ -181,9 +181,9 @@ class SearchAnswer(BaseModel):
 
     query: str
     results: list[SearchResult] = Field(
-        description="Best first. Empty where no text passes the filters, `min_score`, and the words "
-        "in quotes or after a minus sign: leave some of these out. Otherwise `hybrid` and `dense` "
-        "always have nearest texts, also to a question that none answers."
+        description="Best first. Empty where no text passes the filters, `min_score`, and the "
+        "words in quotes or after a minus sign: leave some of these out. Otherwise `hybrid` and "
+        "`dense` always have nearest texts, also to a question that none answers."
     )
     total_results: int = Field(description="Results in this answer.")
     degraded: list[str] = Field(
