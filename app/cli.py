@@ -15,7 +15,7 @@ from app.command.choosing import backends_of
 from app.command.evaluation import evaluate
 from app.command.memory import bound_memory, put_off_collections
 from app.command.options import ItemId, Json, Url, refuse_nan, split_tags
-from app.command.shell import EPILOG, FAILED, Commands, fail_to_write, flush_results, print_any_text
+from app.command.shell import EPILOG, FAILED, Commands, fail_to_write, flush_results, open_outlets
 from app.errors import StartupError
 from app.fault_points import arm
 from app.knowledge.items import DocumentType, ItemStatus
@@ -245,8 +245,8 @@ def version() -> None:
 
 def main() -> None:
     """Run the command line; ends the process with an exit code."""
+    open_outlets()
     bound_memory()
-    print_any_text()
     try:
         app(prog_name="groundwork")
     except OSError as error:

@@ -1,8 +1,9 @@
 """How a command ends: exit codes, errors as sentences, a pipe that is gone."""
 
+import io
 import os
 import sys
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 FAILED, USAGE, UNOPENED, PROBLEMS = 1, 2, 3, 4
+
+_STDOUT, _STDERR = 1, 2
 
 EPILOG = (
     "Exit codes: 0 done; 1 failed; 2 wrong usage or setting; 3 the data directory cannot be "
@@ -55,31 +58,62 @@ def _faults(error: "ValidationError") -> str:
     return "; ".join(faults)
 
 
-def print_any_text() -> None:
-    """Write a question mark for what the terminal's encoding lacks, such as Latin-1 or ASCII."""
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]  # a file here
-    sys.stderr.reconfigure(errors="replace")  # type: ignore[union-attr]
+class _Outlet(io.FileIO):
+    """Where results or messages go: nowhere any more once their reader has gone (`| head`).
+
+    That is no error, and what a command has yet to do and to say by its exit code is done and said.
+    """
+
+    def write(self, data: Any, /) -> int:
+        """Write all of it; raises OSError where results cannot be written, as on a full disk."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            _drop(self.fileno())
+        except OSError:
+            if self.fileno() == _STDOUT:
+                raise  # a message that cannot be written changes nothing
+        return memoryview(data).nbytes
+
+
+def open_outlets() -> None:
+    """Make stdout and stderr, whatever they are, fit to be written to; before files are opened.
+
+    One that was closed (`>&-`) is opened on nothing: else a database could get its number, and what
+    is meant for it. What the encoding of a terminal lacks is written as a question mark.
+    """
+    while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        os.set_inheritable(number, True)
+    os.close(number)
+    sys.stdout, sys.stderr = _outlet(_STDOUT, sys.stdout), _outlet(_STDERR, sys.stderr)
+
+
+def _outlet(number: int, stream: TextIO | None) -> TextIO:
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Outlet(number, "w", closefd=False)),
+        encoding=stream.encoding if stream else "utf-8",
+        errors="replace",
+        line_buffering=number == _STDERR or os.isatty(number),
+    )
 
 
 def flush_results() -> None:
-    """Write out what is buffered; a reader that has gone (`| head`) is no error."""
+    """Write out what is buffered."""
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        _drop_results()
     except OSError as error:
         fail_to_write(error)
 
 
 def fail_to_write(error: OSError) -> NoReturn:
     """End the process where its results cannot be written, such as on a full disk."""
-    _drop_results()
+    _drop(_STDOUT)
     display.complain(f"The results cannot be written: {error.strerror}.")
     raise SystemExit(FAILED) from error
 
 
-def _drop_results() -> None:
-    """Python flushes once more on its way out, and would complain there."""
+def _drop(number: int) -> None:
+    """Let go nowhere what is written yet: Python flushes once more on its way out."""
     null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
+    os.dup2(null, number)
     os.close(null)

@@ -220,13 +220,47 @@ def test_ctrl_c_during_index_exits_130_and_leaves_the_data_consistent(
     assert json.loads(out)["documents"] == 3
 
 
-def test_a_reader_that_leaves_is_no_error(start: Start) -> None:
-    process = start("openapi")
+@pytest.mark.parametrize("arguments", [["openapi"], ["--help"], ["version"]])
+def test_a_reader_that_leaves_is_no_error(start: Start, arguments: list[str]) -> None:
+    process = start(*arguments)
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None
     assert process.stderr.read() == ""
-    process.wait(WAIT_SECONDS)
+    assert process.wait(WAIT_SECONDS) == 0
+
+
+def test_a_reader_that_leaves_takes_no_exit_code_with_it(start: Start) -> None:
+    process = start("list", "--url", "http://127.0.0.1:1")
+    assert process.stderr is not None
+    process.stderr.close()
+    assert process.wait(WAIT_SECONDS) == 1
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_standard_streams_may_be_closed(closed: str, httpserver: HTTPServer) -> None:
+    httpserver.expect_request("/api/v1/rag/generations").respond_with_json({"generations": []})
+    command = [sys.executable, "-m", "app.cli", "generations", "--url", httpserver.url_for("")]
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh"]
+    ended = subprocess.run([*shell, *command], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_no_file_gets_the_number_of_a_stream_that_was_closed() -> None:
+    look = (
+        "import os; from app.command.shell import open_outlets; open_outlets(); "
+        "names = [os.readlink(f'/proc/self/fd/{number}') for number in (1, 2)]; "
+        "raise SystemExit(names != [os.devnull] * 2)"
+    )
+    shell = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh"]
+    ended = subprocess.run([*shell, sys.executable, "-c", look], check=False)
+    assert ended.returncode == 0
+
+
+def test_a_message_that_cannot_be_written_changes_nothing() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "app.cli", "list", "--url", "http://127.0.0.1:1"]
+        assert subprocess.run(command, stderr=full, check=False).returncode == 1
 
 
 def test_text_that_the_terminal_cannot_show_is_no_error(
