@@ -189,6 +189,8 @@ def _sentence(fault: dict[str, Any]) -> str:
     if fault["loc"] == ("body",) and isinstance(fault["input"], bytes):
         # FastAPI hands on unread what is not said to be JSON; curl's -d says it is a form.
         return "The body is not said to be JSON: send the header Content-Type: application/json"
+    if fault["type"] == "missing" and fault["loc"] == ("body",):
+        return "The body is missing: a JSON object is needed"
     if fault["type"] == "model_attributes_type":
         return "Input should be a JSON object"
     return str(fault["msg"]).removeprefix("Value error, ")
@@ -219,7 +221,7 @@ def _answer_http_exception(request: Request, error: Exception) -> JSONResponse:
     return _respond(
         request,
         slug=phrase.lower().replace(" ", "-"),
-        title=phrase,
+        title=phrase.capitalize(),  # as our own errors of the same type have it
         status=error.status_code,
         detail=_http_detail(request, error, phrase),
         headers=headers,
@@ -231,7 +233,7 @@ def _possible_methods(request: Request) -> list[str]:
     methods: set[str] = set()
     for route in iter_route_contexts(request.app.routes):
         if route.path_regex.match(request.scope["path"]):
-            methods |= route.methods or set()
+            methods |= route.methods or {"GET"}  # what is mounted are files
     return sorted(methods | {"HEAD"} if "GET" in methods else methods)
 
 
@@ -239,14 +241,18 @@ def _http_detail(request: Request, error: HTTPException, phrase: str) -> str:
     if error.status_code == 404:
         return f"There is nothing at {_asked_path(request)}. /docs lists what there is."
     if error.status_code == 405:
-        return f"{request.method} is not possible at {_asked_path(request)}."
+        possible = ", ".join(_possible_methods(request))
+        return f"{request.method} is not possible at {_asked_path(request)}, but {possible}."
     if error.status_code == 400:
-        return _unreadable_body(error)
+        return _unreadable_body(request, error)
     return error.detail or phrase
 
 
-def _unreadable_body(error: HTTPException) -> str:
+def _unreadable_body(request: Request, error: HTTPException) -> str:
     """What keeps a body from being read that may be JSON but for that."""
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding != "identity":
+        return f"The body is said to be packed (Content-Encoding: {encoding}): send it unpacked."
     match error.__cause__:
         case UnicodeDecodeError() as cause:
             return f"The body is not text in UTF-8 (byte {cause.start})."

@@ -1,5 +1,6 @@
 """Whatever goes wrong is answered as problem+json and gives nothing away."""
 
+import gzip
 import logging
 import re
 from pathlib import Path
@@ -80,6 +81,7 @@ def test_an_unknown_path_is_a_problem_that_names_it(client: TestClient, path: st
         ("DELETE", "/health/live", {"GET", "HEAD"}),
         ("TRACE", "/api/jobs/1/", {"GET", "HEAD"}),
         ("BREW", "/api/v1/jobs", {"GET", "HEAD"}),
+        ("POST", "/docs/assets/swagger-ui.css", {"GET", "HEAD"}),
     ],
 )
 def test_a_method_that_is_not_possible_is_told_which_are(
@@ -88,6 +90,7 @@ def test_a_method_that_is_not_possible_is_told_which_are(
     response = client.request(method, path)
     assert_problem(response, 405, "method-not-allowed")
     assert set(response.headers["allow"].split(", ")) == allowed
+    assert f"but {response.headers['allow']}." in response.json()["detail"]
 
 
 @pytest.mark.parametrize(
@@ -196,13 +199,14 @@ JSON = "application/json"
     [
         (b'{"title": "x"}', FORM, 422, "send the header Content-Type: application/json"),
         (b'{"title": "x"}', None, 422, "send the header Content-Type: application/json"),
+        (b"", JSON, 422, "The body is missing: a JSON object is needed"),
         (b"[1]", JSON, 422, "Input should be a JSON object"),
         (b'"text"', JSON, 422, "Input should be a JSON object"),
         ('{"title": "für"}'.encode("latin-1"), JSON, 400, "not text in UTF-8 (byte 12)"),
         (b"[" * 100_000, JSON, 400, "nested too deeply"),
         (b'{"importance": %s}' % (b"9" * 5000), JSON, 400, "too many digits"),
     ],
-    ids=["form", "no type", "list", "string", "latin-1", "deep", "digits"],
+    ids=["form", "no type", "nothing", "list", "string", "latin-1", "deep", "digits"],
 )
 def test_a_body_that_cannot_be_read_is_told_why(
     client: TestClient, content: bytes, content_type: str | None, status: int, said: str
@@ -211,6 +215,21 @@ def test_a_body_that_cannot_be_read_is_told_why(
     response = client.post("/api/v1/knowledge", content=content, headers=headers)
     assert_problem(response, status, "invalid-request" if status == 422 else "bad-request")
     assert said in response.json()["detail"]
+
+
+def test_a_packed_body_is_told_to_be_sent_unpacked(client: TestClient) -> None:
+    headers = {"content-type": JSON, "content-encoding": "gzip"}
+    response = client.post("/api/v1/knowledge", content=gzip.compress(b"{}"), headers=headers)
+    assert_problem(response, 400, "bad-request")
+    assert "Content-Encoding: gzip" in response.json()["detail"]
+
+
+def test_errors_of_one_type_have_one_title(client: TestClient) -> None:
+    titles = {
+        client.get(path).json()["title"]
+        for path in ("/nowhere", "/api/v1/knowledge/9", "/api/v1/jobs/9")
+    }
+    assert titles == {"Not found"}
 
 
 def test_monitors_may_add_what_they_like_to_an_address(client: TestClient) -> None:
