@@ -85,6 +85,8 @@ def open_outlets() -> None:
     while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         os.set_inheritable(number, True)
     os.close(number)
+    if not os.environ.get("COLUMNS", "").strip("0"):
+        os.environ.pop("COLUMNS", None)  # 0: not known, as for `shutil`; Rich would write nothing
     sys.stdout, sys.stderr = _outlet(_STDOUT, sys.stdout), _outlet(_STDERR, sys.stderr)
 
 

@@ -257,6 +257,13 @@ def test_no_file_gets_the_number_of_a_stream_that_was_closed() -> None:
     assert ended.returncode == 0
 
 
+def test_a_width_of_0_is_none_known(start: Start, environment: dict[str, str]) -> None:
+    environment["COLUMNS"] = "0"
+    code, _, err = finish(start("list", "--url", "http://127.0.0.1:1"))
+    assert (code, err[:23]) == (1, "Error: No server answer")
+    assert "no such command" in finish(start("lst"))[2].lower()
+
+
 def test_a_message_that_cannot_be_written_changes_nothing() -> None:
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-m", "app.cli", "list", "--url", "http://127.0.0.1:1"]
