@@ -4,6 +4,7 @@ import json
 import shutil
 import ssl
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -57,7 +58,8 @@ def ask_as_command(server: HTTPServer) -> None:
 
 def ask_for_vectors(server: HTTPServer) -> None:
     address = server.url_for("/v1")
-    with OpenAIEmbedder("model", base_url=address, wait=lambda _seconds: False) as embedder:
+    embedder = OpenAIEmbedder("model", base_url=address, wait=lambda _seconds: False)
+    with closing(embedder):
         assert embedder.dimension == 2
 
 
