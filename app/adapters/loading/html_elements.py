@@ -87,6 +87,27 @@ MENU_CLASSES = {
 }
 """Classes of elements that are menus where most of their text is in links."""
 
+MENU_CLASSES_OF_GENERATORS = {"navigationbar", "navpath"}
+"""As above, of the pages of Qt and of Doxygen."""
+
+MENU_IDS = {
+    *("sidebar", "toc", "TOC", "nav", "navbar", "navigation", "menu", "breadcrumb", "breadcrumbs"),
+    *("column2", "page-header", "path"),
+}
+"""As above, ids outside the content, where they are no anchors of headings; the last ones are of
+the pages of Node.js and of Apache."""
+
+MENU_TAGS = {"div", "ul", "ol", "table", "details", "p"}
+"""Which such an id makes a menu of; a heading or a section has one of its title."""
+
+PAGE_TURN_CLASSES = {"navheader", "navfooter", "nav-panel", "header", "spirit-nav"}
+"""Of links to the next page and the one before, as DocBook, Texinfo and Boost write them; they name
+what they lead to, and are not always most of the text beside them."""
+
+PAGE_TURN_KEYS = {"n", "p", "u"}
+PAGE_TURN_RELATIONS = {"next", "prev", "previous", "up", "contents", "index"}
+"""What such a link gives as its access key or its relation to the page."""
+
 AD_CLASSES = {"ad", "ads", "advert", "advertisement", "sponsor", "sponsors", "sponsored", "promo"}
 """Classes of asides that sell something."""
 
@@ -191,7 +212,9 @@ class Role(Enum):
     """Of the page, or of what is not marked as content."""
     FORM = auto()
     MENU = auto()
-    """By its class only."""
+    """By its class or id only."""
+    PAGE_TURN = auto()
+    """By its class, and the links in it."""
     HIDDEN = auto()
     """Until a script shows it: panels of tabs, and answers to unfold."""
     UNSPOKEN = auto()
@@ -228,7 +251,7 @@ def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None
     return (
         _role_of_hidden(given, role)
         or _role_by_place(tag, role, classes, in_section)
-        or (Role.MENU if MENU_CLASSES & classes and role != "tablist" else None)
+        or _role_of_links(tag, role, given, in_section)
         or {"article": Role.ARTICLE, "form": Role.FORM}.get(tag)
     )
 
@@ -253,6 +276,24 @@ def _role_by_place(tag: str, role: str, classes: set[str], in_section: bool) -> 
     if tag == "aside" or role == "complementary":
         return Role.ASIDE if AD_CLASSES.isdisjoint(classes) else Role.AROUND
     return Role.HEADER if tag == "header" and not in_section else None
+
+
+def _role_of_links(tag: str, role: str, given: dict[str, str], in_section: bool) -> Role | None:
+    classes = classes_of(given)
+    has_menu_class = not classes.isdisjoint(MENU_CLASSES | MENU_CLASSES_OF_GENERATORS)
+    has_menu_id = tag in MENU_TAGS and given.get("id") in MENU_IDS and not in_section
+    if role != "tablist" and (has_menu_class or has_menu_id):
+        return Role.MENU
+    return None if PAGE_TURN_CLASSES.isdisjoint(classes) else Role.PAGE_TURN
+
+
+def turns_page(tag: str, given: dict[str, str]) -> bool:
+    """Whether an element is a link to the next page, the one before, or the whole they are of."""
+    if tag != "a":
+        return False
+    relations = given.get("rel", "").lower().split()
+    has_key = given.get("accesskey", "").lower() in PAGE_TURN_KEYS
+    return has_key or not PAGE_TURN_RELATIONS.isdisjoint(relations)
 
 
 def is_never_read(tag: str, given: dict[str, str], *, in_code: bool) -> bool:

@@ -30,6 +30,7 @@ from app.adapters.loading.html_elements import (
     is_tab,
     link_kind,
     role_of,
+    turns_page,
 )
 from app.adapters.loading.html_parser import StandardParser
 from app.adapters.loading.page_buttons import Button
@@ -182,7 +183,7 @@ class _Tidy(StandardParser):
 
     def _open_part(self, tag: str, given: dict[str, str]) -> None:
         """Begin a part of the page, if the element is one."""
-        in_section = tag == "header" and self._is_in_section()
+        in_section = (tag == "header" or "id" in given) and self._is_in_section()
         is_source = tag == "footer" and not QUOTING.isdisjoint(self.stack)
         role = role_of("div" if is_source else tag, given, in_section=in_section)
         if role:
@@ -224,6 +225,7 @@ class _Tidy(StandardParser):
     def _count(self, tag: str, given: dict[str, str]) -> None:
         self._counts["elements"] += 1
         self._counts["titles"] += tag == "h1"
+        self._counts["turns"] += turns_page(tag, given)
         self._counts["paragraphs"] += tag == "p"
         self._counts["items"] += tag in {"li", "tr"}
         is_shown_input = tag == "input" and given.get("type", "").lower() != "hidden"

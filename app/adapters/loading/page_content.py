@@ -157,6 +157,8 @@ def _why_left_out(part: Part, titles: int) -> LeftOut | None:
     if part.role is Role.AROUND:
         return LeftOut.AROUND
     tally = part.tally
+    if part.role is Role.PAGE_TURN:
+        return LeftOut.MENU if tally.turns and not tally.headed else None
     if part.role is Role.MENU or (part.in_content and _may_be_content(part.role, tally)):
         is_menu = tally.is_mostly_links and (part.role is Role.MENU or tally.items > 0)
         return LeftOut.MENU if is_menu else None

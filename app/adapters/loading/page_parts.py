@@ -26,6 +26,8 @@ class Tally(NamedTuple):
     controls: int = 0
     menus: int = 0
     mains: int = 0
+    turns: int = 0
+    """Links to the next page, and the like."""
 
     @property
     def prose(self) -> int:

@@ -223,3 +223,56 @@ def test_topics_beside_a_topic_are_left_out_where_they_are_rows_of_links():
     beside = f"<div role=complementary><h3>Related topics</h3><table>{head}{rows}</table></div>"
     page = f"<div role=main><h1>Volumes</h1><p>How is that done here?</p>{beside}</div>"
     assert read_page(page, "http://h/x").markdown == "# Volumes\n\nHow is that done here?"
+
+
+NEXT = "<a accesskey=n href=/c>Next</a>"
+
+
+@pytest.mark.parametrize(
+    "turn",
+    [
+        f"<div class=navheader><table><tr><th>2. Rows and columns<tr><td>{NEXT}</table></div>",
+        f"<div class=navfooter><hr><a accesskey=p href=/b>Prev</a> | {NEXT}<br>3. Later</div>",
+        "<div class=header><p>Next: <a href=/c rel=next>C</a>, Up: <a rel=up>B</a></p></div>",
+        "<div class='spirit-nav nav-bar'><a accesskey=n href=/c><img alt=Next src=n.png></a></div>",
+    ],
+    ids=["DocBook's header", "its footer", "Texinfo", "Boost"],
+)
+def test_links_to_the_next_page_are_left_out(turn):
+    page = f"{turn}<h1>Backup</h1><p>Copy it.</p>{turn}"
+    assert markdown(page) == "# Backup\n\nCopy it."
+    assert markdown(f"<main>{page}</main>") == "# Backup\n\nCopy it."
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "<div class=header><h1>Backup</h1><a href=/c rel=next>Restore</a></div>",
+        "<div class=header><p>Written by <a href=/a rel=author>Anna</a>.</p></div>",
+    ],
+    ids=["with the heading", "without a link to the next page"],
+)
+def test_what_is_called_a_header_and_turns_no_page_is_read(header):
+    read = markdown(f"{header}<p>Copy it.</p>")
+    assert read.startswith(("# Backup", "Written by Anna"))
+    assert read.endswith("Copy it.")
+
+
+@pytest.mark.parametrize("menu", ["div id=toc", "ul id=breadcrumbs", "details id=TOC"])
+def test_an_id_makes_a_menu_of_links_beside_the_content(menu):
+    listed = f"<{menu}><li><a href=/a>Start here</a><li><a href=/b>All</a></{menu.split()[0]}>"
+    assert markdown(f"{listed}<p>Copy it.</p>") == "Copy it."
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<h2 id=menu><a href=#menu>Start here</a></h2><p>Copy it.</p>",
+        f"<section id=menu><h2>Menu</h2>{LINKS}</section><p>Copy it.</p>",
+        f"<main><p>Copy it.</p><div id=toc>{LINKS}</div></main>",
+        f"<div id=toc>Whoever reads this has to know all of what is said in them.{LINKS}</div><p>x",
+    ],
+    ids=["heading", "section", "in the content", "text"],
+)
+def test_an_id_that_may_be_an_anchor_makes_no_menu(page):
+    assert "Start here" in markdown(page)
