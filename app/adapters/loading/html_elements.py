@@ -1,6 +1,5 @@
-"""What each HTML element is to a reader: text, a menu, a part that may be hidden, or nothing."""
+"""What each HTML element is to a reader: text, code, a sign that leads somewhere, or nothing."""
 
-import re
 from enum import Enum, auto
 
 VOID = {
@@ -74,43 +73,6 @@ DROPPED = {
 }
 FIELDS = {"input", "select", "textarea"}
 CONTROLS = FIELDS | {"button"}
-AROUND_CONTENT = {"nav", "footer", "menu", "search"}
-ROLES_AROUND_CONTENT = {
-    *("navigation", "search", "banner", "contentinfo", "menu", "menubar"),
-    *("dialog", "alertdialog"),
-}
-MODAL_CLASS = "modal"
-MENU_CLASSES = {
-    *("sidebar", "side-bar", "sidenav", "side-nav", "leftnav", "left-nav", "topnav", "top-nav"),
-    *("nav", "navbar", "nav-menu", "navigation", "menu", "main-menu", "breadcrumb", "breadcrumbs"),
-    *("toc", "table-of-contents", "theme-doc-toc-desktop", "theme-doc-toc-mobile", "page-toc"),
-}
-"""Classes of elements that are menus where most of their text is in links."""
-
-MENU_CLASSES_OF_GENERATORS = {"navigationbar", "navpath"}
-"""As above, of the pages of Qt and of Doxygen."""
-
-MENU_IDS = {
-    *("sidebar", "toc", "TOC", "nav", "navbar", "navigation", "menu", "breadcrumb", "breadcrumbs"),
-    *("column2", "page-header", "path"),
-}
-"""As above, ids outside the content, where they are no anchors of headings; the last ones are of
-the pages of Node.js and of Apache."""
-
-MENU_TAGS = {"div", "ul", "ol", "table", "details", "p"}
-"""Which such an id makes a menu of; a heading or a section has one of its title."""
-
-PAGE_TURN_CLASSES = {"navheader", "navfooter", "nav-panel", "header", "spirit-nav"}
-"""Of links to the next page and the one before, as DocBook, Texinfo and Boost write them; they name
-what they lead to, and are not always most of the text beside them."""
-
-PAGE_TURN_KEYS = {"n", "p", "u"}
-PAGE_TURN_RELATIONS = {"next", "prev", "previous", "up", "contents", "index"}
-"""What such a link gives as its access key or its relation to the page."""
-
-AD_CLASSES = {"ad", "ads", "advert", "advertisement", "sponsor", "sponsors", "sponsored", "promo"}
-"""Classes of asides that sell something."""
-
 PERMALINK_CLASSES = {
     *("headerlink", "header-anchor", "heading-anchor", "hash-link", "anchor-link"),
     "doc-anchor",
@@ -197,29 +159,6 @@ BLOCKS = {
 }
 """What becomes a div, so that its text stays apart from what is around it."""
 
-NOT_DISPLAYED = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
-
-
-class Role(Enum):
-    """What makes an element a part of its page that may be all that is read, or left out."""
-
-    MAIN = auto()
-    ARTICLE = auto()
-    AROUND = auto()
-    """Navigation, footers, dialogs and advertisements."""
-    ASIDE = auto()
-    HEADER = auto()
-    """Of the page, or of what is not marked as content."""
-    FORM = auto()
-    MENU = auto()
-    """By its class or id only."""
-    PAGE_TURN = auto()
-    """By its class, and the links in it."""
-    HIDDEN = auto()
-    """Until a script shows it: panels of tabs, and answers to unfold."""
-    UNSPOKEN = auto()
-    """Hidden from those who listen: icons and what stands there twice, or a folded answer."""
-
 
 class LinkKind(Enum):
     """What makes a link a sign that is not read."""
@@ -232,68 +171,6 @@ class LinkKind(Enum):
     """Nothing is in it but LINK_SIGNS."""
     LINE_NUMBER = auto()
     """Nothing is in it but the number of the line of code that it stands before."""
-
-
-CONTENT_ROLES = {Role.MAIN, Role.ARTICLE}
-
-
-def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None:
-    """The role of an element with these attributes, if it has one.
-
-    `in_section`: whether it stands in a part that has a header of its own.
-    """
-    role, classes = given.get("role", "").lower(), classes_of(given)
-    if tag == "main" or role == "main":
-        return Role.MAIN
-    is_dialog = given.get("aria-modal", "").lower() == "true" or _is_modal(given, classes)
-    if tag in AROUND_CONTENT or role in ROLES_AROUND_CONTENT or is_dialog:
-        return Role.AROUND
-    return (
-        _role_of_hidden(given, role)
-        or _role_by_place(tag, role, classes, in_section)
-        or _role_of_links(tag, role, given, in_section)
-        or {"article": Role.ARTICLE, "form": Role.FORM}.get(tag)
-    )
-
-
-def _is_modal(given: dict[str, str], classes: set[str]) -> bool:
-    """Whether an element is a dialog as Bootstrap writes it, whose role a script adds."""
-    return MODAL_CLASS in classes and given.get("aria-hidden") == "true"
-
-
-def _role_of_hidden(given: dict[str, str], role: str) -> Role | None:
-    if role == "tabpanel":
-        return None
-    if given.get("aria-hidden") == "true":
-        return Role.UNSPOKEN
-    is_hidden = given.get("hidden", "until-found") != "until-found" or bool(
-        NOT_DISPLAYED.search(given.get("style", ""))
-    )
-    return Role.HIDDEN if is_hidden else None
-
-
-def _role_by_place(tag: str, role: str, classes: set[str], in_section: bool) -> Role | None:
-    if tag == "aside" or role == "complementary":
-        return Role.ASIDE if AD_CLASSES.isdisjoint(classes) else Role.AROUND
-    return Role.HEADER if tag == "header" and not in_section else None
-
-
-def _role_of_links(tag: str, role: str, given: dict[str, str], in_section: bool) -> Role | None:
-    classes = classes_of(given)
-    has_menu_class = not classes.isdisjoint(MENU_CLASSES | MENU_CLASSES_OF_GENERATORS)
-    has_menu_id = tag in MENU_TAGS and given.get("id") in MENU_IDS and not in_section
-    if role != "tablist" and (has_menu_class or has_menu_id):
-        return Role.MENU
-    return None if PAGE_TURN_CLASSES.isdisjoint(classes) else Role.PAGE_TURN
-
-
-def turns_page(tag: str, given: dict[str, str]) -> bool:
-    """Whether an element is a link to the next page, the one before, or the whole they are of."""
-    if tag != "a":
-        return False
-    relations = given.get("rel", "").lower().split()
-    has_key = given.get("accesskey", "").lower() in PAGE_TURN_KEYS
-    return has_key or not PAGE_TURN_RELATIONS.isdisjoint(relations)
 
 
 def is_never_read(tag: str, given: dict[str, str], *, in_code: bool) -> bool:

@@ -8,7 +8,6 @@ from app.adapters.loading.html_elements import (
     ASIDE,
     BLOCKS,
     BUTTON,
-    CONTENT_ROLES,
     CONTROLS,
     DIGITS,
     FIELDS,
@@ -21,7 +20,6 @@ from app.adapters.loading.html_elements import (
     LINK_SIGNS,
     ROW_GROUPS,
     LinkKind,
-    Role,
     is_badge,
     is_code,
     is_code_of_lines,
@@ -29,14 +27,13 @@ from app.adapters.loading.html_elements import (
     is_never_read,
     is_tab,
     link_kind,
-    role_of,
-    turns_page,
 )
 from app.adapters.loading.html_parser import StandardParser
 from app.adapters.loading.page_buttons import Button
 from app.adapters.loading.page_head import PageHead
 from app.adapters.loading.page_mathml import Formula
 from app.adapters.loading.page_parts import Part, Tally, TidyPage, Written
+from app.adapters.loading.page_roles import CONTENT_ROLES, Role, role_of, turns_page
 from app.errors import SourceUnreadableError
 
 MAX_INDENTS = 10

@@ -4,12 +4,11 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from app.adapters.loading.html_elements import (
-    CONTENT_ROLES,
     HEADINGS,
-    Role,
     classes_of,
     is_tab,
 )
+from app.adapters.loading.page_roles import CONTENT_ROLES, Role
 
 READ_BUTTONS = HEADINGS | {"dt", "summary", "p"}
 """In which a button is part of the text: a question to unfold, or a word of a sentence; but one

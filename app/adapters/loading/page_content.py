@@ -5,8 +5,8 @@ from collections.abc import Iterable, Set
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from app.adapters.loading.html_elements import Role
 from app.adapters.loading.page_parts import Part, Tally, TidyPage
+from app.adapters.loading.page_roles import Role
 
 MAIN_SHARE = 10
 """A main element is the content if it holds a tenth of what there is to read, menus and links

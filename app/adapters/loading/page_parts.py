@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from operator import sub
 from typing import NamedTuple
 
-from app.adapters.loading.html_elements import Role
+from app.adapters.loading.page_roles import Role
 
 
 class Tally(NamedTuple):
