@@ -16,8 +16,11 @@ BLOCKS = ["pre", "hr", *sorted(HEADINGS), "blockquote", "ul", "ol", "dl", "table
 
 SIGN = re.compile(r"\*")
 
-SIGNATURE_CLASSES = {"sig", "sig-object", "sig-param"}
-"""Of what Sphinx says how to call something with: all in it is written as code has it."""
+SIGNATURE_TABLE = "memname"
+"""Doxygen's class for a table that says how to call something: its cells only align the lines."""
+
+SIGNATURE_CLASSES = {"sig", "sig-object", "sig-param", SIGNATURE_TABLE}
+"""Of what Sphinx and it say how to call something with: all in it is written as code has it."""
 
 
 def drop_unclear_marks(soup: BeautifulSoup) -> None:

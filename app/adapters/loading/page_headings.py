@@ -8,7 +8,7 @@ from bs4.element import PageElement
 from app.adapters.loading.html_elements import ASIDE, HEADINGS
 
 BOX_WORDS = {
-    *("alert", "admonition", "callout", "note", "notice"),
+    *("alert", "admonition", "admonitionblock", "callout", "note", "notice"),
     *("tip", "warning", "caution", "important"),
 }
 """Of which one is in the class of a box, of what holds its title, or of the title itself."""
@@ -57,13 +57,14 @@ def _is_title_of_box(heading: Tag, has_one_heading: dict[int, bool]) -> bool:
 def _box_of(heading: Tag) -> Tag | None:
     """The nearest box that a heading may be the title of, by its class and those around it."""
     parent = heading.parent
-    if parent is None or _has_box_word(heading) or _has_box_word(parent):
+    if parent is None or has_box_word(heading) or has_box_word(parent):
         return parent
     around = parent.parent
-    return around if around is not None and _has_box_word(around) else None
+    return around if around is not None and has_box_word(around) else None
 
 
-def _has_box_word(element: Tag) -> bool:
+def has_box_word(element: Tag) -> bool:
+    """Whether the class of an element says that it is a note, or the title of one."""
     classes = " ".join(element.get("class") or ()).lower()
     return not BOX_WORDS.isdisjoint(BETWEEN_WORDS.sub(" ", classes).split())
 

@@ -4,7 +4,6 @@ import html
 import re
 from collections import Counter
 from collections.abc import Callable
-from itertools import chain
 
 from bs4 import BeautifulSoup, Tag
 from markdownify import ATX, MarkdownConverter
@@ -26,16 +25,13 @@ from app.adapters.loading.page_headings import (
     make_titles_of_boxes,
     unfold_lists_of_sections,
 )
+from app.adapters.loading.page_layout import unfold_layout_tables
 from app.adapters.loading.page_lines import WRITTEN, tidied_lines
 from app.adapters.loading.page_tables import MOST_ROWS, Cell, TableCells
 from app.adapters.loading.page_tabs import place_labels
 
 MAX_ELEMENTS = 50_000
 """A page of more elements becomes plain text: markdownify would take over ten seconds for it."""
-
-NOT_IN_CELLS = ("pre", "table", "h1", "h2", "h3", "h4", "h5", "h6")
-"""What a cell of one line would spoil; a table without headers that has these in it is there for
-its looks."""
 
 INLINE_TAG = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?: [^<>]*)?>")
 PRE_TAG = re.compile(r"(</?pre(?: [^<>]*)?>)")
@@ -56,7 +52,7 @@ def markdown_of(page: str, elements: int) -> str:
         drop_names_of_languages(soup)
         join_lines_of_code(soup)
         part_blocks_of_code(soup)
-        _unfold_layout_tables(soup)
+        unfold_layout_tables(soup)
         make_titles_of_boxes(soup)
         unfold_lists_of_sections(soup)
         drop_unclear_marks(soup)
@@ -64,23 +60,6 @@ def markdown_of(page: str, elements: int) -> str:
     # No regular expression: on blanks in the middle of a line it takes quadratic time.
     text = "\n".join(line.rstrip(" \t") for line in text.split("\n"))
     return tidied_lines(text)
-
-
-def _unfold_layout_tables(soup: BeautifulSoup) -> None:
-    """Make blocks of the cells of tables that hold code, headings or further tables.
-
-    One with headers is there to be read, unless they stand above code in a single column.
-    """
-    for table in soup.find_all("table"):
-        rows = table.find_all("tr", recursive=False)
-        by_rows = [row.find_all(("td", "th"), recursive=False) for row in rows]
-        cells = list(chain.from_iterable(by_rows))
-        has_columns = max(map(len, by_rows), default=0) > 1
-        has_headers = any(cell.name == "th" for cell in cells)
-        spoiling = NOT_IN_CELLS if not has_headers else () if has_columns else ("pre",)
-        if spoiling and table.find(spoiling) is not None:
-            for element in (table, *rows, *cells):
-                element.name = "div"
 
 
 def _plain_text(page: str) -> str:

@@ -342,7 +342,7 @@ def test_a_table_with_a_caption_keeps_its_header():
         ("a|b", r"a\|b"),
         ("<code>x || y</code>", r"`x \|\| y`"),
         (r"a\|b", r"a\|b"),
-        ("<table><tr><td>x</table>", r"\|  \| \| --- \| \| x \|"),
+        ("<table><tr><td>x<td>y</table>", r"\|  \|  \| \| --- \| --- \| \| x \| y \|"),
     ],
     ids=["text", "code", "escaped", "a table in it"],
 )

@@ -1,0 +1,86 @@
+"""Makes blocks and lines of tables that are there for their looks and have no columns to read."""
+
+from collections.abc import Sequence
+from itertools import chain, islice
+
+from bs4 import BeautifulSoup, Tag
+
+from app.adapters.loading.html_elements import BLOCKS, HEADINGS
+from app.adapters.loading.page_emphasis import SIGNATURE_TABLE
+from app.adapters.loading.page_headings import has_box_word
+
+NOT_IN_CELLS = ("pre", "table", *sorted(HEADINGS))
+"""What a cell of one line would spoil; a table without headers that has these in it is there for
+its looks."""
+
+NOT_IN_LINES = [*BLOCKS, "p", "div", "ul", "ol", "dl", "blockquote", "pre", "table", *HEADINGS]
+"""What parts the cell that holds it from the next one; other cells of a row are a line of text."""
+MOST_IN_LINE = 20
+"""Of cells: to take many from their row takes quadratic time."""
+
+
+def unfold_layout_tables(soup: BeautifulSoup) -> None:
+    """Make blocks of the tables that have no columns to be read, and lines of their rows."""
+    for table in soup.find_all("table"):
+        rows = table.find_all("tr", recursive=False)
+        by_rows = [row.find_all(("td", "th"), recursive=False) for row in rows]
+        is_box = _is_all_of_box(table)
+        if is_box:
+            _drop_icon(by_rows)
+        is_signature = SIGNATURE_TABLE in (table.get("class") or ())
+        if is_box or is_signature or _is_for_looks(table, by_rows):
+            table.name = "div"
+            for row, cells in zip(rows, by_rows, strict=True):
+                _unfold(row, cells)
+                row.name = "span" if is_signature else "div"
+
+
+def _is_for_looks(table: Tag, by_rows: Sequence[Sequence[Tag]]) -> bool:
+    """Whether its cells hold code, headings or further tables, or all but one hold nothing.
+
+    One with headers is there to be read, unless they stand above code in a single column.
+    """
+    has_columns = max(map(len, by_rows), default=0) > 1
+    if any(cell.name == "th" for cell in chain.from_iterable(by_rows)):
+        return not has_columns and table.find("pre") is not None
+    filled = filter(_is_filled, chain.from_iterable(by_rows))
+    return len(list(islice(filled, 2))) < 2 or table.find(NOT_IN_CELLS) is not None
+
+
+def _is_filled(cell: Tag) -> bool:
+    return _has_text(cell) or cell.find("img") is not None
+
+
+def _has_text(cell: Tag) -> bool:
+    return any(str(text).strip() for text in cell.strings)
+
+
+def _is_all_of_box(table: Tag) -> bool:
+    """Whether a note holds nothing but this table, as Asciidoctor and DocBook write notes."""
+    box = table.parent
+    if box is None or box.name != "div" or not has_box_word(box):
+        return False
+    return table.find_next_sibling() is None and table.find_previous_sibling() is None
+
+
+def _drop_icon(by_rows: Sequence[Sequence[Tag]]) -> None:
+    """Leave out the image beside the title of a note, which says the same."""
+    if any(cell.name == "th" for cell in chain.from_iterable(by_rows)):
+        for cell in chain.from_iterable(by_rows):
+            if not _has_text(cell) and cell.find(NOT_IN_LINES) is None:
+                cell.clear()
+
+
+def _unfold(row: Tag, cells: Sequence[Tag]) -> None:
+    """Make a block of each cell of a row, or a line of all of them."""
+    if len(cells) > MOST_IN_LINE or any(cell.find(NOT_IN_LINES) for cell in cells):
+        for cell in cells:
+            cell.name = "div"
+        return
+    parts = [part for part in row.children if isinstance(part, Tag) or str(part).strip()]
+    row.clear()
+    for part in parts:
+        row.append(part)
+        if isinstance(part, Tag):
+            part.name = "span"
+            part.append("" if part.get_text()[-1:].isspace() else " ")
