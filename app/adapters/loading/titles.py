@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.adapters.splitting.boundaries import map_text
-from app.adapters.splitting.headings import heading_mark
+from app.adapters.splitting.headings import heading_mark, is_tab_label
 from app.adapters.splitting.html_headings import (
     HTML_HEADING_LINES,
     html_heading,
@@ -139,7 +139,8 @@ def _heading_at(lines: list[str], paragraph: list[str], *, in_html: bool) -> _He
     """The heading that begins on the first of these lines, or ends with it and is a paragraph."""
     if in_html and (found := html_heading(lines)):
         return _Heading(found.title, found.level, found.line_count, is_html=True)
-    if heading := ATX_HEADING.match(lines[0]):
+    heading = ATX_HEADING.match(lines[0])
+    if heading and not is_tab_label(heading["title"]):
         return _Heading(plain_heading(heading["title"]), len(heading["hashes"]), 1)
     underline = SETEXT_LINE.match(lines[1]) if paragraph and len(lines) > 1 else None
     if underline:

@@ -19,6 +19,7 @@ LOOSE_TITLE_CHARACTERS = 100
 """A line up to this length is a title even where its === or --- is shorter, as Markdown allows."""
 
 _HASH_HEADING = re.compile(r"(#{1,6})(?=[ \t]|$)")
+_TAB_LABEL = re.compile(r"\[[^\[\]]*\]\(#tab/[^()\s]*\)$")
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
 _NOT_A_LOOSE_TITLE = re.compile(r"[-*+>|<#:]|\d+[.)]")
 _NOT_A_TITLE = re.compile(rf"[-*+][ \t]|>|{FENCE.pattern}")
@@ -110,6 +111,14 @@ def heading_mark(
     )
 
 
+def is_tab_label(title: str) -> bool:
+    """Whether what stands behind the # is the label of a tab, as Microsoft Learn writes it.
+
+    What the tab shows stays in the section around it, which goes on below the tabs.
+    """
+    return bool(_TAB_LABEL.match(title))
+
+
 def settle_headings(
     marks: Sequence[HeadingMark], directives: int = 0, *, is_rest: bool = False
 ) -> list[Heading]:
@@ -158,6 +167,8 @@ def _hash_heading(lines: Lines, index: int, line: str) -> HeadingMark | None:
     if match is None or len(indent) > 3:
         return None
     title = _CLOSING_HASHES.sub("", body[match.end() :].strip()).strip()
+    if is_tab_label(title):
+        return None
     return HeadingMark(lines.start(index), lines.end(index), title, len(match[1]), "", 1)
 
 

@@ -463,6 +463,10 @@ def test_a_frontmatter_that_cannot_be_read_gives_no_title(text, title):
     assert find_title(text, ".md") == title
 
 
+def test_the_label_of_a_tab_is_no_title():
+    assert find_title("# [CLI](#tab/cli)\n\nRun it.\n\n---\n\n## Clean up\n", ".md") == "Clean up"
+
+
 @pytest.mark.parametrize(
     ("text", "title"),
     [

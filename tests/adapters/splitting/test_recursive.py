@@ -143,6 +143,9 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
     [
         ("# A\n## B ##\n### C\n## D #\nHERE", ("A", "D")),
         ("# C#\nHERE", ("C#",)),
+        ("# A\n## B\n\n# [CLI](#tab/cli)\n\nx\n\n### [C](#tab/c/d)\n\n---\n\nHERE", ("A", "B")),
+        ("# A\n## B\n\n# [CLI](#tab/cli)\n\n### C\n\n---\n\n## D\n\nHERE", ("A", "D")),
+        ("# A\n## [B](#tables)\nHERE", ("A", "B")),
         ("A\n=\nB\n--\nHERE", ("A", "B")),
         ("# A\n\nB\n-\n\nHERE", ("A",)),
         ("# A\n\n--\nB\n--\n\nHERE", ("A",)),
@@ -350,9 +353,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-8:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-8:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-8:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-9:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-9:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-9:80:0:-"
 
 
 def test_it_is_a_text_splitter():
