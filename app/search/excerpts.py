@@ -4,6 +4,7 @@ import functools
 from dataclasses import dataclass
 
 import numpy as np
+import regex
 
 from app.adapters.splitting.boundaries import Positions
 from app.adapters.splitting.graphemes import grapheme_breaks
@@ -13,6 +14,9 @@ from app.search.requests import Highlight
 
 LONGEST_WORD = 60
 """So far the end of a word is looked for; what is longer is cut between two characters."""
+
+_WITHIN_WORD = regex.compile(r"\w\w")
+"""An accent that is a character of its own is part of its word here, otherwise than in `re`."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +94,8 @@ class Excerpt:
         return int(self._breaks[np.searchsorted(self._breaks, place)])
 
     def _parts_words(self, place: int) -> bool:
-        around = self.text[place - 1 : place + 1].replace("_", "a")
-        return not around.isalnum() and self._next_break(place) == place
+        is_within_word = _WITHIN_WORD.fullmatch(self.text, place - 1, place + 1)
+        return not is_within_word and self._next_break(place) == place
 
     def _passage(self, start: int, end: int) -> Passage:
         """These characters, without blank lines in front and white space at the end.
