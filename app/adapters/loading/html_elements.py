@@ -1,5 +1,6 @@
 """What each HTML element is to a reader: text, code, a sign that leads somewhere, or nothing."""
 
+from collections.abc import Set
 from enum import Enum, auto
 
 VOID = {
@@ -73,6 +74,8 @@ DROPPED = {
 }
 FIELDS = {"input", "select", "textarea"}
 CONTROLS = FIELDS | {"button"}
+NO_CLASSES: Set[str] = frozenset()
+"""Of most elements, and an element is asked for its classes several times."""
 PERMALINK_CLASSES = {
     *("headerlink", "header-anchor", "heading-anchor", "hash-link", "anchor-link"),
     "doc-anchor",
@@ -220,6 +223,6 @@ def link_kind(tag: str, given: dict[str, str]) -> LinkKind | None:
     return None
 
 
-def classes_of(given: dict[str, str]) -> set[str]:
+def classes_of(given: dict[str, str]) -> Set[str]:
     """The classes that an element's attributes give it, in lower case."""
-    return set(given.get("class", "").lower().split())
+    return set(given["class"].lower().split()) if "class" in given else NO_CLASSES

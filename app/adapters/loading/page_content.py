@@ -1,7 +1,7 @@
 """Chooses what of a page is its content, by how much text is where."""
 
 from bisect import bisect
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 from enum import Enum, auto
 
@@ -42,6 +42,9 @@ class LeftOut(Enum):
     DOUBTFUL = auto()
     """By where it stands, or by not being shown."""
 
+
+_Parts = Sequence[tuple[Part, LeftOut | None]]
+"""The parts of a page, and why each is no content, if it is none."""
 
 READINGS: tuple[Set[LeftOut], ...] = (
     {LeftOut.AROUND, LeftOut.MENU},
@@ -87,11 +90,13 @@ class _Reading:
 
 def content_of(page: TidyPage) -> PageContent:
     """The main element if it holds enough of the text, or else the page without what is around."""
-    strict = _reading(page, 0, len(page.pieces), page.tally, set(LeftOut))
-    main = _main(page, strict)
+    parts = [(part, _why_left_out(part, page.tally.titles)) for part in page.parts]
+    whole = 0, len(page.pieces), page.tally
+    strict = _reading(parts, *whole, set(LeftOut))
+    main = _main(parts, strict)
     if main:
         return _content(page, main, strict)
-    readings = [_reading(page, 0, len(page.pieces), page.tally, left_out) for left_out in READINGS]
+    readings = [_reading(parts, *whole, left_out) for left_out in READINGS]
     if strict.has_text and strict.is_enough(readings[0].prose - strict.prose, DOUBTFUL_SHARE):
         return _content(page, strict, strict)
     # Under its headings, a page may be a list of links; what is around it is no text of its own.
@@ -100,15 +105,15 @@ def content_of(page: TidyPage) -> PageContent:
     return _content(page, chosen, chosen)
 
 
-def _main(page: TidyPage, whole: _Reading) -> _Reading | None:
+def _main(parts: _Parts, whole: _Reading) -> _Reading | None:
     """What is in the only main element, or else in the only article; None without enough in it."""
     of_headings = None
     for role, share in ((Role.MAIN, MAIN_SHARE), (Role.ARTICLE, ARTICLE_SHARE)):
-        found = [part for part in page.parts if part.role is role]
+        found = [part for part, _ in parts if part.role is role]
         if len(found) == 1:
             (part,) = found
             for left_out in (set(LeftOut), set(LeftOut) - {LeftOut.MENU}):
-                reading = _reading(page, part.first, part.end, part.tally, left_out)
+                reading = _reading(parts, part.first, part.end, part.tally, left_out)
                 if reading.is_enough(whole.prose - reading.prose, share):
                     if reading.has_text:
                         return reading
@@ -116,14 +121,11 @@ def _main(page: TidyPage, whole: _Reading) -> _Reading | None:
     return of_headings
 
 
-def _reading(
-    page: TidyPage, first: int, end: int, tally: Tally, left_out: Set[LeftOut]
-) -> _Reading:
+def _reading(parts: _Parts, first: int, end: int, tally: Tally, left_out: Set[LeftOut]) -> _Reading:
     """What is read without what is left out, but with the forms that hold most of the text."""
-    titles = page.tally.titles
-    parts = [part for part in page.parts if _why_left_out(part, titles) in left_out]
-    reading = _without(parts, first, end, tally)
-    with_forms = _without([part for part in parts if not _has_text(part)], first, end, tally)
+    without = [part for part, why in parts if why in left_out]
+    reading = _without(without, first, end, tally)
+    with_forms = _without([part for part in without if not _has_text(part)], first, end, tally)
     gained = with_forms.running - reading.running
     return with_forms if gained >= max(LETTERS_OF_TEXT, reading.prose) else reading
 

@@ -1,6 +1,7 @@
 """Tells parts of a page that may be all that is read, or left out, by what their markup says."""
 
 import re
+from collections.abc import Set
 from enum import Enum, auto
 
 from app.adapters.loading.html_elements import classes_of
@@ -15,11 +16,10 @@ MENU_CLASSES = {
     *("sidebar", "side-bar", "sidenav", "side-nav", "leftnav", "left-nav", "topnav", "top-nav"),
     *("nav", "navbar", "nav-menu", "navigation", "menu", "main-menu", "breadcrumb", "breadcrumbs"),
     *("toc", "table-of-contents", "theme-doc-toc-desktop", "theme-doc-toc-mobile", "page-toc"),
+    *("navigationbar", "navpath"),
 }
-"""Classes of elements that are menus where most of their text is in links."""
-
-MENU_CLASSES_OF_GENERATORS = {"navigationbar", "navpath"}
-"""As above, of the pages of Qt and of Doxygen."""
+"""Classes of elements that are menus where most of their text is in links; the last ones are of the
+pages of Qt and of Doxygen."""
 
 MENU_IDS = {
     *("sidebar", "toc", "TOC", "nav", "navbar", "navigation", "menu", "breadcrumb", "breadcrumbs"),
@@ -83,12 +83,12 @@ def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None
     return (
         _role_of_hidden(given, role)
         or _role_by_place(tag, role, classes, in_section)
-        or _role_of_links(tag, role, given, in_section)
+        or _role_of_links(tag, role, given, classes, in_section=in_section)
         or {"article": Role.ARTICLE, "form": Role.FORM}.get(tag)
     )
 
 
-def _is_modal(given: dict[str, str], classes: set[str]) -> bool:
+def _is_modal(given: dict[str, str], classes: Set[str]) -> bool:
     """Whether an element is a dialog as Bootstrap writes it, whose role a script adds."""
     return MODAL_CLASS in classes and given.get("aria-hidden") == "true"
 
@@ -104,15 +104,16 @@ def _role_of_hidden(given: dict[str, str], role: str) -> Role | None:
     return Role.HIDDEN if is_hidden else None
 
 
-def _role_by_place(tag: str, role: str, classes: set[str], in_section: bool) -> Role | None:
+def _role_by_place(tag: str, role: str, classes: Set[str], in_section: bool) -> Role | None:
     if tag == "aside" or role == "complementary":
         return Role.ASIDE if AD_CLASSES.isdisjoint(classes) else Role.AROUND
     return Role.HEADER if tag == "header" and not in_section else None
 
 
-def _role_of_links(tag: str, role: str, given: dict[str, str], in_section: bool) -> Role | None:
-    classes = classes_of(given)
-    has_menu_class = not classes.isdisjoint(MENU_CLASSES | MENU_CLASSES_OF_GENERATORS)
+def _role_of_links(
+    tag: str, role: str, given: dict[str, str], classes: Set[str], *, in_section: bool
+) -> Role | None:
+    has_menu_class = not classes.isdisjoint(MENU_CLASSES)
     has_menu_id = tag in MENU_TAGS and given.get("id") in MENU_IDS and not in_section
     if role != "tablist" and (has_menu_class or has_menu_id):
         return Role.MENU
