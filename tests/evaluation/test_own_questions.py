@@ -78,9 +78,7 @@ def test_search_stays_above_its_floor(scores: dict[str, dict[str, float]]) -> No
 
 
 @pytest.mark.parametrize("part", ["dense", "lexical", "rrf"])
-@pytest.mark.parametrize(("measure", "margin"), [("nDCG@10", 0.02), ("R@5", 0.03)])
-def test_search_is_no_worse_than_its_parts(
-    scores: dict[str, dict[str, float]], part: str, measure: str, margin: float
-) -> None:
-    """This holds however the documents grow; of recall, two questions of 74 are chance."""
-    assert scores["hybrid"][measure] >= scores[part][measure] - margin
+def test_search_is_no_worse_than_its_parts(scores: dict[str, dict[str, float]], part: str) -> None:
+    """This holds however the documents grow."""
+    for measure in ("nDCG@10", "R@5"):
+        assert scores["hybrid"][measure] >= scores[part][measure] - 0.02
