@@ -19,10 +19,10 @@ ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "app").rglob("*.py"))
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 PAGES = [
-    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
     *sorted((ROOT / "docs").rglob("*.md")),
 ]
-"""What is written for people; CHANGELOG.md speaks of what was."""
+"""What is written for people."""
 
 MAY_CATCH_EXCEPTION = {
     "app/generations/renewal.py": 1,
@@ -30,7 +30,7 @@ MAY_CATCH_EXCEPTION = {
     "app/indexing/writer_thread.py": 1,
 }
 """The loops of the threads that must not end. The other place is the handler of problems, which is
-registered and catches nothing itself."""
+handed to the layer that catches."""
 
 MAY_HAND_OVER_BASE_EXCEPTION = {"app/indexing/prefetch.py": 1, "app/indexing/writer_thread.py": 1}
 """Threads that pass an error on to the thread that waits for their work."""

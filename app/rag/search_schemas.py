@@ -147,7 +147,9 @@ class SearchBody(BaseModel):
         "in its document's title and headings; a text that says a word after a minus sign "
         "(`-draft`) is left out, if there is anything beside it to look for."
     )
-    n_results: ResultCount = Field(5, description="Most results, 1 to 100; fewer if no more pass.")
+    n_results: ResultCount = Field(
+        5, description=f"Most results, 1 to {MOST_RESULTS}; fewer if no more pass."
+    )
     mode: SearchMode = Field(SearchMode.HYBRID, description=MODE_SAYS)
     fusion: FusionMethod = Field(
         FusionMethod.COVERAGE, description="How a hybrid search puts both sides in one order."

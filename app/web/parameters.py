@@ -14,6 +14,7 @@ from pydantic import BeforeValidator, Field
 
 WHOLE_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)")
 MOST_NAME_CHARACTERS = 100
+MOST_ENTRIES = 200
 
 
 def _digits_only(value: object) -> object:
@@ -26,8 +27,8 @@ Digits = BeforeValidator(_digits_only)
 """For ids in paths: `1.0`, `01` and ` 1` are no other addresses of what is at `1`."""
 
 PageLimit = Annotated[
-    Annotated[int, Field(ge=1, le=200), Digits],
-    Query(description="Most entries of the page, 1 to 200."),
+    Annotated[int, Field(ge=1, le=MOST_ENTRIES), Digits],
+    Query(description=f"Most entries of the page, 1 to {MOST_ENTRIES}."),
 ]
 
 
