@@ -25,9 +25,9 @@ shape it has seen: over 1,500 texts of all lengths 347 MB RSS against 391, at th
 QUERY_WIDTHS = (20, 40)
 """Tokens of queries for which a copy of the model of that very shape is compiled (31 MB each): of
 700 questions 97 % fit into one. Among scans of 100,000 vectors these take 2.3 ms on average and 2.0
-in the middle, 16, 24, 32 and 40 tokens 2.2 and 2.1, 16 and 32 2.4 and 2.4. In floating point the
-vectors are those of the model of any shape, which took half as long again as four widths; in 8 bits
-they round otherwise (cosines of 0.9997 to 0.9999)."""
+in the middle, 16, 24, 32 and 40 tokens 2.2 and 2.1, 16 and 32 2.4 and 2.4. The vectors are
+those of the model of any shape, which took half as long again as four widths; but in 8 bits with
+bf16 for the rest they round otherwise (ADR 2)."""
 
 PREPARED_SHAPES = 8
 """Shapes for which OpenVINO keeps what it prepared, for each layer: over 3,800 texts 357 MB RSS

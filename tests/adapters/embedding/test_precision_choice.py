@@ -34,6 +34,7 @@ Floats = npt.NDArray[np.float32]
 TOKENS = 64
 ROWS: list[TokenIds] = [np.arange(TOKENS), np.arange(20), np.array([5])]
 FINE, COARSE = precision_choice.INT8_FORMS
+HAS_BF16 = "BF16" in import_openvino().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 OUTPUTS, INPUTS = 2 * COARSE.group, COARSE.group
 
 
@@ -239,10 +240,7 @@ def near_but_for(form: Int8Form) -> Callable[[Reference, CompiledEncoder], float
     return lambda _, encoder: 0.0 if encoder.int8_group == form.group else 1.0
 
 
-@pytest.mark.skipif(
-    import_openvino().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES").count("BF16") == 0,
-    reason="needs a processor with bf16: others have one precision",
-)
+@pytest.mark.skipif(not HAS_BF16, reason="needs a processor with bf16: others have one precision")
 def test_the_precision_of_the_processor_is_left_where_fp32_is_faster(
     folder: Path, reference: Reference, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -280,6 +278,36 @@ def test_what_queries_run_in_is_compared_too(
     run_query = encoder.query_stream.run
     monkeypatch.setattr(encoder.query_stream, "run", lambda rows: -run_query(rows))
     assert reference.lowest_cosine(encoder) < 0
+
+
+def test_a_way_in_which_queries_differ_from_documents_is_not_taken(
+    folder: Path,
+    reference: Reference,
+    timed: Callable[[Mapping[int, float]], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    timed({0: 1.0, FINE.group: 0.1, COARSE.group: 0.2})
+    monkeypatch.setattr(Reference, "lowest_own_cosine", near_but_for(FINE))
+    assert choose_precision(folder, reference, ROWS).int8_group == COARSE.group
+
+
+@pytest.mark.skipif(not HAS_BF16, reason="needs a processor with bf16: others have one precision")
+def test_8_bits_are_run_in_the_precision_in_which_they_are_near(
+    folder: Path, reference: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(_: Reference, *encoders: CompiledEncoder) -> list[float]:
+        return [
+            2.0 if encoder.precision == "f32" and not encoder.int8_group else 1.0
+            for encoder in encoders
+        ]
+
+    def own(_: Reference, encoder: CompiledEncoder) -> float:
+        return 0.0 if encoder.int8_group and encoder.precision != "f32" else 1.0
+
+    monkeypatch.setattr(Reference, "seconds", told)
+    monkeypatch.setattr(Reference, "lowest_own_cosine", own)
+    chosen = choose_precision(folder, reference, ROWS)
+    assert (chosen.precision, chosen.int8_group) == ("f32", FINE.group)
 
 
 def test_time_in_which_others_have_the_processor_does_not_count(
