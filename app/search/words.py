@@ -188,7 +188,8 @@ def _name_ends(tokens: Sequence[Token], parts: Sequence[Token]) -> dict[tuple[in
     ends = {}
     for name in tokens:
         end = bisect.bisect_left(starts, name.end) if name.is_whole else 0
-        if end and parts[end - 1].end == name.end:  # no single character of a pair
+        spanned = (parts[name.position].start, parts[end - 1].end) if end else ()
+        if spanned == (name.start, name.end):  # no single character of a pair
             ends[name.position, name.term] = end
     return ends
 

@@ -130,6 +130,7 @@ def test_the_sentence_is_one_in_which_the_phrase_stands_if_there_is_one():
         ('"FastAPI docs"', ["FastAPI docs", "fastapi docs", "fast API docs"], ["API docs"]),
         ('"use getusername"', ["use getUserName"], ["use getUser name", "use get"]),
         ('"京 x"', ["京 x", "京x"], ["京都 x", "東京都 x"]),
+        ('"月 年"', ["月 年"], ["月 の年", "月年"]),
     ],
 )  # fmt: skip
 def test_a_name_in_a_phrase_stands_where_its_other_spellings_do(query, held, not_held):
