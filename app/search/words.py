@@ -210,6 +210,10 @@ def _stands_at(
             for writing in (word.parts, (word.stem,))
             if tuple(parts[end : end + len(writing)]) == writing
         }
+        if word.edge:
+            following |= {
+                end + 1 for end in ends if end < len(parts) and word.is_half_of(parts[end])
+            }
         if not following:
             return False
         ends = following

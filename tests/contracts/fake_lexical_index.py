@@ -4,10 +4,9 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from app.adapters.lexical_index.languages import Languages
-from app.adapters.lexical_index.query import Phrase
 from app.adapters.lexical_index.said_words import SaidWords
 from app.adapters.lexical_index.shown import shown_paragraphs
-from app.adapters.lexical_index.terms import Word
+from app.adapters.lexical_index.terms import Phrase, Word
 from app.errors import LexicalIndexError
 from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
 
@@ -154,14 +153,19 @@ def _stands_at(phrase: Phrase, text: list[Word], place: int) -> bool:
     """Whether the phrase begins within the word at `place`, names taken apart or not."""
     if len(phrase) == 1 and phrase[0].whole and phrase[0].whole in _terms(text[place]):
         return True
-    wanted = [part for word in phrase for part in word.parts]
+    wanted = [(word, part) for word in phrase for part in word.parts]
     parts = [part for word in text[place : place + len(wanted)] for part in word.parts]
-    starts = range(len(text[place].parts))
-    if any(parts[start : start + len(wanted)] == wanted for start in starts):
-        return True
+    for start in range(len(text[place].parts)):
+        held = parts[start : start + len(wanted)]
+        if len(held) == len(wanted) and all(
+            part == term or word.is_half_of(part)
+            for (word, term), part in zip(wanted, held, strict=True)
+        ):
+            return True
     following = text[place : place + len(phrase)]
     return len(following) == len(phrase) and all(
-        _same(a, b) for a, b in zip(phrase, following, strict=True)
+        _same(a, b) or a.is_half_of(b.parts[-1 if a is phrase[0] else 0])
+        for a, b in zip(phrase, following, strict=True)
     )
 
 

@@ -365,6 +365,42 @@ class LexicalIndexContract:
         }.items():
             assert found(index, query) == matching, query
 
+    def test_a_phrase_begins_and_ends_within_cjk(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("year", "報告は2024年の予算、今年5月に出る"),
+                record("korean", "이 좋은 책을 읽은 사람이 책에 FastAPI를 쓴다"),
+                record("title", "none", title="版3.5の話"),
+                record("shown", "見出し [2024](a.md)年度 の<b>API</b>は", path="a.md"),
+                record("alone", "2024 年"),
+                record("other", "東京都 2024世紀 2024\n5\n年の 2024か\u309aは 月の年 5"),
+            ]
+        )
+        for query, matching in {
+            '"2024年"': {"year", "alone", "shown"},
+            '"は2024年"': {"year"},
+            '"年の"': {"year", "other"},
+            '"年5月"': {"year"},
+            '"年5"': {"year", "other"},
+            '"月5"': set(),
+            '"좋은 책"': {"korean"},
+            '"이 책"': {"korean"},
+            '"책에 FastAPI를"': {"korean"},
+            '"책에 fastapi 를"': {"korean"},
+            '"版3.5の"': {"title"},
+            '"5の"': {"title"},
+            '"のAPIは"': {"shown"},
+            '"年度 の"': {"shown"},
+            '"東京 京"': set(),
+            '"京 京都"': set(),
+            '"2024か"': set(),
+            '"2024年 5月"': set(),
+            '"年"': {"year", "alone", "shown", "other"},
+            '2024 -"2024年"': {"other", "shown"},
+            '5 -"年5月"': {"other", "title"},
+        }.items():
+            assert found(index, query) == matching, query
+
     def test_a_phrase_finds_names_however_they_are_written(self, index: LexicalIndex):
         index.upsert(
             [

@@ -1,12 +1,15 @@
 """Turns a parsed query into a tantivy query, term by term; nothing is ever parsed by tantivy."""
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice, product
+from typing import NamedTuple
 
 import tantivy
 from tantivy import Occur, Query
 
 from app.adapters.lexical_index.blending import Blending
+from app.adapters.lexical_index.edges import patterns_of
 from app.adapters.lexical_index.fields import (
     ALSO_ALONE,
     BODY,
@@ -25,8 +28,7 @@ from app.adapters.lexical_index.fields import (
 )
 from app.adapters.lexical_index.languages import SpokenQuery
 from app.adapters.lexical_index.names import SPLIT_MARK, name_mark, whole_mark
-from app.adapters.lexical_index.query import Phrase
-from app.adapters.lexical_index.terms import Word
+from app.adapters.lexical_index.terms import Phrase, Word
 from app.protocols import SearchScope
 
 MAX_SEARCHED_WORDS = 48
@@ -37,8 +39,14 @@ MAX_SPLITS = 3
 MAX_VARIANTS = 24
 """Ways of writing a phrase that are tried."""
 
-Place = tuple[str, tuple[str, ...]]
-"""A field, and terms that are to stand there side by side."""
+
+class Place(NamedTuple):
+    """A field, and terms that are to stand there side by side."""
+
+    field: str
+    terms: tuple[str, ...]
+    patterns: tuple[str, ...] = ()
+    """Expressions for the terms, of which the first or the last may be half of another; or none."""
 
 
 class QueryCompiler:
@@ -53,7 +61,11 @@ class QueryCompiler:
         searcher: tantivy.Searcher,
         weights: FieldWeights,
         queries: Sequence[SpokenQuery],
+        *,
+        edges_open: bool = True,
     ) -> None:
+        """`edges_open`: whether a phrase may begin or end with half of a term."""
+        self._edges_open = edges_open
         self._schema = schema
         self._searcher = searcher
         self._weights = weights
@@ -106,7 +118,7 @@ class QueryCompiler:
             for word in self._searched(query)
             for place in self._places(word, query.mark)
         )
-        clauses = self._found((field, (term,)) for field, term in places)
+        clauses = self._found(Place(field, (term,)) for field, term in places)
         return Query.boolean_query(clauses) if clauses else None
 
     def _searched(self, query: SpokenQuery) -> Sequence[Word]:
@@ -152,9 +164,9 @@ class QueryCompiler:
             for phrase, query in zip(forms, self._queries, strict=True)
             for place in self._phrase_places(phrase, query.mark)
         )
-        clauses = self._found(place for place in places if place[0] != BODY)
-        for field, terms in places:
-            if field == BODY and (ways := self._found(_ways_to_read(terms))):
+        clauses = self._found(place for place in places if place.field != BODY)
+        for place in places:
+            if place.field == BODY and (ways := self._found(_ways_to_read(place))):
                 both = Query.disjunction_max_query([query for _, query in ways])
                 clauses.append((Occur.Should, both))
         return Query.boolean_query(clauses)
@@ -162,9 +174,13 @@ class QueryCompiler:
     def _phrase_places(self, phrase: Phrase, mark: str) -> Iterator[Place]:
         """Each field where the phrase is looked for, with the terms that say it there."""
         variants = self._variants(phrase, mark)
-        yield from ((field, variant) for field in (BODY, TITLE) for variant in variants)
+        yield from (
+            Place(field, variant, self._patterns(variant, phrase, mark))
+            for field in (BODY, TITLE)
+            for variant in variants
+        )
         if len(phrase) == 1 and phrase[0].whole:
-            yield from ((field, (phrase[0].whole,)) for field in (SYMBOLS, QUOTABLE))
+            yield from (Place(field, (phrase[0].whole,)) for field in (SYMBOLS, QUOTABLE))
 
     def _in_content(self, phrase: Phrase, mark: str) -> Query:
         """What leaves a record out: that its content surely says the phrase.
@@ -181,13 +197,15 @@ class QueryCompiler:
             ]
         writings = [dict.fromkeys([word.parts, *_in_one_piece(word)]) for word in phrase]
         for parts in islice(product(*writings), MAX_VARIANTS):
-            terms = [term for word in parts for term in word]
-            if self._blending.may_hold(BODY, [mark + term for term in terms]):
-                clauses.append(self._alone(terms, mark))
+            terms = tuple(mark + term for word in parts for term in word)
+            place = Place(BODY, terms, self._patterns(terms, phrase, mark))
+            if self._may_hold(place):
+                clauses.append(self._alone(place, mark))
         return Query.boolean_query([(Occur.Should, clause) for clause in clauses])
 
-    def _alone(self, terms: Sequence[str], mark: str) -> Query:
+    def _alone(self, place: Place, mark: str) -> Query:
         """The terms side by side, surely no beginning or end of a name in the midst of it."""
+        terms = [term.removeprefix(mark) for term in place.terms]
         within = [self._said(mark, WITHIN_NAME + term) for term in {terms[0], terms[-1]}]
         if len(terms) == 1:
             within = [
@@ -200,7 +218,7 @@ class QueryCompiler:
             ]
         return Query.boolean_query(
             [
-                (Occur.Must, self._side_by_side(BODY, [mark + term for term in terms])),
+                (Occur.Must, self._side_by_side(place)),
                 *((Occur.MustNot, query) for query in within),
             ]
         )
@@ -226,20 +244,35 @@ class QueryCompiler:
                 writings.setdefault(tuple(split.split(SPLIT_MARK)[1:]))
         return list(writings)
 
-    def _side_by_side(self, field: str, terms: Sequence[str]) -> Query:
-        if len(terms) == 1:
-            return self._term(field, terms[0])
-        return Query.phrase_query(self._schema, field, list(terms))
+    def _patterns(self, terms: tuple[str, ...], phrase: Phrase, mark: str) -> tuple[str, ...]:
+        return patterns_of(terms, phrase, mark) if self._edges_open else ()
+
+    def _side_by_side(self, place: Place) -> Query:
+        if place.patterns:
+            return Query.regex_phrase_query(self._schema, place.field, list(place.patterns))
+        if len(place.terms) == 1:
+            return self._term(place.field, place.terms[0])
+        return Query.phrase_query(self._schema, place.field, list(place.terms))
 
     # Inside ------------------------------------------------------------------------------------
 
     def _found(self, places: Iterable[Place]) -> list[tuple[Occur, Query]]:
         """What looks for any of these terms, each sequence side by side in its field."""
         return [
-            (Occur.Should, self._weighted(self._side_by_side(field, terms), field, terms))
-            for field, terms in places
-            if self._blending.may_hold(field, terms)
+            (Occur.Should, self._weighted(self._side_by_side(place), place.field, place.terms))
+            for place in places
+            if self._may_hold(place)
         ]
+
+    def _may_hold(self, place: Place) -> bool:
+        """Whether a record may have the terms there; an expression takes long to be looked for."""
+        if not place.patterns:
+            return self._blending.may_hold(place.field, place.terms)
+        return all(
+            self._searcher.doc_freq(place.field, term)
+            for term, pattern in zip(place.terms, place.patterns, strict=True)
+            if pattern == re.escape(term)
+        )
 
     def _term(self, field: str, term: str) -> Query:
         return Query.term_query(self._schema, field, term, "freq")
@@ -252,9 +285,9 @@ class QueryCompiler:
         return query if weight == 1.0 else Query.boost_query(query, weight)
 
 
-def _ways_to_read(terms: tuple[str, ...]) -> list[Place]:
+def _ways_to_read(place: Place) -> list[Place]:
     """Where the content says the terms side by side: as it is written, or as it is seen."""
-    return [(field, terms) for field in ((BODY, SHOWN) if len(terms) > 1 else (BODY,))]
+    return [place, place._replace(field=SHOWN)] if len(place.terms) > 1 else [place]
 
 
 def _in_one_piece(word: Word) -> list[tuple[str, ...]]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import regex
 
 from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.terms import Word
+from app.adapters.lexical_index.edges import with_open_edges
+from app.adapters.lexical_index.terms import Phrase, Word
 
 MAX_CHARACTERS = 8_000
 """What stands behind is not read; the API refuses longer queries anyway."""
@@ -38,9 +39,6 @@ were what when where which who why will with would you your
 STOP_WORDS = {"english": frozenset(_ENGLISH.split())}
 """Plain words that are not looked for beside others: they say nothing of the subject, and are what
 takes a search by words longest. They are indexed: in phrases and on their own they count."""
-
-Phrase = tuple[Word, ...]
-"""Words that stand side by side, at least one."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +76,9 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         if not words:
             continue
         if kind == "excluded":
-            excluded.append(words)
+            excluded.append(with_open_edges(words))
         elif kind == "required" and len(phrases) < MAX_PHRASES:
-            phrases.append(words)
+            phrases.append(with_open_edges(words))
         else:
             plain.extend(words)
     if not plain and not phrases:

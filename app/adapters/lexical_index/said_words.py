@@ -40,7 +40,8 @@ class SaidWords:
 
     def _starts(self, word: Word) -> Iterator[int]:
         """Where the word may begin, or part of the text that begins like it."""
-        for part in {*word.parts[:1], word.stem}:
+        halves = filter(word.is_half_of, self._places) if word.edge else ()
+        for part in {*word.parts[:1], word.stem, *halves}:
             for place in self._places.get(part, ()):
                 if place not in self._within:
                     yield place
@@ -64,5 +65,7 @@ class SaidWords:
             for writing in (word.parts, (word.stem,))
             if tuple(self._parts[place : place + len(writing)]) == writing
         }
+        if word.edge and place < len(self._parts) and word.is_half_of(self._parts[place]):
+            found.add(place + 1)
         end, stem = self._names.get(place, (place, ""))
         return found | ({end} if stem and stem == word.stem else set())

@@ -82,8 +82,12 @@ class TantivyIndex:
         if limit <= 0:
             return []
         with translated_errors("be searched"):
-            compiler = self._compiler(query, view)
-            found = best_and_ties(searcher, compiler, scope, limit + len(removed))
+            asked = limit + len(removed)
+            try:
+                found = best_and_ties(searcher, self._compiler(query, view), scope, asked)
+            except ValueError:  # of more pairs with one character than tantivy looks for: 16,384
+                compiler = self._compiler(query, view, edges_open=False)
+                found = best_and_ties(searcher, compiler, scope, asked)
             chunk_ids = chunk_ids_at(searcher, [place for _, place in found])
         ranked = sorted(zip((-score for score, _ in found), chunk_ids, strict=True))
         held = (hit for hit in ranked if hit[1] not in removed)
@@ -254,9 +258,11 @@ class TantivyIndex:
         searcher = self._index.searcher()
         self._view = _View(searcher, frozenset(), self._languages_in(searcher))
 
-    def _compiler(self, query: str, view: "_View") -> QueryCompiler:
+    def _compiler(self, query: str, view: "_View", *, edges_open: bool = True) -> QueryCompiler:
         queries = self._languages.queries(query, view.languages)
-        return QueryCompiler(self._schema, view.searcher, self._weights, queries)
+        return QueryCompiler(
+            self._schema, view.searcher, self._weights, queries, edges_open=edges_open
+        )
 
     def _languages_in(self, searcher: tantivy.Searcher) -> frozenset[str]:
         """Of which languages, beside the default one, there are records that are not deleted."""

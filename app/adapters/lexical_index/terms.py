@@ -1,5 +1,6 @@
 """What text is taken apart into: tokens and words, and the terms that an index holds of them."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
@@ -38,6 +39,17 @@ class Word:
     """The single characters of a stretch without spaces, with their spans."""
     names: tuple[Name, ...] = ()
     """`JavaScript` alone and in `JavaScript-based`; none in `java_script` or `Java8`."""
+    edge: str = ""
+    """At the edge of a phrase that may begin or end within a text without spaces: an expression
+    for the parts that it stands for there."""
+
+    def is_half_of(self, part: str) -> bool:
+        """Whether the word is an open edge, and this part of a text begins or ends it."""
+        return bool(self.edge) and re.fullmatch(self.edge, part) is not None
+
+
+Phrase = tuple[Word, ...]
+"""Words that stand side by side, at least one."""
 
 
 class IndexTerms(NamedTuple):
