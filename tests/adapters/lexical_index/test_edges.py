@@ -37,13 +37,15 @@ def seen(phrase: str) -> re.Pattern[str]:
     return re.compile(expression + ("" if runs[-1][0] in "年月の" else "(?![5a])"))
 
 
-def repeats_its_edge(phrase: str) -> bool:
-    """Whether the character at an edge stands alone beside itself."""
-    return bool(re.search(r"^(.) +\1|(.) +\2$", phrase))
+def tells_pairs_apart(text: str) -> bool:
+    """No character is on both sides of a space: の年 年月 has the pairs of の年月."""
+    return not re.search(r"([年月の]) +\1", text)
 
 
 @given(
-    texts=st.lists(st.text("年月の5 ", max_size=12), min_size=1, max_size=8),
+    texts=st.lists(
+        st.text("年月の5 ", max_size=12).filter(tells_pairs_apart), min_size=1, max_size=8
+    ),
     phrases=st.lists(st.text("年月の5 ", max_size=6), min_size=8, max_size=8),
     language=st.sampled_from([None, "english", "german"]),
 )
@@ -57,7 +59,7 @@ def test_a_phrase_stands_where_a_reader_sees_it(
     index.remove(list(index.chunk_ids()))
     index.upsert(records)
     for phrase in (one.strip() for one in phrases if one.strip()):
-        if repeats_its_edge(phrase):
+        if not tells_pairs_apart(phrase):
             continue
         holding = {one.chunk_id for one in records if seen(phrase).search(one.content)}
         asked = f'"{phrase}"'
