@@ -102,6 +102,13 @@ BACK_LINK_CLASSES = {
 EDIT_LINK_CLASSES = {"mw-editsection"}
 """Of links to where what is below a heading is edited."""
 
+SOURCE_LINK_CLASSES = {"viewcode-link", "viewcode-back"}
+"""Of what leads from a signature to its source code and back, as Sphinx writes it right after the
+one and into the other."""
+
+LINK_TO_SOURCE = "src"
+"""As above, of links of rustdoc alone."""
+
 REPEATING_CLASSES = {"katex-html"}
 """Of formulas that stand beside it a second time."""
 
@@ -133,7 +140,12 @@ BADGE_CLASSES = {"stab"}
 """Of what only a margin parts from the name before it, such as "Deprecated" in rustdoc."""
 
 NEVER_READ_CLASSES = (
-    EDIT_LINK_CLASSES | REPEATING_CLASSES | POPUP_CLASSES | LINE_NUMBER_CLASSES | BACK_LINK_CLASSES
+    EDIT_LINK_CLASSES
+    | SOURCE_LINK_CLASSES
+    | REPEATING_CLASSES
+    | POPUP_CLASSES
+    | LINE_NUMBER_CLASSES
+    | BACK_LINK_CLASSES
 )
 
 CLOSES = {
@@ -185,6 +197,7 @@ def is_never_read(tag: str, given: dict[str, str], *, in_code: bool) -> bool:
         classes & NEVER_READ_CLASSES
         or (in_code and classes & LINE_NUMBERS_IN_CODE)
         or (tag == "td" and classes & LINE_NUMBER_CELLS)
+        or (tag == "a" and LINK_TO_SOURCE in classes)
     )
 
 

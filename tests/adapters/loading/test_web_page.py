@@ -557,6 +557,33 @@ def test_a_badge_is_not_glued_to_the_name_before_it():
     assert markdown(page).startswith("AllocError Experimental\n")
 
 
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        (
+            "<dl><dt>light()<a><span class=viewcode-link>[source]</span></a><dd>Lights.</dl>",
+            "light()\n:   Lights.",
+        ),
+        (
+            "<pre>x = 1\n<a class=viewcode-back href=/api#l>[docs]</a>def light():\n    pass</pre>",
+            "```\nx = 1\ndef light():\n    pass\n```",
+        ),
+        (
+            "<section><a class='src rightside' href=/src#1>Source</a><h4>fn light()</h4></section>",
+            "#### fn light()",
+        ),
+    ],
+    ids=["Sphinx", "back", "rustdoc"],
+)
+def test_links_between_signatures_and_their_source_are_not_read(page, expected):
+    assert markdown(f"<main>{page}</main>") == expected
+
+
+@pytest.mark.parametrize("element", ["body class='rustdoc src'", "p class=src"])
+def test_what_else_has_the_class_of_such_links_is_read(element):
+    assert markdown(f"<{element}>Lights.") == "Lights."
+
+
 def test_what_is_shown_when_a_link_has_been_copied_is_not_read():
     popup = '<div class="copy-popup-wrapper "><span>Link copied to clipboard</span></div>'
     assert markdown(f"<div><a href=r.html>Request</a> {popup}</div><p>Asks.") == "Request\n\nAsks."
