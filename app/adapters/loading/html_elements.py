@@ -136,6 +136,10 @@ LINE_OF_CODE_CELLS = {"lines-code", "blob-code", "hljs-ln-code"}
 POPUP_CLASSES = {"copy-popup-wrapper"}
 """Of what is shown when a link has been copied, as Dokka writes it beside each name."""
 
+FOLD_CLASSES = {"hideme"}
+"""Of what is shown only where something is folded, and says how to unfold it; of rustdoc, which
+writes it into its code, too."""
+
 BADGE_CLASSES = {"stab"}
 """Of what only a margin parts from the name before it, such as "Deprecated" in rustdoc."""
 
@@ -144,6 +148,7 @@ NEVER_READ_CLASSES = (
     | SOURCE_LINK_CLASSES
     | REPEATING_CLASSES
     | POPUP_CLASSES
+    | FOLD_CLASSES
     | LINE_NUMBER_CLASSES
     | BACK_LINK_CLASSES
 )

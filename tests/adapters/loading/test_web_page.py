@@ -589,6 +589,13 @@ def test_what_is_shown_when_a_link_has_been_copied_is_not_read():
     assert markdown(f"<div><a href=r.html>Request</a> {popup}</div><p>Asks.") == "Request\n\nAsks."
 
 
+def test_what_says_how_to_unfold_the_text_below_it_is_not_read():
+    fold = "<details open><summary class={}><span>Show 1 field</span></summary>{}</details>"
+    code = f"<pre>struct A {{\n{fold.format('hideme', '    b: u8,')}\n}}</pre>"
+    page = code + fold.format("hideme", "<p>Text.</p>") + fold.format("question", "<p>Yes.</p>")
+    assert markdown(page) == "```\nstruct A {\n    b: u8,\n}\n```\n\nText.\n\nShow 1 field\n\nYes."
+
+
 def test_a_page_of_very_many_elements_becomes_plain_text():
     page = "<h1>Head</h1>" + "<p>a <b>b</b> &lt;c&gt;</p>" * MAX_ELEMENTS
     lines = [line for line in markdown(page).splitlines() if line]
