@@ -16,10 +16,10 @@ MENU_CLASSES = {
     *("sidebar", "side-bar", "sidenav", "side-nav", "leftnav", "left-nav", "topnav", "top-nav"),
     *("nav", "navbar", "nav-menu", "navigation", "menu", "main-menu", "breadcrumb", "breadcrumbs"),
     *("toc", "table-of-contents", "theme-doc-toc-desktop", "theme-doc-toc-mobile", "page-toc"),
-    *("navigationbar", "navpath"),
+    *("navigationbar", "navpath", "bd-sidebar-secondary"),
 }
 """Classes of elements that are menus where most of their text is in links; the last ones are of the
-pages of Qt and of Doxygen."""
+pages of Qt, of Doxygen and of Sphinx's theme PyData."""
 
 MENU_IDS = {
     *("sidebar", "toc", "TOC", "nav", "navbar", "navigation", "menu", "breadcrumb", "breadcrumbs"),

@@ -268,6 +268,7 @@ LINKS = "<ul><li><a href=/a>Start here</a><li><a href=/b>All about it</a></ul>"
         "<div class=navbar><div class=menu>{}</div></div>",
         "<div role=menubar>{}</div>",
         "<span class=breadcrumbs>{}</span>",
+        "<div class='bd-sidebar-secondary bd-toc'><div>On this page</div><nav>{}</nav></div>",
     ],
 )
 def test_lists_of_links_beside_the_content_are_left_out(menu):
