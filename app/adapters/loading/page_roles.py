@@ -11,15 +11,19 @@ ROLES_AROUND_CONTENT = {
     *("navigation", "search", "banner", "contentinfo", "menu", "menubar"),
     *("dialog", "alertdialog"),
 }
+CLASSES_AROUND_CONTENT = {"bd-sidebar-secondary", "col-sidebar", "onlyprint"}
+"""Of the column beside a page, as Sphinx's theme PyData and TypeDoc write it, which may have more
+words than links; and of what Jupyter Book writes for paper, with the title and contents again."""
+
 MODAL_CLASS = "modal"
 MENU_CLASSES = {
     *("sidebar", "side-bar", "sidenav", "side-nav", "leftnav", "left-nav", "topnav", "top-nav"),
     *("nav", "navbar", "nav-menu", "navigation", "menu", "main-menu", "breadcrumb", "breadcrumbs"),
     *("toc", "table-of-contents", "theme-doc-toc-desktop", "theme-doc-toc-mobile", "page-toc"),
-    *("navigationbar", "navpath", "bd-sidebar-secondary"),
+    *("navigationbar", "navpath", "dropdown-menu", "tsd-breadcrumb"),
 }
 """Classes of elements that are menus where most of their text is in links; the last ones are of the
-pages of Qt, of Doxygen and of Sphinx's theme PyData."""
+pages of Qt, of Doxygen, of Bootstrap and of TypeDoc."""
 
 MENU_IDS = {
     *("sidebar", "toc", "TOC", "nav", "navbar", "navigation", "menu", "breadcrumb", "breadcrumbs"),
@@ -78,7 +82,8 @@ def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None
     if tag == "main" or role == "main":
         return Role.MAIN
     is_dialog = given.get("aria-modal", "").lower() == "true" or _is_modal(given, classes)
-    if tag in AROUND_CONTENT or role in ROLES_AROUND_CONTENT or is_dialog:
+    is_around = tag in AROUND_CONTENT or role in ROLES_AROUND_CONTENT
+    if is_around or is_dialog or not classes.isdisjoint(CLASSES_AROUND_CONTENT):
         return Role.AROUND
     return (
         _role_of_hidden(given, role)

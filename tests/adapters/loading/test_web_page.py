@@ -268,12 +268,27 @@ LINKS = "<ul><li><a href=/a>Start here</a><li><a href=/b>All about it</a></ul>"
         "<div class=navbar><div class=menu>{}</div></div>",
         "<div role=menubar>{}</div>",
         "<span class=breadcrumbs>{}</span>",
-        "<div class='bd-sidebar-secondary bd-toc'><div>On this page</div><nav>{}</nav></div>",
+        "<div class='btn-group'><ul class=dropdown-menu>{}</ul></div>",
+        "<ul class=tsd-breadcrumb>{}</ul>",
     ],
 )
 def test_lists_of_links_beside_the_content_are_left_out(menu):
     page = f"<body>{menu.format(LINKS)}<p>Content.</p></body>"
     assert markdown(page) == "Content."
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        "<div class='bd-sidebar-secondary bd-toc'><div>On this page</div><nav>{}</nav></div>",
+        "<div class=col-sidebar><h3>Settings</h3><ul><li>Protected<li>Inherited</ul>{}</div>",
+        "<div class=onlyprint><h1>Guide</h1><h2>Contents</h2><nav>{}</nav></div>",
+    ],
+    ids=["PyData", "TypeDoc", "Jupyter Book"],
+)
+def test_what_stands_beside_a_text_is_left_out_even_if_it_has_few_links(column):
+    page = column.format("<a href='#a'>A</a>")
+    assert markdown(f"<main>{page}<article><p>Content.</p></article></main>") == "Content."
 
 
 @pytest.mark.parametrize(
