@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 
+from app.adapters.loading.text_document import NO_CONTENT
 from app.database import Database
 from app.errors import (
     AppError,
@@ -28,7 +29,7 @@ from app.indexing.run_state import IndexingRunState
 from app.knowledge import history_queries
 from app.knowledge.existing_items import item_exists, require_item
 from app.knowledge.items import with_relative_path_explained
-from app.protocols import Embedder, SourceListing, SourceOpener, TextSplitter
+from app.protocols import Embedder, SourceNote, SourceOpener, TextSplitter
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
@@ -98,7 +99,7 @@ class IndexingPipeline:
         if "" in listing.incomplete:
             raise SourceUnavailableError(_unmounted(run.item.uri))
         if not listing.entries and not known:
-            raise SourceUnreadableError(_nothing_to_index(listing))
+            raise SourceUnreadableError(_nothing_to_index(listing.skipped))
         run.found = len(listing.entries)
         preparer = DocumentPreparer(
             item_id=run.item.id,
@@ -164,7 +165,7 @@ class IndexingPipeline:
             require_item(session, run.item.id, run.item.created_at)
             queries.restamp_documents(session, run.survey.restamped)
             if not item_queries.has_documents(session, run.item.id):
-                raise SourceUnreadableError("No content to index")
+                raise SourceUnreadableError(_nothing_to_index(run.survey.skipped))
             content_hash, documents, chunks = item_queries.finish_item(
                 session, run.item.id, (run.item.uri, run.item.document_type), run.mounts
             )
@@ -273,8 +274,9 @@ def _unmounted(uri: str) -> str:
     )
 
 
-def _nothing_to_index(listing: SourceListing) -> str:
-    if not listing.skipped:
-        return "No content to index"
-    first = listing.skipped[0]
-    return f"No content to index; for example, {first.uri} was skipped: {first.reason}"
+def _nothing_to_index(skipped: Sequence[SourceNote]) -> str:
+    """With the first reason that says more than that there is nothing."""
+    telling = next((note for note in skipped if note.reason != NO_CONTENT), None)
+    if telling is None:
+        return NO_CONTENT
+    return f"{NO_CONTENT}; for example, {telling.uri} was skipped: {telling.reason}"

@@ -87,6 +87,31 @@ def test_an_emptied_folder_is_a_failure_that_leaves_nothing_to_find(
     assert container.maintenance.verify().problems == ()
 
 
+@pytest.mark.parametrize("was_indexed", [True, False])
+def test_a_folder_of_which_nothing_can_be_read_says_why(
+    source_root, guide, add_item, index, was_indexed
+):
+    item = add_item(source_root)
+    if was_indexed:
+        index(item)
+    (source_root / "empty.md").write_text("")
+    guide.write_bytes(b"\x00\x01" * 100)
+    assert index(item).error == (
+        f"No content to index; for example, {guide} was skipped: This is binary, not text."
+    )
+
+
+def test_a_folder_whose_documents_are_all_ignored_by_now_says_so(
+    source_root, guide, add_item, index
+):
+    item = add_item(source_root)
+    index(item)
+    (source_root / ".ragignore").write_text("*.md")
+    assert index(item).error == (
+        f"No content to index; for example, {guide} was skipped: excluded by .ragignore"
+    )
+
+
 def test_a_folder_that_is_gone_loses_nothing(source_root, guide, add_item, index, found):
     folder = source_root / "docs"
     folder.mkdir()
