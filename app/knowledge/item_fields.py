@@ -58,6 +58,11 @@ def _not_blank(value: str) -> str:
     return value
 
 
+def _trimmed(value: str | None) -> str | None:
+    """Without blanks around it; of nothing but blanks, None."""
+    return (value or "").strip() or None
+
+
 def _supported_uri(value: str) -> str:
     scheme = URI_SCHEME.match(value)
     if scheme and scheme[2] and scheme[1].lower() not in ("file", "http", "https"):
@@ -155,6 +160,7 @@ Licence = Annotated[
         description="SPDX licence identifier or expression.",
         examples=["Apache-2.0"],
     ),
+    AfterValidator(_trimmed),
 ]
 RefreshInterval = Annotated[
     Annotated[int, Field(ge=0, le=MOST_SECONDS), BeforeValidator(is_number)] | None,

@@ -137,6 +137,16 @@ def test_patch_changes_what_is_given_and_nothing_else(
     assert after == before | changed
 
 
+@pytest.mark.parametrize(("given", "kept"), [(" ", None), (" MIT ", "MIT")])
+def test_blanks_around_a_licence_are_none_of_it(
+    client: TestClient, make_item: MakeItem, given: str, kept: str | None
+) -> None:
+    item = make_item(licence=given)
+    assert item["licence"] == kept
+    changed = client.patch(f"{ITEMS}/{item['id']}", json={"licence": given})
+    assert changed.json()["licence"] == kept
+
+
 def test_patch_with_null_clears_what_may_be_empty(client: TestClient, make_item: MakeItem) -> None:
     item = make_item(category="A", licence="MIT")
     after = client.patch(f"{ITEMS}/{item['id']}", json={"category": None, "licence": None}).json()
