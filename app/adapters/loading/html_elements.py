@@ -107,7 +107,10 @@ SOURCE_LINK_CLASSES = {"viewcode-link", "viewcode-back"}
 one and into the other."""
 
 LINK_TO_SOURCE = "src"
-"""As above, of links of rustdoc alone."""
+"""As above, of links to a page of RUST_SOURCE."""
+
+RUST_SOURCE = ".rs.html"
+"""What the pages of rustdoc that show source code end in."""
 
 REPEATING_CLASSES = {"katex-html"}
 """Of formulas that stand beside it a second time."""
@@ -136,9 +139,9 @@ LINE_OF_CODE_CELLS = {"lines-code", "blob-code", "hljs-ln-code"}
 POPUP_CLASSES = {"copy-popup-wrapper"}
 """Of what is shown when a link has been copied, as Dokka writes it beside each name."""
 
-FOLD_CLASSES = {"hideme"}
-"""Of what is shown only where something is folded, and says how to unfold it; of rustdoc, which
-writes it into its code, too."""
+UNFOLDING_CLASSES = {"hideme"}
+"""Of summaries that only say how to unfold what they head; of rustdoc, which writes them into its
+code, too."""
 
 BADGE_CLASSES = {"stab"}
 """Of what only a margin parts from the name before it, such as "Deprecated" in rustdoc."""
@@ -148,7 +151,6 @@ NEVER_READ_CLASSES = (
     | SOURCE_LINK_CLASSES
     | REPEATING_CLASSES
     | POPUP_CLASSES
-    | FOLD_CLASSES
     | LINE_NUMBER_CLASSES
     | BACK_LINK_CLASSES
 )
@@ -202,7 +204,8 @@ def is_never_read(tag: str, given: dict[str, str], *, in_code: bool) -> bool:
         classes & NEVER_READ_CLASSES
         or (in_code and classes & LINE_NUMBERS_IN_CODE)
         or (tag == "td" and classes & LINE_NUMBER_CELLS)
-        or (tag == "a" and LINK_TO_SOURCE in classes)
+        or (tag == "summary" and classes & UNFOLDING_CLASSES)
+        or (tag == "a" and LINK_TO_SOURCE in classes and RUST_SOURCE in given.get("href", ""))
     )
 
 

@@ -585,7 +585,7 @@ def test_a_badge_is_not_glued_to_the_name_before_it():
             "```\nx = 1\ndef light():\n    pass\n```",
         ),
         (
-            "<section><a class='src rightside' href=/src#1>Source</a><h4>fn light()</h4></section>",
+            "<section><a class='src' href=l.rs.html#1>Source</a><h4>fn light()</h4></section>",
             "#### fn light()",
         ),
     ],
@@ -593,6 +593,13 @@ def test_a_badge_is_not_glued_to_the_name_before_it():
 )
 def test_links_between_signatures_and_their_source_are_not_read(page, expected):
     assert markdown(f"<main>{page}</main>") == expected
+
+
+def test_names_that_rustdoc_uses_may_be_of_text_elsewhere():
+    page = "<main><a class=src href=/photo>By Ann</a><p class=hideme>It fades in.</p></main>"
+    text = markdown(page)
+    assert "By Ann" in text
+    assert "It fades in." in text
 
 
 @pytest.mark.parametrize("element", ["body class='rustdoc src'", "p class=src"])
