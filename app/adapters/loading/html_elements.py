@@ -143,8 +143,9 @@ UNFOLDING_CLASSES = {"hideme"}
 """Of summaries that only say how to unfold what they head; of rustdoc, which writes them into its
 code, too."""
 
-BADGE_CLASSES = {"stab"}
-"""Of what only a margin parts from the name before it, such as "Deprecated" in rustdoc."""
+BADGE_CLASSES = {"stab", "signature-attributes"}
+"""Of what only its looks part from the name before it, such as "Deprecated" in rustdoc, and "opt"
+of a parameter in JSDoc."""
 
 NEVER_READ_CLASSES = (
     EDIT_LINK_CLASSES

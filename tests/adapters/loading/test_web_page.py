@@ -571,6 +571,8 @@ def test_a_badge_is_not_glued_to_the_name_before_it():
     badge = '<wbr><span class="stab unstable">Experimental</span>'
     page = f"<dl><dt><a href=e.html>Alloc<wbr>Error</a>{badge}</dt><dd>A failure.</dd></dl>"
     assert markdown(page).startswith("AllocError Experimental\n")
+    optional = '<span class="signature-attributes">opt</span>'
+    assert markdown(f"<h4>light(level{optional})</h4><p>x").startswith("#### light(level opt)\n")
 
 
 @pytest.mark.parametrize(
