@@ -30,34 +30,14 @@ def prepare_engine(engine: Engine) -> None:
 
 def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
     connection.isolation_level = None  # we say BEGIN ourselves, see below
-    connection.text_factory = _readable
     # SQLite's own lower() knows ASCII alone: "whatever the case" must hold for É, too.
     connection.create_function("lower", 1, _lower, deterministic=True)
-    connection.create_function("is_utf8", 1, _is_utf8, deterministic=True)
     for pragma in PRAGMAS:
         connection.execute(pragma)
 
 
-def _readable(stored: bytes) -> str:
-    """The text, with U+FFFD for bytes that are none: `verify` names them.
-
-    One that a damaged disk changed among many rows is no reason to answer nothing. Takes some 0.1
-    microseconds a value more than to have sqlite3 refuse it.
-    """
-    return stored.decode(errors="replace")
-
-
 def _lower(value: object) -> str | None:
     return None if value is None else str(value).lower()
-
-
-def _is_utf8(stored: bytes | None) -> bool:
-    """Whether bytes are text; SQLite gives those of a text by CAST(… AS BLOB)."""
-    try:
-        (stored or b"").decode()
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _begin(connection: Connection) -> None:

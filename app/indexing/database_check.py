@@ -47,7 +47,6 @@ def database_faults(session: Session, generation: Generation) -> Iterator[Fault]
         )
     yield from vector_faults(session, generation)
     yield from _damaged_names(session)
-    yield from _damaged_text(session)
     for row in maintenance_queries.documents_with_text(session):
         name = f"document {row.key!r} of item {row.item_id}"
         if row.number != document_number(row.item_id, row.key):
@@ -93,16 +92,6 @@ def _damaged_names(session: Session) -> Iterator[Fault]:
     for document_id in maintenance_queries.documents_with_damaged_tags(session):
         sentence = f"document number {document_id} has damaged tags"
         yield Fault(FaultKind.DAMAGED_TAGS, document_id, sentence)
-
-
-def _damaged_text(session: Session) -> Iterator[Fault]:
-    """What is read with U+FFFD in it, where nothing else tells: see app.sqlite."""
-    for document_id in maintenance_queries.documents_with_damaged_chunks(session):
-        sentence = f"document number {document_id} has chunks with damaged text"
-        yield Fault(FaultKind.BAD_CHUNKS, document_id, sentence)
-    for document_id in maintenance_queries.documents_with_damaged_text(session):
-        sentence = f"document number {document_id} has damaged text"
-        yield Fault(FaultKind.OTHER_TEXT, document_id, sentence)
 
 
 def span_faults(text: str, spans: Sequence[tuple[str, int, int, str]]) -> Iterator[str]:

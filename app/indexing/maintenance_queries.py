@@ -3,18 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import (
-    ColumnElement,
-    LargeBinary,
-    Select,
-    Text,
-    cast,
-    delete,
-    func,
-    or_,
-    select,
-    type_coerce,
-)
+from sqlalchemy import Select, Text, delete, func, select, type_coerce
 from sqlalchemy.orm import Session
 
 from app.indexing.generation import Generation
@@ -144,7 +133,7 @@ def documents_with_damaged_headings(session: Session) -> list[int]:
     """Documents with a chunk whose headings are no JSON; PostgreSQL takes nothing else."""
     if session.get_bind().dialect.name != "sqlite":
         return []
-    damaged = _is_no_json(ChunkRow.heading_path)
+    damaged = func.json_valid(type_coerce(ChunkRow.heading_path, Text)) == 0
     return list(session.scalars(select(ChunkRow.document_id).where(damaged, IS_CURRENT).distinct()))
 
 
@@ -152,41 +141,8 @@ def documents_with_damaged_tags(session: Session) -> list[int]:
     """Documents whose tags are no JSON."""
     if session.get_bind().dialect.name != "sqlite":
         return []
-    return list(session.scalars(select(DocumentRow.id).where(_is_no_json(DocumentRow.tags))))
-
-
-def documents_with_damaged_chunks(session: Session) -> list[int]:
-    """Documents with a chunk whose bytes are no text, but for its content and its headings."""
-    if session.get_bind().dialect.name != "sqlite":
-        return []
-    damaged = _is_no_text(ChunkRow.text_hash, ChunkRow.context, ChunkRow.chunk_type)
-    return list(session.scalars(select(ChunkRow.document_id).where(damaged, IS_CURRENT).distinct()))
-
-
-def documents_with_damaged_text(session: Session) -> list[int]:
-    """Documents of which bytes are no text, but for their content and their tags."""
-    if session.get_bind().dialect.name != "sqlite":
-        return []
-    damaged = _is_no_text(
-        DocumentRow.document_id,
-        DocumentRow.uri,
-        DocumentRow.title,
-        DocumentRow.category,
-        DocumentRow.licence,
-        DocumentRow.language,
-        DocumentRow.stamp,
-    )
+    damaged = func.json_valid(type_coerce(DocumentRow.tags, Text)) == 0
     return list(session.scalars(select(DocumentRow.id).where(damaged)))
-
-
-def _is_no_json(column: Any) -> ColumnElement[bool]:
-    stored = type_coerce(column, Text)
-    return or_(func.json_valid(stored) == 0, _is_no_text(stored))
-
-
-def _is_no_text(*columns: Any) -> ColumnElement[bool]:
-    """Whether one of them holds what is read with U+FFFD for some bytes: see app.sqlite."""
-    return or_(*(func.is_utf8(cast(column, LargeBinary)) == 0 for column in columns))
 
 
 def active_items_without_chunks(session: Session) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sqlalchemy import delete, literal_column, select, text, update
+from sqlalchemy import delete, select, text, update
 
 from app.container import Container
 from app.indexing import outbox_queries, repair_queries
@@ -144,18 +144,6 @@ def cut_tags_short(container: Container) -> None:
     write(container, text("UPDATE documents SET tags = '[\"' WHERE id = 1"))
 
 
-def no_text_in(table: type[ChunkRow | DocumentRow], column: str) -> Damage:
-    """Puts a byte that begins no character into each such value of the first document."""
-
-    def damage(container: Container) -> None:
-        first = table.id == 1 if table is DocumentRow else ChunkRow.document_id == 1
-        rotten = literal_column(f"x'FF' || {column}")
-        write(container, update(table).where(first).values({column: rotten}))
-
-    damage.__name__ = f"no_text_in_{table.__tablename__}_{column}"
-    return damage
-
-
 def lose_a_chunk_row(container: Container) -> None:
     write(container, delete(ChunkRow).where(ChunkRow.chunk_index == 1))
 
@@ -173,14 +161,6 @@ def lose_a_chunk_row(container: Container) -> None:
         (lose_a_chunk_row, "are in no chunk"),
         pytest.param(cut_headings_short, "whose headings are damaged", marks=sqlite_only),
         pytest.param(cut_tags_short, "has damaged tags", marks=sqlite_only),
-        pytest.param(no_text_in(ChunkRow, "content"), "is not the text at 0:", marks=sqlite_only),
-        pytest.param(
-            no_text_in(ChunkRow, "context"), "chunks with damaged text", marks=sqlite_only
-        ),
-        pytest.param(
-            no_text_in(ChunkRow, "heading_path"), "whose headings are damaged", marks=sqlite_only
-        ),
-        pytest.param(no_text_in(DocumentRow, "tags"), "has damaged tags", marks=sqlite_only),
     ],
     ids=lambda value: value.__name__ if callable(value) else "",
 )
@@ -198,17 +178,9 @@ def test_every_contradiction_is_named_and_mended(shelf: Container, damage: Damag
     assert again.problems == ()
 
 
-@sqlite_only  # PostgreSQL itself takes nothing but JSON, and no byte that is no text
-@pytest.mark.parametrize(
-    "damage",
-    [
-        cut_headings_short,
-        cut_tags_short,
-        *(no_text_in(ChunkRow, name) for name in ("content", "context", "heading_path")),
-        *(no_text_in(DocumentRow, name) for name in ("content", "title", "uri", "tags")),
-    ],
-)
-def test_what_cannot_be_read_costs_no_search_no_start_and_no_indexing(
+@sqlite_only  # PostgreSQL itself takes nothing but JSON
+@pytest.mark.parametrize("damage", [cut_headings_short, cut_tags_short])
+def test_names_that_cannot_be_read_cost_no_search_no_start_and_no_indexing(
     shelf: Container, settings: Settings, embedder: MoodyEmbedder, damage: Damage
 ) -> None:
     def found(container: Container) -> int:
@@ -423,31 +395,6 @@ def test_a_text_that_is_not_that_of_its_hash_is_read_again_at_the_next_indexing(
     assert shelf.indexer.index(1).success
     assert shelf.maintenance.verify().problems == ()
     assert "Barge 0 carries" in " ".join(found("barge load river"))
-
-
-@sqlite_only
-def test_chunks_whose_hash_is_no_text_are_made_anew(shelf: Container):
-    no_text_in(ChunkRow, "text_hash")(shelf)
-    assert "chunks with damaged text" in shelf.maintenance.verify().problems[-1]
-    shelf.maintenance.verify(repair=True)
-    assert shelf.maintenance.verify().problems == ()
-
-
-@sqlite_only
-@pytest.mark.parametrize("name", ["content", "title", "uri", "document_id", "language"])
-def test_a_document_with_damaged_text_is_read_again_at_the_next_indexing(
-    shelf: Container, found, name: str
-):
-    write(shelf, text("UPDATE documents SET title = 'Title', language = 'english'"))
-    before = [hit.content for hit in shelf.searcher.search(SearchRequest("barge")).results]
-    no_text_in(DocumentRow, name)(shelf)
-    (fault, *_) = shelf.maintenance.verify().problems
-    assert "does not have the text of its hash" in fault or "has damaged text" in fault
-    assert not shelf.maintenance.verify(repair=True).clean
-    assert shelf.indexer.index(1).success
-    assert shelf.maintenance.verify().problems == ()
-    after = [hit.content for hit in shelf.searcher.search(SearchRequest("barge")).results]
-    assert after == before
 
 
 def test_without_the_model_a_missing_vector_stays_and_is_named(
