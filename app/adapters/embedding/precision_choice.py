@@ -58,6 +58,21 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Nearness:
+    """How a conversion compares, by the lowest cosine of some texts."""
+
+    lowest_cosine: float
+    """To the original model."""
+    lowest_own_cosine: float
+    """Of a text as a query to the same text as a document."""
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether it may stand for the original, and its queries for its documents."""
+        return self.lowest_cosine >= LOWEST_COSINE and self.lowest_own_cosine >= LOWEST_OWN_COSINE
+
+
+@dataclass(frozen=True)
 class Reference:
     """Tokenised texts, and what the original model makes of them."""
 
@@ -78,18 +93,16 @@ class Reference:
             int8_group=int8_group,
         )
 
-    def lowest_cosine(self, encoder: CompiledEncoder) -> float:
-        """Of what the conversion makes of the texts, as documents and as queries, to the vectors.
+    def nearness(self, encoder: CompiledEncoder) -> Nearness:
+        """Of what the conversion makes of the texts, as documents and as queries.
 
         A query of few tokens runs in a shape of its own, which in 8 bits may round otherwise.
         """
-        found = (self._documents(encoder), self._queries(encoder))
-        return float(np.min([(vectors * self.vectors).sum(axis=1) for vectors in found]))
-
-    def lowest_own_cosine(self, encoder: CompiledEncoder) -> float:
-        """Of each text as a query to the same text as a document."""
-        own = (self._documents(encoder) * self._queries(encoder)).sum(axis=1)
-        return float(own.min())
+        documents = encoder.document_streams[0].run(self.rows)
+        queries = np.concatenate([encoder.query_stream.run([row]) for row in self.rows])
+        to_original = [(found * self.vectors).sum(axis=1) for found in (documents, queries)]
+        own = (documents * queries).sum(axis=1)
+        return Nearness(float(np.min(to_original)), float(own.min()))
 
     def seconds(self, *encoders: CompiledEncoder) -> list[float]:
         """What each takes of the processor for all texts, by the least time of each batch.
@@ -116,12 +129,6 @@ class Reference:
         seconds: list[float] = least.sum(axis=1).tolist()
         return seconds
 
-    def _documents(self, encoder: CompiledEncoder) -> Vectors:
-        return encoder.document_streams[0].run(self.rows)
-
-    def _queries(self, encoder: CompiledEncoder) -> Vectors:
-        return np.concatenate([encoder.query_stream.run([row]) for row in self.rows])
-
 
 @dataclass(frozen=True)
 class Candidate:
@@ -131,15 +138,7 @@ class Candidate:
     encoder: CompiledEncoder
     folder: Path
     """Where its files are."""
-    lowest_own_cosine: float
-
-    @property
-    def is_near(self) -> bool:
-        """Whether it may stand for the original, and its queries for its documents."""
-        return (
-            self.choice.lowest_cosine >= LOWEST_COSINE
-            and self.lowest_own_cosine >= LOWEST_OWN_COSINE
-        )
+    nearness: Nearness
 
 
 def choose_precision(folder: Path, reference: Reference, calibration: Sequence[TokenIds]) -> Choice:
@@ -156,8 +155,8 @@ def choose_precision(folder: Path, reference: Reference, calibration: Sequence[T
     if fastest.folder != folder:
         for name in (MODEL, WEIGHTS):
             (fastest.folder / name).replace(folder / name)
-    for candidate in int8:
-        shutil.rmtree(candidate.folder, ignore_errors=True)  # one for all precisions
+    if int8:
+        shutil.rmtree(int8[0].folder)  # that of all of them
     return fastest.choice
 
 
@@ -168,12 +167,14 @@ def _floating(folder: Path, reference: Reference) -> list[Candidate]:
         compared.append(_compared(folder, reference, precision))
         if compared[-1].encoder.precision == "f32":  # the runtime has no other
             break
-    near = [candidate for candidate in compared if candidate.is_near]
+    near = [candidate for candidate in compared if candidate.nearness.is_enough]
     if not near:
+        last = compared[-1].nearness
         raise StartupError(
-            f"The converted model does not agree with the original: its lowest cosine is "
-            f"{compared[-1].choice.lowest_cosine:.4f}, and {LOWEST_COSINE} is needed. Set "
-            "EMBEDDING_PROVIDER=sentence-transformers."
+            "The converted model does not agree with the original or with itself: its lowest "
+            f"cosine is {last.lowest_cosine:.4f} to the original, and "
+            f"{last.lowest_own_cosine:.4f} of queries to documents, where {LOWEST_COSINE} and "
+            f"{LOWEST_OWN_COSINE} are needed. Set EMBEDDING_PROVIDER=sentence-transformers."
         )
     return near
 
@@ -199,7 +200,7 @@ def _int8(
         compared = [
             _compared(attempt, reference, precision, form.group) for precision in precisions
         ]
-        near = [candidate for candidate in compared if candidate.is_near]
+        near = [candidate for candidate in compared if candidate.nearness.is_enough]
         if near:
             return near
         shutil.rmtree(attempt)
@@ -210,12 +211,15 @@ def _compared(
     folder: Path, reference: Reference, precision: str | None, int8_group: int = 0
 ) -> Candidate:
     encoder = reference.compile(folder / MODEL, precision, int8_group)
-    matrices, cosine = "int8" if int8_group else "float", reference.lowest_cosine(encoder)
-    choice = Choice(precision, matrices, int8_group, cosine)
-    return Candidate(choice, encoder, folder, reference.lowest_own_cosine(encoder))
+    nearness = reference.nearness(encoder)
+    matrices = "int8" if int8_group else "float"
+    choice = Choice(precision, matrices, int8_group, nearness.lowest_cosine)
+    return Candidate(choice, encoder, folder, nearness)
 
 
 def _fastest(reference: Reference, candidates: Sequence[Candidate]) -> Candidate:
     """The first of those that take least of the processor."""
+    if len(candidates) == 1:
+        return candidates[0]
     seconds = reference.seconds(*(candidate.encoder for candidate in candidates))
     return candidates[seconds.index(min(seconds))]

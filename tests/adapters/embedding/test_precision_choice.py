@@ -26,7 +26,7 @@ from app.adapters.embedding.openvino_runtime import (
     TokenIds,
     import_openvino,
 )
-from app.adapters.embedding.precision_choice import Reference, choose_precision
+from app.adapters.embedding.precision_choice import Nearness, Reference, choose_precision
 from app.errors import StartupError
 
 Floats = npt.NDArray[np.float32]
@@ -217,7 +217,7 @@ def test_what_is_near_and_no_slower_takes_the_place_of_the_files(
     assert (chosen.matrices, chosen.int8_group) == ("int8", FINE.group)
     assert len(after[WEIGHTS]) < len(before[WEIGHTS])
     compiled = reference.compile(folder / MODEL, chosen.precision, chosen.int8_group)
-    again = reference.lowest_cosine(compiled)
+    again = reference.nearness(compiled).lowest_cosine
     assert again == pytest.approx(chosen.lowest_cosine, abs=1e-4)
     assert again >= precision_choice.LOWEST_COSINE
 
@@ -229,15 +229,17 @@ def test_the_second_form_is_taken_where_the_first_is_too_far_from_the_original(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     timed({0: 1.0, COARSE.group: 0.9})
-    monkeypatch.setattr(Reference, "lowest_cosine", near_but_for(FINE))
+    monkeypatch.setattr(Reference, "nearness", near_but_for(FINE, Nearness(0.0, 1.0)))
     chosen = choose_precision(folder, reference, ROWS)
     assert (chosen.matrices, chosen.int8_group) == ("int8", COARSE.group)
     assert set(contents(folder)) == {MODEL, WEIGHTS}
 
 
-def near_but_for(form: Int8Form) -> Callable[[Reference, CompiledEncoder], float]:
+def near_but_for(
+    form: Int8Form, nearness: Nearness
+) -> Callable[[Reference, CompiledEncoder], Nearness]:
     """Says that all ways to run a model are near the original but this one."""
-    return lambda _, encoder: 0.0 if encoder.int8_group == form.group else 1.0
+    return lambda _, encoder: nearness if encoder.int8_group == form.group else Nearness(1.0, 1.0)
 
 
 @pytest.mark.skipif(not HAS_BF16, reason="needs a processor with bf16: others have one precision")
@@ -264,7 +266,7 @@ def test_what_is_too_far_from_the_original_is_not_taken(
     timed({0: 1.0, FINE.group: 0.1, COARSE.group: 0.1})
     elsewhere = shutil.copytree(folder, tmp_path_factory.mktemp("taken") / "model")
     taken = choose_precision(elsewhere, reference, ROWS).lowest_cosine
-    floating = reference.lowest_cosine(reference.compile(folder / MODEL))
+    floating = reference.nearness(reference.compile(folder / MODEL)).lowest_cosine
     assert taken < floating
     monkeypatch.setattr(precision_choice, "LOWEST_COSINE", (taken + floating) / 2)
     assert choose_precision(folder, reference, ROWS).matrices == "float"
@@ -277,7 +279,8 @@ def test_what_queries_run_in_is_compared_too(
     encoder = reference.compile(folder / MODEL)
     run_query = encoder.query_stream.run
     monkeypatch.setattr(encoder.query_stream, "run", lambda rows: -run_query(rows))
-    assert reference.lowest_cosine(encoder) < 0
+    assert reference.nearness(encoder).lowest_cosine < 0
+    assert reference.nearness(encoder).lowest_own_cosine < 0
 
 
 def test_a_way_in_which_queries_differ_from_documents_is_not_taken(
@@ -287,7 +290,7 @@ def test_a_way_in_which_queries_differ_from_documents_is_not_taken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     timed({0: 1.0, FINE.group: 0.1, COARSE.group: 0.2})
-    monkeypatch.setattr(Reference, "lowest_own_cosine", near_but_for(FINE))
+    monkeypatch.setattr(Reference, "nearness", near_but_for(FINE, Nearness(1.0, 0.0)))
     assert choose_precision(folder, reference, ROWS).int8_group == COARSE.group
 
 
@@ -301,11 +304,11 @@ def test_8_bits_are_run_in_the_precision_in_which_they_are_near(
             for encoder in encoders
         ]
 
-    def own(_: Reference, encoder: CompiledEncoder) -> float:
-        return 0.0 if encoder.int8_group and encoder.precision != "f32" else 1.0
+    def nearness(_: Reference, encoder: CompiledEncoder) -> Nearness:
+        return Nearness(1.0, 0.0 if encoder.int8_group and encoder.precision != "f32" else 1.0)
 
     monkeypatch.setattr(Reference, "seconds", told)
-    monkeypatch.setattr(Reference, "lowest_own_cosine", own)
+    monkeypatch.setattr(Reference, "nearness", nearness)
     chosen = choose_precision(folder, reference, ROWS)
     assert (chosen.precision, chosen.int8_group) == ("f32", FINE.group)
 
