@@ -62,6 +62,7 @@ class TantivyIndex:
         self._weights = weights or FieldWeights()
         self._schema = make_schema()
         self._write_lock = threading.Lock()
+        self._look_lock = threading.Lock()
         self._writer: tantivy.IndexWriter | None = None
         self._view: _View | None = None
         self._has_unkept = False
@@ -123,12 +124,13 @@ class TantivyIndex:
 
     def fault(self) -> str | None:
         """Why what lies in the folder is not what was committed last; None: it is, or may be."""
-        if not self._write_lock.acquire(blocking=False):
-            return None  # somebody writes: the next look will do
-        try:
-            return self._files.fault() if self._view is not None else None
-        finally:
-            self._write_lock.release()
+        with self._look_lock:  # the look of another is over in a moment, a write may not be
+            if not self._write_lock.acquire(blocking=False):
+                return None  # somebody writes: the next look will do
+            try:
+                return self._files.fault() if self._view is not None else None
+            finally:
+                self._write_lock.release()
 
     def ceiling(self, query: str) -> float:
         """`(k1 + 1) * sum of ln(1 + (N - n + 0.5) / (n + 0.5))` over the words of the query.

@@ -33,6 +33,7 @@ class ChromaProcessIndex:
         self._connection = connection
         self._dimension = dimension
         self._call_lock = threading.Lock()
+        self._look_lock = threading.Lock()
         self._files = IndexFileWatch(directory)
         self._damage: str | None = None
         """What others did to the files, once it was seen: whoever asks next is told as well."""
@@ -78,11 +79,13 @@ class ChromaProcessIndex:
     def failure(self) -> str | None:
         """Why the process will not answer any more; notices a death that no call has met.
 
-        Also that its files were replaced, cut or deleted under it.
+        Also that its files were replaced, cut or deleted under it. Waits for the look of another,
+        which is over in a moment and whose finding is told only once, but for no call.
         """
         failure = self._connection.failure
-        if failure is None and self._damage is None:
-            self._damage = self._foreign_change()
+        if failure is None:
+            with self._look_lock:
+                self._damage = self._damage or self._foreign_change()
         return failure or self._damage
 
     def upsert(self, records: Sequence[VectorRecord]) -> None:

@@ -2,11 +2,14 @@
 
 import os
 import shutil
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from app.adapters.vector_index.chroma_file_watch import IndexFileWatch
 from app.adapters.vector_index.chroma_process import ChromaProcessIndex
 from tests.contracts.vector_index_contract import DIMENSION, records_of, unit_vectors
 
@@ -42,6 +45,30 @@ def test_what_others_do_to_its_files_is_noticed_without_a_call(
     damage(flushed(process, tmp_path))
     assert reason in (process.failure or "")
     assert reason in (process.failure or ""), "whoever asks next is told as well"
+    process.close()
+
+
+def test_whoever_asks_while_another_looks_is_told_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    process = ChromaProcessIndex.start(tmp_path, "knowledge_base", DIMENSION, anew=True)
+    cut(flushed(process, tmp_path))
+    looking, go_on = threading.Event(), threading.Event()
+    look = IndexFileWatch.foreign_change
+
+    def slow_look(files: IndexFileWatch) -> str | None:
+        looking.set()
+        assert go_on.wait(10)
+        return look(files)
+
+    monkeypatch.setattr(IndexFileWatch, "foreign_change", slow_look)
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(lambda: process.failure)
+        assert looking.wait(10)
+        second = threads.submit(lambda: process.failure)
+        threading.Timer(0.2, go_on.set).start()
+        assert "changed" in (first.result() or "")
+        assert "changed" in (second.result() or "")
     process.close()
 
 
