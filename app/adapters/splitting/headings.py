@@ -33,6 +33,8 @@ _NOT_A_REST_TITLE = re.compile(r"[-*+][ \t]|>>> |:[^:\s][^:]*:(?:[ \t]|$)")
 _REST_UNDERLINES = frozenset(string.punctuation)
 _UNDERLINES = _REST_UNDERLINES - {"`"}
 """In a text that may be Markdown, where that one is code far more often."""
+_OVERLINES = _UNDERLINES - {"~"}
+"""Nor does that one stand above a title there: it begins code, however short its lines are."""
 
 LOOSE_UNDERLINE_CHARACTERS = 4
 """An underline of reStructuredText of that length makes a title of a longer line, too."""
@@ -83,11 +85,12 @@ def heading_mark(
     """
     line = lines.text(index)
     underlines = _REST_UNDERLINES if is_rest else _UNDERLINES
+    overlines = _REST_UNDERLINES if is_rest else _OVERLINES
     if line.lstrip()[0] == "#" and not is_rest:
         return _hash_heading(lines, index, line)
     if not after_break or not lines.follows(index + 1):
         return None
-    overline = line.rstrip() if _is_ruler(line, underlines) else ""
+    overline = line.rstrip() if _is_ruler(line, overlines) else ""
     title_index = index + 1 if overline else index
     if not lines.follows(title_index + 1):
         return None

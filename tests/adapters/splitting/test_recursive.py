@@ -158,6 +158,8 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("====\nDoc\n====\n\nOne\n====\n\nTwo\n----\n\nThree\n====\n\nHERE", ("Doc", "Three")),
         ("One\n~~~~\n\nTwo\n```\n# no\n```\n\nHERE", ("One",)),
         ("One\n~~~~~\n\nTwo\n^^^^^\n\nHERE", ("One", "Two")),
+        ("A\n===\n\nB\n---\n\n~~~\nls\n~~~\n\n~~~~\nls -l\n~~~~\n\nHERE", ("A", "B")),
+        ("A\n===\n\n~~~\nls\n~~~\n~~~\nB\n===\n~~~\n\nHERE", ("A",)),
         ("# A\n```\n# no\n```\nHERE", ("A",)),
         ("# A\n~~~~\n# no\n~~~\n# no\n~~~~\nHERE", ("A",)),
         ("# A\n\n```\n# in a fence that nothing closes\nHERE", ("A",)),
@@ -353,9 +355,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-9:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-9:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-9:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-10:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-10:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-10:80:0:-"
 
 
 def test_it_is_a_text_splitter():
