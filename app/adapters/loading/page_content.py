@@ -2,8 +2,9 @@
 
 from bisect import bisect
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
+from operator import add
 
 from app.adapters.loading.page_parts import Part, Tally, TidyPage
 from app.adapters.loading.page_roles import Role
@@ -93,7 +94,7 @@ def content_of(page: TidyPage) -> PageContent:
     parts = [(part, _why_left_out(part, page.tally.titles)) for part in page.parts]
     whole = 0, len(page.pieces), page.tally
     strict = _reading(parts, *whole, set(LeftOut))
-    main = _main(parts, strict)
+    main = _main(page, parts, strict)
     if main:
         return _content(page, main, strict)
     readings = [_reading(parts, *whole, left_out) for left_out in READINGS]
@@ -105,13 +106,13 @@ def content_of(page: TidyPage) -> PageContent:
     return _content(page, chosen, chosen)
 
 
-def _main(parts: _Parts, whole: _Reading) -> _Reading | None:
+def _main(page: TidyPage, parts: _Parts, whole: _Reading) -> _Reading | None:
     """What is in the only main element, or else in the only article; None without enough in it."""
     of_headings = None
     for role, share in ((Role.MAIN, MAIN_SHARE), (Role.ARTICLE, ARTICLE_SHARE)):
         found = [part for part, _ in parts if part.role is role]
         if len(found) == 1:
-            (part,) = found
+            part = found[0] if role is Role.MAIN else _with_header(page, found[0])
             for left_out in (set(LeftOut), set(LeftOut) - {LeftOut.MENU}):
                 reading = _reading(parts, part.first, part.end, part.tally, left_out)
                 if reading.is_enough(whole.prose - reading.prose, share):
@@ -119,6 +120,22 @@ def _main(parts: _Parts, whole: _Reading) -> _Reading | None:
                         return reading
                     of_headings = of_headings or reading
     return of_headings
+
+
+def _with_header(page: TidyPage, article: Part) -> Part:
+    """An article, from the header of its section on if that is right before it and is no menu.
+
+    JSDoc writes the name of a class and what it is for there.
+    """
+    headers = [part for part in page.parts if part.role is Role.SECTION_HEADER]
+    before = [part for part in headers if part.end <= article.first]
+    header = max(before, key=lambda part: part.end, default=None)
+    if header is None or "".join(page.pieces[header.end : article.first]).strip():
+        return article
+    tally = header.tally
+    if not tally.headed or tally.menus or tally.is_mostly_links:
+        return article
+    return replace(article, first=header.first, tally=Tally(*map(add, tally, article.tally)))
 
 
 def _reading(parts: _Parts, first: int, end: int, tally: Tally, left_out: Set[LeftOut]) -> _Reading:

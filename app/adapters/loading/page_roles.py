@@ -59,6 +59,8 @@ class Role(Enum):
     ASIDE = auto()
     HEADER = auto()
     """Of the page, or of what is not marked as content."""
+    SECTION_HEADER = auto()
+    """Of a part that has a header of its own."""
     FORM = auto()
     MENU = auto()
     """By its class or id only."""
@@ -71,6 +73,9 @@ class Role(Enum):
 
 
 CONTENT_ROLES = {Role.MAIN, Role.ARTICLE}
+
+ROLES_OF_TAGS = {"article": Role.ARTICLE, "form": Role.FORM, "header": Role.SECTION_HEADER}
+"""Of elements that are nothing else; a header that is not in a section is one before."""
 
 
 def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None:
@@ -89,7 +94,7 @@ def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None
         _role_of_hidden(given, role)
         or _role_by_place(tag, role, classes, in_section)
         or _role_of_links(tag, role, given, classes, in_section=in_section)
-        or {"article": Role.ARTICLE, "form": Role.FORM}.get(tag)
+        or ROLES_OF_TAGS.get(tag)
     )
 
 

@@ -29,7 +29,7 @@ from app.protocols import LoadedDocument, SourceEntry, SourceListing
 
 HTML_TYPES = {"text/html", "application/xhtml+xml"}
 
-READING_RULES = "13"
+READING_RULES = "14"
 """To be counted up when the same page is turned into another text: then 304 is no answer."""
 
 MOST_STAMP_CHARACTERS = 200

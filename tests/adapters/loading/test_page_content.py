@@ -97,6 +97,34 @@ def test_a_header_with_the_page_s_only_title_is_read_unless_it_is_a_menu():
     assert markdown(title.format("") + "<h1>Page</h1>" + text).startswith("# Page\n\n## One")
 
 
+OF_CLASS = "<h2>Lamp(name)</h2><div class=class-description>A lamp lit from afar.</div>"
+METHODS = f"<article><h3>Methods</h3><p>{PROSE * 3}</p></article>"
+
+
+def test_the_header_of_the_section_that_an_only_article_stands_in_is_read():
+    page = f"""<div id=main><h1 class=page-title>Class: Lamp</h1><section>\n<header>{OF_CLASS}
+        </header>\n<!-- members -->\n{METHODS}</section></div><div>By us</div>"""
+    assert markdown(page) == (
+        f"## Lamp(name)\n\nA lamp lit from afar.\n\n### Methods\n\n{PROSE * 3}".strip()
+    )
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        f"<header>{OF_CLASS}</header>",
+        f"<section><header>{OF_CLASS}<nav>{LINKS}</nav></header>",
+        f"<section><header><h2>Lamps</h2>{LINKS}</header>",
+        "<section><header>Lit from afar.</header>",
+        f"<section><header>{OF_CLASS}</header><p>Read this first.</p>",
+        f"<section><header>{OF_CLASS}</header></section>",
+    ],
+    ids=["the page's", "with a menu", "of links", "no heading", "further up", "another section"],
+)
+def test_another_header_before_an_only_article_is_left_out(before):
+    assert markdown(f"{before}{METHODS}") == f"### Methods\n\n{PROSE * 3}".strip()
+
+
 @pytest.mark.parametrize("around", ["{}", "<main>{}</main>"])
 def test_the_footer_of_a_quotation_or_figure_is_read_and_that_of_its_page_is_not(around):
     quote = "<blockquote>Wise words<footer>— Einstein</footer></blockquote>"
