@@ -68,6 +68,16 @@ _FORMS = (
         is_block=False,
     ),
     _Form(
+        re.compile(_INDENT + r"\{%-?[ \t]*(?P<mark>comment)[ \t]*-?%\}"),
+        re.compile(r"\{%-?[ \t]*end(?P<mark>comment)[ \t]*-?%\}"),
+        is_block=False,
+    ),
+    _Form(
+        re.compile(r" {0,3}%%(?P<mark>)[ \t]*$"),
+        re.compile(r"^ {0,3}%%(?P<mark>)[ \t]*$"),
+        is_block=False,
+    ),
+    _Form(
         re.compile(r" {0,3}<(?:pre|script|style|textarea)(?=[ \t>]|$)(?P<mark>)", re.IGNORECASE),
         re.compile(r"</(?:pre|script|style|textarea)>(?P<mark>)", re.IGNORECASE),
         is_block=False,
@@ -99,6 +109,7 @@ _FORMS = (
     ),
 )
 """HTML as CommonMark has it (its kinds 1 and 2; but a `<script>` that nothing closes is a sentence
-about scripts); the comments of MDX; the tags of Jekyll and of Hugo for code; MyST's directives
-between colons, for code and for tables; formulas, in which TeX lets no blank line stand. Liquid's
-`raw` is none of them: it is gone before Markdown is read, and headings stand in it as anywhere."""
+about scripts); the comments of MDX, of Jekyll's Liquid and of Obsidian; the tags of Jekyll and of
+Hugo for code; MyST's directives between colons, for code and for tables; formulas, in which TeX
+lets no blank line stand. Liquid's `raw` is none of them: it is gone before Markdown is read, and
+headings stand in it as anywhere."""

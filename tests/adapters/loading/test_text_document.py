@@ -402,6 +402,7 @@ def test_a_document_without_text_is_refused(text):
         ("#\n# Real", ".md", "Real"),
         ("<!--\n# TODO rewrite\n\n```\n-->\n\n# Real", ".md", "Real"),
         ("<!-- one line -->\n# Real", ".md", "Real"),
+        ("{% comment %}\n# no\n{% endcomment %}\n%%\n# no\n%%\n# Real", ".md", "Real"),
         ("   <!--\nNo\n==\n--> # no\n# Real", ".md", "Real"),
         ("<PRE class='x'>\n\n# no\n</pre>\n# Real", ".md", "Real"),
         ("<style>\n# no\n</style>\nReal\n---", ".md", "Real"),
