@@ -147,6 +147,9 @@ BADGE_CLASSES = {"stab", "signature-attributes"}
 """Of what only its looks part from the name before it, such as "Deprecated" in rustdoc, and "opt"
 of a parameter in JSDoc."""
 
+SIGNS_OF_NOTES = {"icon-note", "icon-tip", "icon-warning", "icon-caution", "icon-important"}
+"""Classes of signs of a font that stand for a word, their title, as Asciidoctor writes them."""
+
 NEVER_READ_CLASSES = (
     EDIT_LINK_CLASSES
     | SOURCE_LINK_CLASSES
@@ -218,6 +221,11 @@ def is_tab(given: dict[str, str]) -> bool:
 def is_badge(given: dict[str, str]) -> bool:
     """Whether an element with these attributes is a word of its own behind a name."""
     return not BADGE_CLASSES.isdisjoint(classes_of(given))
+
+
+def is_sign_of_note(given: dict[str, str]) -> bool:
+    """Whether an element with these attributes says what kind of note it is in by its title."""
+    return "title" in given and not SIGNS_OF_NOTES.isdisjoint(classes_of(given))
 
 
 def is_code_of_lines(tag: str, given: dict[str, str]) -> bool:

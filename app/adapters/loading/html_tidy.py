@@ -25,6 +25,7 @@ from app.adapters.loading.html_elements import (
     is_code_of_lines,
     is_line,
     is_never_read,
+    is_sign_of_note,
     is_tab,
     link_kind,
 )
@@ -150,6 +151,8 @@ class _Tidy(StandardParser):
             self._sign = (len(self.stack), self._written_so_far(), kind)
         if is_badge(given):
             self.pieces.append(" ")
+        if is_sign_of_note(given):
+            self.stands_alone("img", {"alt": given["title"]})
         self._open_part(tag, given)
         if tag == "h1" and "h1" not in self.stack:
             self.headings.append((len(self.pieces), []))

@@ -12,6 +12,7 @@ def markdown(body):
 
 TITLE = "<td class=icon><div class=title>Note</div>"
 CONTENT = "<td>Copy it: <ul><li>first</li></ul>"
+SIGN = "<td class=icon><i class='fa icon-note' title=Note></i>"
 ICON = "<td rowspan=2><img alt='[Note]' src=n.png>"
 
 
@@ -19,13 +20,23 @@ ICON = "<td rowspan=2><img alt='[Note]' src=n.png>"
     "note",
     [
         f"<div class='admonitionblock note'><table><tr>{TITLE}{CONTENT}</table></div>",
+        f"<div class='admonitionblock note'><table><tr>{SIGN}{CONTENT}</table></div>",
         f"<div class=admonitionblock><table><tr>{TITLE}{CONTENT}</table></div>",
         f"<div class=note><table><tr>{ICON}<th>Note<tr>{CONTENT}</table></div>",
     ],
-    ids=["Asciidoctor", "AsciiDoc", "DocBook"],
+    ids=["Asciidoctor", "with icons of a font", "AsciiDoc", "DocBook"],
 )
 def test_a_table_that_is_all_of_a_note_is_read_as_its_text(note):
     assert markdown(note) == "Note\n\nCopy it:\n\n- first"
+
+
+def test_the_kind_of_a_note_of_one_line_is_read_where_only_its_sign_names_it():
+    row = (
+        "<tr><td class=icon>\n<i class='fa icon-tip' title=Tipp></i>\n<td class=content>\nCopy it."
+    )
+    assert markdown(f"<div class=admonitionblock><table>{row}</table></div>").split() == [
+        *("Tipp", "Copy", "it.")
+    ]
 
 
 def test_a_table_beside_other_text_of_a_note_is_a_table():
