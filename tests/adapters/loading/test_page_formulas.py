@@ -118,3 +118,13 @@ def test_a_formula_without_tex_is_written_in_one_line(formula, expected):
 
 def test_a_formula_that_is_hidden_and_gives_no_tex_is_left_out():
     assert markdown('a <math aria-hidden="true"><mi>x</mi></math>b') == "a b"
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [(r"\[x^2\]", r"(1) \[x^2\]"), ('<img src=x.png alt="x^2">', "(1) x^2")],
+)
+def test_the_number_of_a_formula_stands_apart_from_it(formula, expected):
+    link = '<a class="headerlink" href="#e" title="Link to this equation">\N{PILCROW SIGN}</a>'
+    page = f'</p><div class="math" id="e"><span class="eqno">(1){link}</span>{formula}</div>'
+    assert markdown(page) == expected
