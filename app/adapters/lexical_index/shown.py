@@ -1,8 +1,8 @@
 """What a reader sees of a text with markup, where a phrase in quotes counts as well.
 
 Markup within a line parts words that stand side by side for a reader: the address of a link, the
-tags of HTML, the roles of reStructuredText. The words themselves are looked for as they are
-written.
+tags of HTML, the roles of reStructuredText and MyST. The words themselves are looked for as they
+are written.
 """
 
 import re
@@ -16,7 +16,7 @@ MOST_CHARACTERS = 4_000
 """Of a paragraph: some of the expressions take quadratic time. A longer one is as it is written."""
 
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
-_MARKUP = re.compile(r"\][(\[_]|\[\^|</?[A-Za-z]|&#?\w+;|`[_:]|:`|\w\*+\w")
+_MARKUP = re.compile(r"\][(\[_]|\[\^|</?[A-Za-z]|&#?\w+;|`[_:]|[:}]`|\w\*+\w")
 """What begins, or ends, whatever is left out or glued together. To look for it takes little."""
 
 

@@ -24,6 +24,7 @@ _TARGET = r"(?:<[^<>]*>|(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*)"
 _LINK_TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?"
 _MARKDOWN = re.compile(
     r"\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"|\{[A-Za-z][\w:+.-]*\}(?P<marked>`+)(?!`)(?P<role>.+?)(?<!`)(?P=marked)(?!`)"
     r"|(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|`+"
     r"|(?P<entity>&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
     r"|<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>"
@@ -43,16 +44,16 @@ _REST = re.compile(
     r"|(?<![\w*])\*(?P<emphasis>[^\s*](?:[^*]*[^\s*])?)\*(?!\w)"
     r"|\s*\[(?:#[\w-]*|\*|\d+)\]_(?!\w)"
 )
-_REST_TARGET = re.compile(r"\s*<[^<>]*>$")
+_ROLE_TARGET = re.compile(r"\s*<[^<>]*>$")
 
 
 def plain_heading(title: str, *, is_rest: bool = False) -> str:
     """The heading on one line, without the markup of Markdown, or else of reStructuredText.
 
-    Links are their text, emphasis and code lose their marks, HTML and footnotes go, escapes and
-    entities are what they stand for. What stands in code stays as it is, and so do names like
-    `__init__`, which Markdown would make bold. Badges, which are links of nothing but images, are
-    left out where anything else is left.
+    Links, and roles as MyST writes them in Markdown, are their text, emphasis and code lose their
+    marks, HTML and footnotes go, escapes and entities are what they stand for. What stands in code
+    stays as it is, and so do names like `__init__`, which Markdown would make bold. Badges, which
+    are links of nothing but images, are left out where anything else is left.
     """
     text = _REST.sub(_rest_text, title) if is_rest else _MarkdownTitle().read(title)
     return " ".join(text.split())
@@ -62,7 +63,12 @@ def _rest_text(match: re.Match[str]) -> str:
     if match["text"] is None:
         found = (match["literal"], match["strong"], match["emphasis"], match["escaped"])
         return next((text for text in found if text is not None), "").rstrip()
-    text = _REST_TARGET.sub("", match["text"])
+    return _role_text(match["text"])
+
+
+def _role_text(text: str) -> str:
+    """What is seen of the text of a role: no target, and of a name `~a.b` its last part."""
+    text = _ROLE_TARGET.sub("", text)
     return text[1:].rpartition(".")[2] if text.startswith("~") else text.removeprefix("!")
 
 
@@ -109,17 +115,20 @@ class _MarkdownTitle:
         kind = token.lastgroup
         if kind in {"escaped", "code", "name", "address"}:
             return token[kind]
-        if kind == "entity":
-            return html.unescape(token[0])
+        if kind in {"role", "entity"}:
+            return _role_text(token["role"]) if kind == "role" else html.unescape(token[0])
         if kind == "marks":
             return self._emphasis(token)
         if kind == "opening":
-            is_in_word, is_image = _is_word(_before(token)), token[0] == "!["
-            self._brackets.append(_Bracket(len(self._pieces) - 1, is_in_word, is_image))
-            return token[0]
+            return self._opening(token)
         if kind in {"link", "closing"}:
             return self._closing(token)
         return " " if kind == "break" else ""
+
+    def _opening(self, token: re.Match[str]) -> str:
+        is_in_word, is_image = _is_word(_before(token)), token[0] == "!["
+        self._brackets.append(_Bracket(len(self._pieces) - 1, is_in_word, is_image))
+        return token[0]
 
     def _closing(self, token: re.Match[str]) -> str:
         """A bracket that closes; what follows it tells whether it is a link's."""

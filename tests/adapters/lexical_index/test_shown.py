@@ -18,6 +18,7 @@ from app.adapters.lexical_index.shown import MOST_CHARACTERS, shown_paragraphs
         ("a.md", "a **b**old move", ["a bold move"]),
         ("a.md", "plain\n\nwith [a](b)\n \nplain, *too*", ["with a"]),
         ("a.rst", "see :ref:`foo <bar>` and `text <http://x.org>`__ [1]_", ["see foo and text"]),
+        ("a.md", "see {ref}`foo <bar>` and {class}`~a.b.C` here", ["see foo and C here"]),
         ("a.rst", "see [the guide](x.md)", ["see [the guide](x.md)"]),
         ("a.py", "see [the guide](x.md)", []),
         ("a.md", "x" * MOST_CHARACTERS + "[a](b)", []),
@@ -28,7 +29,7 @@ def test_what_a_reader_sees(path: str, text: str, seen: list[str]):
     assert shown_paragraphs(text, path) == seen
 
 
-@pytest.mark.parametrize("sign", ["[", "![a", "](", "<a ", "`", "``a ", "&#1", "[^", "*a"])
+@pytest.mark.parametrize("sign", ["[", "![a", "](", "<a ", "`", "``a ", "{a}`", "&#1", "[^", "*a"])
 def test_a_paragraph_of_signs_takes_no_long(sign: str):
     text = (sign * MOST_CHARACTERS)[: MOST_CHARACTERS - 8] + "[a](b)"
     started = time.process_time()

@@ -27,6 +27,9 @@ from app.adapters.splitting.recursive import RecursiveTextSplitter
         ("*Foo* _bar_ **open _a_b_", "Foo bar **open a_b"),
         ("`__init__` ``a ` b`` `<T>` `&lt;` `\\*`", "__init__ a ` b <T> &lt; \\*"),
         ("a<br>b <kbd>Ctrl</kbd> <Badge text='x' /> <A HREF='y'>c</A> <!-- d -->", "a b Ctrl c"),
+        ("The {py:func}`open` of {class}`~a.b.C`, H{sub}`2`O", "The open of C, H2O"),
+        ("{ref}`text <target>` {doc}``a ` b <c>`` {term}`x", "text a ` b {term}x"),
+        ("`{py:func}` \\{a}`b <c>` {}`d <e>` {f g}`h`", "{py:func} {a}b <c> {}d <e> {f g}h"),
         ("my\\_func \\<T\\> C\\# \\`x\\` C# foo\\", "my_func <T> C# `x` C# foo\\"),
         ("AT&amp;T &copy; &#35; &x &lt;T&gt;", "AT&T © # &x <T>"),
         ("`a`  b { #anchor .class }", "a b"),
@@ -101,6 +104,7 @@ def test_words_without_marks_stay(title, is_rest):
     "unit",
     [
         *("*a ", "_", "*", "**a*", "`", "` ``", ":a:`", ":", "[", "![", "](", "](a", "](a "),
+        *("{a}`", "{a}`b <", "{a"),
         *("[![a](b)", "![](b)", "[](b", "[![](b)](c)"),
         *("<!--", "<a ", "<a b='", "{#", "\\", "&a"),
     ],
