@@ -2,8 +2,6 @@
 
 import re
 
-from bs4 import BeautifulSoup
-
 EXPONENT = re.compile(r"[-+\u2212±]?(?:[0-9]+(?:[.,/][0-9]+)?|[^\W\d_])")
 """A number or a letter; not the ends of 1st and 2nd, and no trade mark."""
 
@@ -15,15 +13,6 @@ TERM = re.compile(r"[\w.,/+*\u2212-]*[0-9+*/\u2212-][\w.,/+*\u2212-]*")
 
 MOST_TERM_CHARACTERS = 30
 """What is longer is a text that is set small."""
-
-NUMBER_CLASS = "eqno"
-"""Of the number of a formula, as Sphinx writes it right before the formula."""
-
-
-def part_numbers_of_formulas(soup: BeautifulSoup) -> None:
-    """Write a blank between the number of a formula and the formula, as only their looks do."""
-    for number in soup.find_all(class_=NUMBER_CLASS):
-        number.append(" ")
 
 
 def raised(before: str, text: str) -> str:

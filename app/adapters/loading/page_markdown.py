@@ -19,7 +19,7 @@ from app.adapters.loading.page_code import (
     part_blocks_of_code,
 )
 from app.adapters.loading.page_emphasis import drop_unclear_marks
-from app.adapters.loading.page_formulas import lowered, part_numbers_of_formulas, raised
+from app.adapters.loading.page_formulas import lowered, raised
 from app.adapters.loading.page_grids import make_tables_of_grids
 from app.adapters.loading.page_headings import (
     make_titles_of_boxes,
@@ -29,6 +29,7 @@ from app.adapters.loading.page_layout import unfold_layout_tables
 from app.adapters.loading.page_lines import WRITTEN, tidied_lines
 from app.adapters.loading.page_tables import MOST_ROWS, Cell, TableCells
 from app.adapters.loading.page_tabs import place_labels
+from app.adapters.loading.page_words import part_words
 
 MAX_ELEMENTS = 50_000
 """A page of more elements becomes plain text: markdownify would take over ten seconds for it."""
@@ -55,7 +56,7 @@ def markdown_of(page: str, elements: int) -> str:
         unfold_layout_tables(soup)
         make_titles_of_boxes(soup)
         unfold_lists_of_sections(soup)
-        part_numbers_of_formulas(soup)
+        part_words(soup)
         drop_unclear_marks(soup)
         text = _Converter().convert_soup(soup)
     # No regular expression: on blanks in the middle of a line it takes quadratic time.

@@ -575,6 +575,11 @@ def test_a_badge_is_not_glued_to_the_name_before_it():
     assert markdown(f"<h4>light(level{optional})</h4><p>x").startswith("#### light(level opt)\n")
 
 
+def test_what_typedoc_writes_small_before_a_name_is_not_glued_to_it():
+    tags = "<code class=tsd-tag>Static</code><code class=tsd-tag>Readonly</code>"
+    assert markdown(f"<h3>{tags}<span>on<wbr>Lit</span></h3>") == "### `Static` `Readonly` onLit"
+
+
 @pytest.mark.parametrize(
     ("page", "expected"),
     [

@@ -1,0 +1,12 @@
+"""Parts words of web pages that only their looks part from what is right behind them."""
+
+from bs4 import BeautifulSoup
+
+WORD_CLASSES = ["eqno", "tsd-tag"]
+"""Of such words: the number of a formula in Sphinx, and in TypeDoc what a name is, as Optional."""
+
+
+def part_words(soup: BeautifulSoup) -> None:
+    """Write a blank behind each of these words."""
+    for word in soup.find_all(class_=WORD_CLASSES):
+        word.append(" ")
