@@ -73,6 +73,16 @@ _FORMS = (
         is_block=False,
     ),
     _Form(
+        re.compile(_INDENT + r"\{\{[<%][ \t]*(?P<mark>comment)[ \t]*[>%]\}\}"),
+        re.compile(r"\{\{[<%][ \t]*/[ \t]*(?P<mark>comment)[ \t]*[>%]\}\}"),
+        is_block=False,
+    ),
+    _Form(
+        re.compile(_INDENT + r"\{::comment\}(?P<mark>)"),
+        re.compile(r"\{:/(?:comment)?\}(?P<mark>)"),
+        is_block=False,
+    ),
+    _Form(
         re.compile(r" {0,3}%%(?P<mark>)[ \t]*$"),
         re.compile(r"^ {0,3}%%(?P<mark>)[ \t]*$"),
         is_block=False,
@@ -109,7 +119,7 @@ _FORMS = (
     ),
 )
 """HTML as CommonMark has it (its kinds 1 and 2; but a `<script>` that nothing closes is a sentence
-about scripts); the comments of MDX, of Jekyll's Liquid and of Obsidian; the tags of Jekyll and of
-Hugo for code; MyST's directives between colons, for code and for tables; formulas, in which TeX
-lets no blank line stand. Liquid's `raw` is none of them: it is gone before Markdown is read, and
-headings stand in it as anywhere."""
+about scripts); the comments of MDX, of Jekyll's Liquid, of Hugo, kramdown and Obsidian; the tags of
+Jekyll and of Hugo for code; MyST's directives between colons, for code and for tables; formulas, in
+which TeX lets no blank line stand. Liquid's `raw` is none of them: it is gone before Markdown is
+read, and headings stand in it as anywhere."""

@@ -32,7 +32,7 @@ PARTS = (
         "*/}\n",
     ),
     *("{% highlight sh %}\n", "{% endhighlight %}\n", "<h2>Sub</h2>\n", "<h1>\n", "</h1>\n"),
-    *("{% comment %}\n", "{% endcomment %}\n", "%%\n"),
+    *("{% comment %}\n", "{% endcomment %}\n", "%%\n", "{::comment}\n", "{:/}\n"),
     *("```{note}\n", ".. note::\n", "  .. table::\n\n"),
 )
 
