@@ -31,7 +31,7 @@ _MARKDOWN = re.compile(
     rf"|<!--.*?-->|(?P<break><(?:br|img)\b[^<>]*>)|{_TAG}"
     r"|\[\^[^\[\]\s]+\]"
     r"|(?<!\w)(?P<name>__[a-z][a-z0-9]*(?:_[a-z0-9]+)*__)(?!\w)"
-    r"|(?P<marks>\*+|_+)"
+    r"|(?P<marks>\*+|_+|(?<!~)~~(?!~))"
     r"|(?P<opening>!?\[)"
     rf"|\](?P<link>\(\s*{_TARGET}{_LINK_TITLE}\s*\))"
     r"|(?P<closing>\](?:\[[^\[\]]*\])?)"
@@ -50,10 +50,11 @@ _ROLE_TARGET = re.compile(r"\s*<[^<>]*>$")
 def plain_heading(title: str, *, is_rest: bool = False) -> str:
     """The heading on one line, without the markup of Markdown, or else of reStructuredText.
 
-    Links, and roles as MyST writes them in Markdown, are their text, emphasis and code lose their
-    marks, HTML and footnotes go, escapes and entities are what they stand for. What stands in code
-    stays as it is, and so do names like `__init__`, which Markdown would make bold. Badges, which
-    are links of nothing but images, are left out where anything else is left.
+    Links, and roles as MyST writes them in Markdown, are their text, emphasis, code and what is
+    struck out lose their marks, HTML and footnotes go, escapes and entities are what they stand
+    for. What stands in code stays as it is, and so do names like `__init__`, which Markdown would
+    make bold. Badges, which are links of nothing but images, are left out where anything else is
+    left.
     """
     text = _REST.sub(_rest_text, title) if is_rest else _MarkdownTitle().read(title)
     return " ".join(text.split())
@@ -74,7 +75,7 @@ def _role_text(text: str) -> str:
 
 @dataclass
 class _Marks:
-    """A run of `*` or `_` that may begin emphasis."""
+    """A run of `*` or `_` that may begin emphasis, or `~~` that may begin what is struck out."""
 
     piece: int
     count: int
@@ -94,7 +95,7 @@ class _MarkdownTitle:
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
-        self._openings: dict[str, list[_Marks]] = {"*": [], "_": []}
+        self._openings: dict[str, list[_Marks]] = {"*": [], "_": [], "~": []}
         self._brackets: list[_Bracket] = []
         self._images: list[tuple[int, int]] = []
         self._badges: list[tuple[int, int]] = []
@@ -185,7 +186,7 @@ def _flanks(token: re.Match[str]) -> tuple[bool, bool]:
     before, after = _before(token), token.string[token.end() : token.end() + 1] or " "
     left = not after.isspace() and (_is_word(after) or not _is_word(before))
     right = not before.isspace() and (_is_word(before) or not _is_word(after))
-    if token[0][0] == "*":
+    if token[0][0] != "_":
         return left, right
     return left and not _is_word(before), right and not _is_word(after)
 

@@ -25,6 +25,7 @@ from app.adapters.splitting.recursive import RecursiveTextSplitter
         ('**core:** Bug <a name="foo"></a>', "core: Bug"),
         ("***both*** and **a *b* c**, __d__", "both and a b c, __d__"),
         ("*Foo* _bar_ **open _a_b_", "Foo bar **open a_b"),
+        ("~~`old`~~ ~~a *b*~~ c~~d~~ ~~open `~~x~~`", "old a b cd ~~open ~~x~~"),
         ("`__init__` ``a ` b`` `<T>` `&lt;` `\\*`", "__init__ a ` b <T> &lt; \\*"),
         ("a<br>b <kbd>Ctrl</kbd> <Badge text='x' /> <A HREF='y'>c</A> <!-- d -->", "a b Ctrl c"),
         ("The {py:func}`open` of {class}`~a.b.C`, H{sub}`2`O", "The open of C, H2O"),
@@ -47,7 +48,7 @@ def test_of_markdown_a_reader_sees_the_text(title, expected):
         "snake_case, __init__, *args, **kwargs, 2 * 3 * 4",
         "List<T>, Map<K, V>, <T extends Foo>, a < b > c",
         "[1.0] - 2024, a[i][j] and a](b)",
-        *("C#", "GET /items/{id}", "f(*args, **kwargs)", "~/.bashrc", "Q&A", "a*"),
+        *("C#", "GET /items/{id}", "f(*args, **kwargs)", "~/.bashrc", "~5 ~~ ~~~a~~~", "Q&A", "a*"),
     ],
 )
 def test_what_is_no_markup_stays(title):
@@ -104,7 +105,7 @@ def test_words_without_marks_stay(title, is_rest):
     "unit",
     [
         *("*a ", "_", "*", "**a*", "`", "` ``", ":a:`", ":", "[", "![", "](", "](a", "](a "),
-        *("{a}`", "{a}`b <", "{a"),
+        *("~~", "~~a", "~~a~~ ", "{a}`", "{a}`b <", "{a"),
         *("[![a](b)", "![](b)", "[](b", "[![](b)](c)"),
         *("<!--", "<a ", "<a b='", "{#", "\\", "&a"),
     ],
