@@ -97,7 +97,7 @@ class _Converter(MarkdownConverter):
     ) -> str:
         """A heading, marked as one that the page has; none where there is nothing to read."""
         if "_inline" in parent_tags:
-            return text
+            return f" {text.strip()} "
         title = BLANKS.sub(" ", text.strip())
         return f"\n\n{WRITTEN}{'#' * level} {title}\n\n" if title else "\n\n"
 
@@ -128,14 +128,16 @@ class _Converter(MarkdownConverter):
 
     def convert_pre(self, element: Tag, text: str, parent_tags: set[str]) -> str:
         """A code block, or in a cell its lines one after another; after the label of its tab."""
-        if {"td", "th"} & parent_tags:
+        in_cell = not parent_tags.isdisjoint({"td", "th"})
+        if in_cell:
             code, apart = in_one_line(text), " "
         elif "pre" in parent_tags:
             code, apart = text, "\n"
         else:
             code, apart = fenced(text, code_language(element)), "\n\n"
-        label = element.get(TAB_LABEL)
-        return f"{apart}{label}{apart}" + code.lstrip("\n") if label else code
+        if label := element.get(TAB_LABEL):
+            return f"{apart}{label}{apart}" + code.lstrip("\n")
+        return f" {code} " if in_cell else code
 
     def convert_tr(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         """One row; a table's first makes its header, or stands under an empty one.

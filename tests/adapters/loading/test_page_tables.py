@@ -61,6 +61,17 @@ def test_a_long_cell_is_not_repeated_but_keeps_its_column():
     assert rows(HEAD + table)[1:] == [f"| {long} | a |", "|  | b |"]
 
 
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [("<h6>Properties</h6>", "Properties"), ("<pre>a = 1</pre>", "`a = 1`")],
+    ids=["heading", "code"],
+)
+def test_a_heading_or_code_in_a_cell_is_not_glued_to_the_text_around_it(block, expected):
+    page = f"<table><tr><th>Name<th>What<tr><td>opts<td>How it is.{block}<b>level</b></table>"
+    row = read_page(page, "http://h/x").markdown.splitlines()[-1]
+    assert row == f"| opts | How it is. {expected} **level** |"
+
+
 def test_a_table_in_a_cell_does_not_mix_its_rows_with_those_around_it():
     inner = "<table><tr><th>i</tr><tr><td rowspan=2>j</tr></table>"
     table = f"<tr><td rowspan=2>a<td>{inner}</tr><tr><td>b</tr>"
