@@ -46,6 +46,10 @@ FRONTMATTERS = (
 """In YAML and in TOML: the line above the fields, the first of these, and the line below them."""
 NOT_A_PARAGRAPH = re.compile(r"[ \t]*(?:[-*+>|<]|\d+[.)][ \t]|#)| {4}|\t")
 MARKDOWN_OR_REST = {".rst": TextLanguage.RESTRUCTUREDTEXT, ".txt": TextLanguage.UNTOLD}
+UNSEEN_REST = re.compile(
+    r"\s*(?:(?:\.\.(?=\s)|:(?:orphan|tocdepth|nocomments|nosearch):).*\n(?:[ \t].*\n|\n)*)*"
+)
+"""What may stand above the title of reStructuredText: labels, comments, and what Sphinx is told."""
 PEP_HEADER = re.compile(
     r"(?:[A-Za-z][A-Za-z-]*:.*(?:\n[ \t]+\S.*)*\n)*?Title:(?P<title>.*(?:\n[ \t]+\S.*)*)"
 )
@@ -65,7 +69,7 @@ def find_title(text: str, suffix: str) -> str | None:
     Markdown: the first heading, be it ATX, setext or HTML, outside fenced code and what else is no
     Markdown, and after a frontmatter that could not be read. reStructuredText: the `Title:` of a
     leading field block, as PEPs have, else the first heading. Plain text: the heading that it
-    begins with, when that is underlined.
+    begins with, when that is underlined; labels of reStructuredText may stand above it.
     """
     whole = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
     lines = [line[:MAX_LINE_CHARACTERS] for line in whole]
@@ -95,7 +99,7 @@ def _first_heading(text: str, suffix: str) -> str | None:
     heading = next((found for found in structure.headings if found.path), None)
     if heading is None:
         return None
-    begins_text = not text[: heading.start].strip() and text[heading.start] != "#"
+    begins_text = UNSEEN_REST.fullmatch(text, 0, heading.start) and text[heading.start] != "#"
     return heading.path[-1] if begins_text or suffix == ".rst" else None
 
 

@@ -372,6 +372,10 @@ def test_a_document_without_text_is_refused(text):
         ("The repository [#repo]_\n=======================", ".rst", "The repository"),
         (":mod:`shelve` it\n================\n\n.. note::\n   x", ".txt", "shelve it"),
         ("text\n\nTitle\n=====", ".txt", None),
+        ("\n.. _label:\n.. a comment\n   of two lines\n\nTitle\n=====", ".txt", "Title"),
+        (":tocdepth: 2\n:orphan:\n\n.. _label:\n\n=====\nTitle\n=====", ".txt", "Title"),
+        (".. _label:\n\ntext\n\nTitle\n=====", ".txt", None),
+        ("...\n\nTitle\n=====", ".txt", None),
         ("# a comment\ntext", ".txt", None),
         ("a <!-- " * 9000 + "\n---", ".md", ("a <!-- " * 300)[:300].strip()),
         (
