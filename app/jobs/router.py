@@ -72,7 +72,8 @@ def list_jobs(
     state: Annotated[schemas.JobState | None, Query(description="Left out: all.")] = None,
     limit: PageLimit = 50,
     cursor: Annotated[
-        int | None, Query(ge=1, le=LARGEST_ID, description="`next_cursor` of the page before.")
+        Annotated[int, Field(ge=1, le=LARGEST_ID), Digits] | None,
+        Query(description="`next_cursor` of the page before."),
     ] = None,
 ) -> schemas.JobPage:
     """List jobs, newest first. Of those that have ended, the newest thousand are kept."""

@@ -17,7 +17,7 @@ from app.rag.search_route import SearchRoute, get_rag, search_answer
 from app.rag.service import RAGService
 from app.search.requests import SearchRequest
 from app.search.soundness import MOST_RESULTS
-from app.web.parameters import KNOWN_PARAMETERS_ONLY
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits
 from app.web.problems import located, problem_responses
 
 router = APIRouter(prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ONLY)
@@ -32,7 +32,9 @@ Wait = Annotated[
     Query(description="False: answer 202 with a job at once, and do the work in the background."),
 ]
 KnowledgeIds = Annotated[
-    Annotated[list[search_schemas.KnowledgeId], Field(min_length=1, max_length=1000)],
+    Annotated[
+        list[Annotated[search_schemas.KnowledgeId, Digits]], Field(min_length=1, max_length=1000)
+    ],
     BeforeValidator(split_at_commas),
 ]
 Force = Annotated[bool, Query(description="Read and split again what seems unchanged.")]
@@ -124,7 +126,8 @@ async def search_simple(
     rag: RAGDep,
     q: Annotated[search_schemas.Query, Query(description="The question.")],
     n: Annotated[
-        int, Query(ge=1, le=MOST_RESULTS, description=f"Most results, 1 to {MOST_RESULTS}.")
+        Annotated[int, Field(ge=1, le=MOST_RESULTS), Digits],
+        Query(description=f"Most results, 1 to {MOST_RESULTS}."),
     ] = 5,
     mode: Annotated[
         search_schemas.SearchMode, Query(description=search_schemas.MODE_SAYS)

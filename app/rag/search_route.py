@@ -14,7 +14,7 @@ from app.rag.search_schemas import SearchBody
 from app.rag.service import RAGService
 from app.search.requests import SearchRequest
 
-ONE_TO_THREE_DIGITS = re.compile("[0-9]{1,3}")
+UP_TO_999 = re.compile("[1-9][0-9]{0,2}")
 
 
 async def get_rag(request: Request) -> RAGService:
@@ -69,7 +69,7 @@ async def _sound_parameters(request: Request) -> SearchBody | None:
         return None
     fields: dict[str, object] = {"query": parameters.get("q")}
     if "n" in parameters:
-        if not ONE_TO_THREE_DIGITS.fullmatch(parameters["n"]):
+        if not UP_TO_999.fullmatch(parameters["n"]):
             return None
         fields["n_results"] = int(parameters["n"])
     try:

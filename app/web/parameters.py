@@ -24,7 +24,7 @@ def _digits_only(value: object) -> object:
 
 
 Digits = BeforeValidator(_digits_only)
-"""For ids in paths: `1.0`, `01` and ` 1` are no other addresses of what is at `1`."""
+"""`1.0`, `01` and ` 1` are no other addresses of what is at `1`, nor other searches."""
 
 PageLimit = Annotated[
     Annotated[int, Field(ge=1, le=MOST_ENTRIES), Digits],

@@ -119,6 +119,7 @@ def test_an_unknown_job_is_404(client: TestClient, method: str, path: str) -> No
         ("?limit=201", "#/limit"),
         ("?limit=01", "#/limit"),
         ("?cursor=x", "#/cursor"),
+        ("?cursor=01", "#/cursor"),
         (f"?cursor={2**70}", "#/cursor"),
         ("?state=lost", "#/state"),
     ],
