@@ -176,8 +176,8 @@ class ContextBudget:
     def _useful_part(self, lines: PassageLines) -> Passage | None:
         """From the first line as far as there is room.
 
-        Where neighbours in front would push the hit out, from the hit's own first line. None where
-        what says most has no room.
+        Where what stands in front would push the best hit out, from that hit's own first line, or
+        from above it where all behind has room. None where what says most has no room.
         """
         best = lines.plan.hits[0]
         hit, telling = best.extent, best.telling_sentence
@@ -187,6 +187,8 @@ class ContextBudget:
         if end < end_of_hit and start < hit.start_line:
             start = hit.start_line
             end = self._last_line_with_room(lines, start)
+            if end == lines.last_line:
+                start = self._first_line_with_room(lines, start)
         if end < start:
             return None
         part = lines.passage(start, end)
@@ -214,6 +216,15 @@ class ContextBudget:
         while end < lines.last_line and self._cost(lines.passage(start, end + 1)) <= self._left:
             end += 1
         return end
+
+    def _first_line_with_room(self, lines: PassageLines, latest: int) -> int:
+        """From which line on there is room for all to the last one; from `latest` on there is."""
+        starts = range(lines.first_line, latest)
+        return lines.first_line + bisect.bisect_left(
+            starts,
+            True,
+            key=lambda start: self._cost(lines.passage(start, lines.last_line)) <= self._left,
+        )
 
     def _cost(self, passage: Passage) -> int:
         """Tokens that the passage takes; more than there are, where it is surely too long."""

@@ -185,6 +185,20 @@ def test_neighbours_in_front_never_push_the_hit_itself_out(shelf: Shelf):
     assert (after.start_line, after.end_line) == (passage.end_line + 1, chunks[25].end_line)
 
 
+def test_room_that_the_hit_leaves_goes_to_what_stands_right_in_front_of_it(shelf: Shelf):
+    chunks = shelf.put("p.md", PROSE)
+    far = shelf.put("far.md", PROSE.replace("Line", "Row"))[0]
+    hits = [chunks[20], *chunks[14:20], far]
+    answer = assemble(shelf, hits, max_tokens=80)
+    (passage,) = answer.passages
+    assert passage.end_line == chunks[20].end_line
+    assert passage.start_line <= chunks[19].start_line
+    assert 65 < answer.total_tokens <= 80
+    before, elsewhere = answer.omitted
+    assert (before.start_line, before.end_line) == (chunks[14].start_line, passage.start_line - 1)
+    assert elsewhere.document.key == "far.md"
+
+
 def test_what_does_not_fit_gives_way_to_a_smaller_one_further_down(shelf: Shelf):
     unnamable = "very " * 200 + "long.md"
     long = shelf.put(unnamable, PROSE)
