@@ -1,7 +1,7 @@
 """Makes blocks and lines of tables that are there for their looks and have no columns to read."""
 
 from collections.abc import Sequence
-from itertools import chain, islice
+from itertools import chain
 
 from bs4 import BeautifulSoup, Tag
 
@@ -15,6 +15,8 @@ its looks."""
 
 NOT_IN_LINES = [*BLOCKS, "p", "div", "ul", "ol", "dl", "blockquote", "pre", "table", *HEADINGS]
 """What parts the cell that holds it from the next one; other cells of a row are a line of text."""
+LISTS = {"ul", "ol", "dl"}
+
 MOST_IN_LINE = 20
 """Of cells: to take many from their row takes quadratic time."""
 
@@ -36,15 +38,24 @@ def unfold_layout_tables(soup: BeautifulSoup) -> None:
 
 
 def _is_for_looks(table: Tag, by_rows: Sequence[Sequence[Tag]]) -> bool:
-    """Whether its cells hold code, headings or further tables, or all but one hold nothing.
+    """Whether its cells hold code, headings or further tables, or lists alone, or one holds all.
 
     One with headers is there to be read, unless they stand above code in a single column.
     """
     has_columns = max(map(len, by_rows), default=0) > 1
     if any(cell.name == "th" for cell in chain.from_iterable(by_rows)):
         return not has_columns and table.find("pre") is not None
-    filled = filter(_is_filled, chain.from_iterable(by_rows))
-    return len(list(islice(filled, 2))) < 2 or table.find(NOT_IN_CELLS) is not None
+    filled = list(filter(_is_filled, chain.from_iterable(by_rows)))
+    is_of_lists = all(map(_holds_lists_alone, filled))
+    return is_of_lists or len(filled) < 2 or table.find(NOT_IN_CELLS) is not None
+
+
+def _holds_lists_alone(cell: Tag) -> bool:
+    """Whether all in a cell are lists, as in an index that Sphinx sets in columns."""
+    return all(
+        part.name in LISTS if isinstance(part, Tag) else not str(part).strip()
+        for part in cell.children
+    )
 
 
 def _is_filled(cell: Tag) -> bool:

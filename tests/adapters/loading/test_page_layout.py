@@ -79,6 +79,18 @@ def test_a_table_of_a_single_cell_without_headers_is_its_text(table, expected):
     assert markdown(table) == expected
 
 
+def test_lists_in_columns_are_read_one_after_another():
+    columns = "<td><ul><li>add()<li>all()</ul></td>\n<td><ul><li>and\n<ul><li>not</ul></ul>"
+    assert markdown(f"<table><tr>{columns}</table>").split("\n") == [
+        *("- add()", "- all()", "", "- and", "  - not")
+    ]
+
+
+def test_a_list_beside_its_name_stays_in_its_row():
+    table = "<table><tr><td>all()<td><ul><li>and</ul></table>"
+    assert markdown(table).endswith("| all() | - and |")
+
+
 def test_blocks_in_a_row_stay_apart():
     table = "<table><tr><td><p>Left.</p><td>Right.<tr><td><h2>Below</h2></table>"
     assert markdown(table) == "Left.\n\nRight.\n\n## Below"
