@@ -150,6 +150,9 @@ of a parameter in JSDoc."""
 SIGNS_OF_NOTES = {"icon-note", "icon-tip", "icon-warning", "icon-caution", "icon-important"}
 """Classes of signs of a font that stand for a word, their title, as Asciidoctor writes them."""
 
+METHOD_CLASS = "http-verb"
+"""Of what begins a request to an interface, GET /lamps, which Redoc writes into a button."""
+
 NEVER_READ_CLASSES = (
     EDIT_LINK_CLASSES
     | SOURCE_LINK_CLASSES
@@ -226,6 +229,11 @@ def is_badge(given: dict[str, str]) -> bool:
 def is_sign_of_note(given: dict[str, str]) -> bool:
     """Whether an element with these attributes says what kind of note it is in by its title."""
     return "title" in given and not SIGNS_OF_NOTES.isdisjoint(classes_of(given))
+
+
+def is_method_of_request(given: dict[str, str]) -> bool:
+    """Whether an element with these attributes is followed by what the request is for."""
+    return METHOD_CLASS in classes_of(given)
 
 
 def is_code_of_lines(tag: str, given: dict[str, str]) -> bool:

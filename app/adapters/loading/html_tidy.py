@@ -24,6 +24,7 @@ from app.adapters.loading.html_elements import (
     is_code,
     is_code_of_lines,
     is_line,
+    is_method_of_request,
     is_never_read,
     is_sign_of_note,
     is_tab,
@@ -131,6 +132,9 @@ class _Tidy(StandardParser):
         """Write the tag of an element, if it is read."""
         self.head.note(tag, given, self.stack)
         start = len(self.pieces)
+        if is_method_of_request(given) and self._is_in_muted_button():
+            self._muted_at, self._question_at = None, len(self.stack) - 1
+            self.pieces.append("<div>")
         if self._muted_at is None:
             self._open(tag, given)
         elif self._formula:
@@ -206,6 +210,11 @@ class _Tidy(StandardParser):
         if tag == "button" and (is_tab(given) or (not in_code and self._button(given).is_text)):
             tag = "span"
         return is_never_read(tag, given, in_code=in_code)
+
+    def _is_in_muted_button(self) -> bool:
+        """Whether what is about to be put on the stack is a child of a button that is not read."""
+        is_in_muted = self._muted_at is not None and self._muted_at == len(self.stack) - 1
+        return is_in_muted and self.stack[-1] == "button" and self._question_at < 0
 
     def _button(self, given: dict[str, str]) -> Button:
         """A button that is about to be put on the stack."""

@@ -2,8 +2,11 @@
 
 from bs4 import BeautifulSoup
 
-WORD_CLASSES = ["eqno", "tsd-tag"]
-"""Of such words: the number of a formula in Sphinx, and in TypeDoc what a name is, as Optional."""
+from app.adapters.loading.html_elements import METHOD_CLASS
+
+WORD_CLASSES = ["eqno", "tsd-tag", METHOD_CLASS]
+"""Of such words: the number of a formula in Sphinx, in TypeDoc what a name is, as Optional, and the
+method of a request."""
 
 
 def part_words(soup: BeautifulSoup) -> None:

@@ -216,6 +216,12 @@ def test_a_question_that_is_a_button_is_read_above_its_answer(content, question)
     assert markdown(page).replace("*", "") == "Returns\n\nCan I?\n\nYes.\n\nCan I?\n\nNo."
 
 
+def test_a_request_is_read_though_redoc_writes_it_into_a_button():
+    request = "<span type=get class='http-verb get'>get</span><span>/lamps/{id}</span>"
+    page = f"<p>Gets one.</p><div><button class=x>{request}<svg></svg></button><p>It is <b>on</b>."
+    assert markdown(page) == "Gets one.\n\nget /lamps/{id}\n\nIt is **on**."
+
+
 @pytest.mark.parametrize(
     "part",
     [
