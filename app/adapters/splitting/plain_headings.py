@@ -28,7 +28,7 @@ _MARKDOWN = re.compile(
     r"|(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|`+"
     r"|(?P<entity>&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
     r"|<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>"
-    rf"|<!--.*?-->|(?P<break><(?:br|img)\b[^<>]*>)|{_TAG}"
+    rf"|<!--.*?-->|\{{/\*.*?\*/\s*\}}|(?P<break><(?:br|img)\b[^<>]*>)|{_TAG}"
     r"|\[\^[^\[\]\s]+\]"
     r"|(?<!\w)(?P<name>__[a-z][a-z0-9]*(?:_[a-z0-9]+)*__)(?!\w)"
     r"|(?P<marks>\*+|_+|(?<!~)~~(?!~))"
@@ -51,10 +51,10 @@ def plain_heading(title: str, *, is_rest: bool = False) -> str:
     """The heading on one line, without the markup of Markdown, or else of reStructuredText.
 
     Links, and roles as MyST writes them in Markdown, are their text, emphasis, code and what is
-    struck out lose their marks, HTML and footnotes go, escapes and entities are what they stand
-    for. What stands in code stays as it is, and so do names like `__init__`, which Markdown would
-    make bold. Badges, which are links of nothing but images, are left out where anything else is
-    left.
+    struck out lose their marks, HTML, comments of MDX and footnotes go, escapes and entities are
+    what they stand for. What stands in code stays as it is, and so do names like `__init__`, which
+    Markdown would make bold. Badges, which are links of nothing but images, are left out where
+    anything else is left.
     """
     text = _REST.sub(_rest_text, title) if is_rest else _MarkdownTitle().read(title)
     return " ".join(text.split())

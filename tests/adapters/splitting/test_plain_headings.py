@@ -25,6 +25,7 @@ from app.adapters.splitting.recursive import RecursiveTextSplitter
         ('**core:** Bug <a name="foo"></a>', "core: Bug"),
         ("***both*** and **a *b* c**, __d__", "both and a b c, __d__"),
         ("*Foo* _bar_ **open _a_b_", "Foo bar **open a_b"),
+        ("Use `{/*x*/}` {/*use-x*/} {/* a */ }b {/*", "Use {/*x*/} b {/*"),
         ("~~`old`~~ ~~a *b*~~ c~~d~~ ~~open `~~x~~`", "old a b cd ~~open ~~x~~"),
         ("`__init__` ``a ` b`` `<T>` `&lt;` `\\*`", "__init__ a ` b <T> &lt; \\*"),
         ("a<br>b <kbd>Ctrl</kbd> <Badge text='x' /> <A HREF='y'>c</A> <!-- d -->", "a b Ctrl c"),
@@ -107,7 +108,7 @@ def test_words_without_marks_stay(title, is_rest):
         *("*a ", "_", "*", "**a*", "`", "` ``", ":a:`", ":", "[", "![", "](", "](a", "](a "),
         *("~~", "~~a", "~~a~~ ", "{a}`", "{a}`b <", "{a"),
         *("[![a](b)", "![](b)", "[](b", "[![](b)](c)"),
-        *("<!--", "<a ", "<a b='", "{#", "\\", "&a"),
+        *("<!--", "{/*", "{/**/", "<a ", "<a b='", "{#", "\\", "&a"),
     ],
 )
 def test_a_heading_of_any_marks_is_read_in_good_time(unit, is_rest):
