@@ -21,7 +21,7 @@ LOOSE_TITLE_CHARACTERS = 100
 _HASH_HEADING = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _TAB_LABEL = re.compile(r"\[[^\[\]]*\]\(#tab/[^()\s]*\)$")
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
-_NOT_A_LOOSE_TITLE = re.compile(r"[-*+>|<#:]|\d+[.)]")
+_NOT_A_LOOSE_TITLE = re.compile(r"[-*+>|<#:]|\d+[.)](?:[ \t]|$)")
 _NOT_A_TITLE = re.compile(rf"[-*+][ \t]|>|{FENCE.pattern}")
 """What a line begins with that Markdown makes no title of: --- ends the list or quote, or is the
 first line of the code."""

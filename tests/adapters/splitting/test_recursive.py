@@ -148,6 +148,10 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n## [B](#tables)\nHERE", ("A", "B")),
         ("A\n=\nB\n--\nHERE", ("A", "B")),
         ("# A\n\nB\n-\n\nHERE", ("A",)),
+        (
+            "1.2.0 / 2020-01-01\n=======\n\n1) x\n---\n\n1. long\n---\n\nHERE",
+            ("1.2.0 / 2020-01-01",),
+        ),
         ("# A\n\n--\nB\n--\n\nHERE", ("A",)),
         ("# A\n## B\n### C\n##\nHERE", ("A",)),
         ("# A\n# #\nHERE", ()),
