@@ -16,7 +16,8 @@ _READ_CHARACTERS = 10 * TITLE_CHARACTERS
 """What is read of each title: its links may be longer than their texts, and badges are many."""
 
 LOOSE_TITLE_CHARACTERS = 100
-"""A line up to this length is a title even where its === or --- is shorter, as Markdown allows."""
+"""A line of which so much is seen is a title even where its === or --- is shorter, as Markdown
+allows. Badges may make it longer."""
 
 _HASH_HEADING = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _TAB_LABEL = re.compile(r"\[[^\[\]]*\]\(#tab/[^()\s]*\)$")
@@ -203,8 +204,11 @@ def _is_either_title(title: str, underline: str) -> bool:
         return False
     if len(title) <= len(underline):
         return True
-    is_loose = underline[0] in _MARKDOWN_UNDERLINES and len(title) <= LOOSE_TITLE_CHARACTERS
-    return is_loose and not _NOT_A_LOOSE_TITLE.match(title)
+    if underline[0] not in _MARKDOWN_UNDERLINES or _NOT_A_LOOSE_TITLE.match(title):
+        return False
+    if len(title) <= LOOSE_TITLE_CHARACTERS:
+        return True
+    return len(title) <= _READ_CHARACTERS and len(plain_heading(title)) <= LOOSE_TITLE_CHARACTERS
 
 
 def _shown(mark: HeadingMark, *, is_rest: bool) -> str:

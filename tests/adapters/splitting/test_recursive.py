@@ -148,6 +148,7 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n## [B](#tables)\nHERE", ("A", "B")),
         ("A\n=\nB\n--\nHERE", ("A", "B")),
         ("# A\n\nB\n-\n\nHERE", ("A",)),
+        (f"A [![b](https://example.org/{'c' * 99})](d)\n===\n\n{'x' * 101}\n---\n\nHERE", ("A",)),
         (
             "1.2.0 / 2020-01-01\n=======\n\n1) x\n---\n\n1. long\n---\n\nHERE",
             ("1.2.0 / 2020-01-01",),
@@ -433,7 +434,8 @@ def test_tokens_keep_dense_text_short_and_prose_as_long_as_it_is():
         "%%\n", "%%\n%%\n", "{% comment %}\n", "{% comment ", "{{< comment >}}\n",
         "{::comment}\n",
         "{% highlight a %}\n", "{{< highlight ", ":::{code}\n", ":", ":::code\n::::code\n",
-        "# *a `b [c](\n", "- a\n\n  ```b\nc\n", "- a\n\n  ```b\n", "- ", "- a\n\n  ```b\n  ~~~b\n",
+        "# *a `b [c](\n", "[![a](b)](c) " * 90 + "\n---\n\n", "[![" * 600 + "\n---\n\n",
+        "- a\n\n  ```b\nc\n", "- a\n\n  ```b\n", "- ", "- a\n\n  ```b\n  ~~~b\n",
         ".. a::\n b::\n  .. table::\n   c\n", "```{a}\n~~~b\n```\n", "````{a}\n```{b}\n",
         "".join(f"{'`' * n}{{a}}\n" for n in range(60, 2, -1)),
         "<h1>\n", "<h1>", "<h1></h2>", "<div>", "<h1><", "<h1 ", "<a></h1>",
