@@ -319,7 +319,8 @@ class HealingLexicalIndex:
             reason = error.detail
             raise
         finally:
-            self._filling = None
+            with self._write_lock:  # a writer looks at it more than once
+                self._filling = None
             if reason is not None:
                 self._degraded_reason = reason
                 if index is not None and not self._closed:  # else the next start finishes it

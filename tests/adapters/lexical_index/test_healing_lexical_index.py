@@ -1,6 +1,8 @@
 """A lexical index that fails is set aside, noted and made anew, and no write is lost or undone."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from app.adapters.lexical_index.filling import LexicalFilling
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.lexical_index.unsettled_writes import UNSETTLED_RECORDS
 from app.errors import LexicalIndexError
@@ -60,6 +63,44 @@ def test_an_index_that_did_not_close_in_order_is_made_anew_by_the_next_start(
     store.index.closes = False
     index.close()
     assert not store.complete
+
+
+def test_a_writer_goes_on_while_a_rebuild_ends(store: FlakyStore, sql: Sql):
+    """It looks twice at what is being filled: that stays while it has the lock."""
+    rebuilding, gone = threading.Event(), threading.Event()
+
+    class Watched(HealingLexicalIndex):
+        held: LexicalFilling | None = None
+
+        @property
+        def _filling(self) -> LexicalFilling | None:
+            found, writes = self.held, threading.current_thread() is threading.main_thread()
+            if found and writes and not rebuilding.is_set():
+                rebuilding.set()
+                gone.wait(0.3)
+            return found
+
+        @_filling.setter
+        def _filling(self, filling: LexicalFilling | None) -> None:
+            self.held = filling
+            if filling is None and rebuilding.is_set():
+                gone.set()
+
+    index, begun = Watched(store, sql), threading.Event()
+
+    def fail_once_somebody_writes() -> None:
+        begun.set()
+        assert rebuilding.wait(10)
+        raise LexicalIndexError("The source is away.")
+
+    sql.between = fail_once_somebody_writes
+    with ThreadPoolExecutor() as threads:
+        rebuild = threads.submit(index.rebuild)
+        assert begun.wait(10)
+        index.upsert(many(1))
+        with pytest.raises(LexicalIndexError, match="away"):
+            rebuild.result()
+    index.close()
 
 
 def test_before_it_is_opened_it_says_so(index: HealingLexicalIndex):
