@@ -248,13 +248,13 @@ class PrimaryKeeper:
         """Open the index and bring it up to date; make it anew when that cannot be."""
         trusted, self._trusted = self._trusted and not self._was_exchanged(), False
         self._missed.begin()
-        exact = self._exact.full()
+        exact, suspect = self._exact.full(), self._suspect
         self._close_set_aside()
         try:
             index = self._store.open()
             if trusted:
                 self._serve(VectorFilling(index, exact, self._missed, self._require_open), index)
-            elif self._fill(index) or self._suspect:
+            elif self._fill(index) or suspect:
                 self._on_healed()
         except VectorIndexError as error:
             self._require_open()
@@ -266,7 +266,6 @@ class PrimaryKeeper:
             self._close_set_aside()
             if self._fill(self._store.recreate()) and lacks_something:
                 self._on_healed()
-        self._suspect = False
 
     def _fill(self, index: PrimaryIndex) -> int:
         """Bring the index up to date, and serve from it; gives how many records were written."""
@@ -287,6 +286,7 @@ class PrimaryKeeper:
             reached(FaultPoint.VECTORS_MARKED)
             with self._state:
                 self._index, self._set_aside = index, None
+                self._suspect = False  # from here on, whoever lays it aside says so anew
                 self.degraded_reason = None
                 self._missed.end()
                 self._enter(Phase.SERVING)

@@ -49,6 +49,7 @@ def failover(
     exact_up_to_records: int = 0,
     pauses: Sequence[float] = (0.0, 0.0, 0.0),
     retry_seconds: float = 3600.0,
+    on_healed: Callable[[], None] = lambda: None,
 ) -> FailoverVectorIndex:
     """An index whose searches ask the primary, however few records there are."""
     return FailoverVectorIndex(
@@ -57,6 +58,7 @@ def failover(
         table.records,
         exact_up_to_records=exact_up_to_records,
         healing_pauses=HealingPauses(pauses, retry_seconds),
+        on_healed=on_healed,
     )
 
 

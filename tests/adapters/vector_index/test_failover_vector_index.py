@@ -175,6 +175,20 @@ def test_a_fresh_start_with_nothing_stored_is_not_degraded():
     index.close()
 
 
+def test_a_primary_that_is_doubted_as_soon_as_it_serves_is_healed_once_more():
+    told: list[str] = []
+
+    def doubt_once() -> None:
+        told.append("healed")
+        if len(told) == 1:
+            index.distrust("Somebody has seen something.")
+
+    index = failover(FlakyStore(), Table(RECORDS), on_healed=doubt_once)
+    started(index, trusted=False)
+    assert told == ["healed", "healed"]
+    index.close()
+
+
 @pytest.mark.parametrize(("stored", "healed"), [([], []), (RECORDS, ["healed"])])
 def test_what_is_written_while_the_first_primary_is_made_heals_nothing(
     stored: list[VectorRecord], healed: list[str]
