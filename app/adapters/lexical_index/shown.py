@@ -11,6 +11,8 @@ from app.adapters.lexical_index.symbols import PROSE_SUFFIXES
 from app.adapters.splitting.plain_headings import plain_heading
 
 REST_SUFFIX = ".rst"
+EITHER_SUFFIX = ".txt"
+"""Of plain text, which may be Markdown or reStructuredText: it is read as both."""
 
 MOST_CHARACTERS = 4_000
 """Of a paragraph: some of the expressions take quadratic time. A longer one is as it is written."""
@@ -28,8 +30,10 @@ def shown_paragraphs(text: str, path: str) -> list[str]:
     is_rest = path.lower().endswith(REST_SUFFIX)
     if not (is_rest or "://" in path or path.lower().endswith(PROSE_SUFFIXES)):
         return []
+    readings = (False, True) if path.lower().endswith(EITHER_SUFFIX) else (is_rest,)
     return [
-        plain_heading(paragraph, is_rest=is_rest)
+        shown
         for paragraph in _PARAGRAPH_END.split(text)
         if len(paragraph) <= MOST_CHARACTERS and _MARKUP.search(paragraph)
+        for shown in dict.fromkeys(plain_heading(paragraph, is_rest=way) for way in readings)
     ]

@@ -20,6 +20,8 @@ from app.adapters.lexical_index.shown import MOST_CHARACTERS, shown_paragraphs
         ("a.rst", "see :ref:`foo <bar>` and `text <http://x.org>`__ [1]_", ["see foo and text"]),
         ("a.md", "see {ref}`foo <bar>` and {class}`~a.b.C` here", ["see foo and C here"]),
         ("a.rst", "see [the guide](x.md)", ["see [the guide](x.md)"]),
+        ("a.txt", "see :ref:`foo <bar>`", ["see :ref:foo <bar>", "see foo"]),
+        ("a.txt", "foo <b>bar</b>", ["foo bar", "foo <b>bar</b>"]),
         ("a.py", "see [the guide](x.md)", []),
         ("a.md", "x" * MOST_CHARACTERS + "[a](b)", []),
         ("a.md", "", []),
