@@ -12,6 +12,8 @@ from app.adapters.lexical_index.shown import MOST_CHARACTERS, shown_paragraphs
     [
         ("a.md", "see [the guide](x.md 'T') for all", ["see the guide for all"]),
         ("a.md", "see [the\nguide][ref], and *so* on", ["see the guide, and so on"]),
+        ("a.md", "see [[Guides/a\\|the guide]] for [[all]]", ["see the guide for [[all]]"]),
+        ("a.md", "if [[ $a || $b ]]\n\n[[all]]", ["if [[ $a || $b ]]"]),
         ("a.MD", "an ![image](a.png) here", ["an image here"]),
         ("https://x.org/", 'foo <b class="c">bar</b><br>baz', ["foo bar baz"]),
         ("a.md", "AT&amp;T and H<sub>2</sub>O[^1]", ["AT&T and H2O"]),
@@ -31,7 +33,9 @@ def test_what_a_reader_sees(path: str, text: str, seen: list[str]):
     assert shown_paragraphs(text, path) == seen
 
 
-@pytest.mark.parametrize("sign", ["[", "![a", "](", "<a ", "`", "``a ", "{a}`", "&#1", "[^", "*a"])
+@pytest.mark.parametrize(
+    "sign", ["[", "[[", "[[a|", "![a", "](", "<a ", "`", "``a ", "{a}`", "&#1", "[^", "*a"]
+)
 def test_a_paragraph_of_signs_takes_no_long(sign: str):
     text = (sign * MOST_CHARACTERS)[: MOST_CHARACTERS - 8] + "[a](b)"
     started = time.process_time()
