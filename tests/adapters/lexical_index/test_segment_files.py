@@ -2,15 +2,14 @@
 
 import json
 import shutil
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from app.adapters.lexical_index.segment_files import SegmentFiles
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
+from tests.adapters.two_looks import told_to_both
 from tests.contracts.lexical_index_contract import many
 
 
@@ -124,19 +123,5 @@ def test_whoever_asks_while_another_looks_is_told_as_well(
     index: TantivyIndex, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
     cut(folder)
-    looking, go_on = threading.Event(), threading.Event()
-    look = SegmentFiles.fault
-
-    def slow_look(files: SegmentFiles) -> str | None:
-        looking.set()
-        assert go_on.wait(10)
-        return look(files)
-
-    monkeypatch.setattr(SegmentFiles, "fault", slow_look)
-    with ThreadPoolExecutor() as threads:
-        first = threads.submit(index.fault)
-        assert looking.wait(10)
-        second = threads.submit(index.fault)
-        threading.Timer(0.2, go_on.set).start()
-        assert "changed" in (first.result() or "")
-        assert "changed" in (second.result() or "")
+    told = told_to_both(monkeypatch, SegmentFiles, "fault", index.fault)
+    assert all("changed" in (said or "") for said in told)

@@ -2,15 +2,14 @@
 
 import os
 import shutil
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from app.adapters.vector_index.chroma_file_watch import IndexFileWatch
 from app.adapters.vector_index.chroma_process import ChromaProcessIndex
+from tests.adapters.two_looks import told_to_both
 from tests.contracts.vector_index_contract import DIMENSION, records_of, unit_vectors
 
 RECORDS = records_of(unit_vectors(200))
@@ -53,22 +52,8 @@ def test_whoever_asks_while_another_looks_is_told_as_well(
 ):
     process = ChromaProcessIndex.start(tmp_path, "knowledge_base", DIMENSION, anew=True)
     cut(flushed(process, tmp_path))
-    looking, go_on = threading.Event(), threading.Event()
-    look = IndexFileWatch.foreign_change
-
-    def slow_look(files: IndexFileWatch) -> str | None:
-        looking.set()
-        assert go_on.wait(10)
-        return look(files)
-
-    monkeypatch.setattr(IndexFileWatch, "foreign_change", slow_look)
-    with ThreadPoolExecutor() as threads:
-        first = threads.submit(lambda: process.failure)
-        assert looking.wait(10)
-        second = threads.submit(lambda: process.failure)
-        threading.Timer(0.2, go_on.set).start()
-        assert "changed" in (first.result() or "")
-        assert "changed" in (second.result() or "")
+    told = told_to_both(monkeypatch, IndexFileWatch, "foreign_change", lambda: process.failure)
+    assert all("changed" in (said or "") for said in told)
     process.close()
 
 
