@@ -261,7 +261,9 @@ class Settings(BaseSettings):
     @property
     def resolved_database_url(self) -> str:
         """The database address, with the default filled in."""
-        return self.database_url or f"sqlite:///{self.data_dir.absolute() / 'groundwork.db'}"
+        path = str(self.data_dir.absolute() / "groundwork.db")
+        # In an address, % begins a character's code and ? what is no path any more.
+        return self.database_url or f"sqlite:///{path.replace('%', '%25').replace('?', '%3F')}"
 
     @property
     def chroma_directory(self) -> Path:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.command.serving import listening_socket
+from app.database import Database
 from app.errors import StartupError
 from app.settings import Settings
 
@@ -80,6 +81,17 @@ def test_a_tilde_is_the_home_folder() -> None:
 
 def test_an_empty_data_dir_is_the_default_and_not_the_working_directory() -> None:
     assert Settings(data_dir="").data_dir == Path("data")
+
+
+@pytest.mark.parametrize("name", ["100%25 % %s", "is it here?a=1&b#c", "für uns: @home"])
+def test_the_database_lies_in_the_data_dir_whatever_its_name(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    database = Database(Settings(_env_file=None, data_dir=folder).resolved_database_url)
+    database.migrate()
+    database.close()
+    assert [file.name for file in folder.iterdir()] == ["groundwork.db"]
+    assert list(tmp_path.iterdir()) == [folder]
 
 
 def test_a_data_dir_that_cannot_be_looked_at_is_refused_with_a_sentence(
