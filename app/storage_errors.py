@@ -1,5 +1,6 @@
 """Turns failures of the database into StorageError, each with what to do about it."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -7,6 +8,8 @@ from sqlalchemy.exc import DatabaseError, DataError, DBAPIError, IntegrityError,
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from app.errors import DatabaseUnavailableError, StorageError
+
+logger = logging.getLogger(__name__)
 
 LOCK_NOT_AVAILABLE = "55P03"
 
@@ -79,7 +82,7 @@ def _is_sqlite(error: DBAPIError) -> bool:
 
 
 def sqlite_advice(message: str) -> str:
-    """What is wrong with SQLite's file, and what to do."""
+    """What is wrong with SQLite's file, and what to do; what we know no advice for is logged."""
     reason = message.lower()
     if "full" in reason:
         return "The disk of DATA_DIR is full. Nothing was changed; free some space and try again."
@@ -94,4 +97,5 @@ def sqlite_advice(message: str) -> str:
         )
     if "malformed" in reason or "not a database" in reason:
         return "The database is damaged. Stop the service and restore DATA_DIR from a backup."
+    logger.error("SQLite: %s", message)
     return "The database does not answer. Nothing was changed; see the server's log."

@@ -377,6 +377,17 @@ def test_a_damaged_file_is_a_storage_error(tmp_path: Path, content: bytes, advic
 
 
 @sqlite_only
+def test_the_log_that_advice_leads_to_says_what_is_wrong(
+    database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    with database.write() as session:
+        session.execute(text("ALTER TABLE knowledge_items RENAME TO things"))
+    with pytest.raises(StorageError, match="see the server's log"):
+        database.ping()
+    assert "no such table: knowledge_items" in caplog.text
+
+
+@sqlite_only
 def test_a_folder_that_is_missing_is_a_storage_error(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'missing' / 'groundwork.db'}")
     with pytest.raises(StorageError, match="permissions"):
