@@ -124,8 +124,8 @@ def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
         container = Container.open(settings, any_model=any_model, run_jobs=False)
     if container.needs_renewal:
         say(
-            "Note: the settings want another model or CHUNK_SIZE than what is stored was made "
-            "with. A server changes that in the background, `groundwork rebuild` at once."
+            "Note: what is stored was cut or embedded in another way than by the settings and this "
+            "version. A server changes that in the background, `groundwork rebuild` at once."
         )
     try:
         yield ContainerBackend(container, was_there=was_there)
