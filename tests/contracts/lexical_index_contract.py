@@ -452,6 +452,20 @@ class LexicalIndexContract:
         assert found(index, "shared -javascript") == {"word", "apart", "title"}
         assert found(index, "shared -script") == index.chunk_ids()
 
+    def test_a_text_that_shows_a_switch_is_not_left_out_by_it(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("command", "run `x` or: python -m venv .venv"),
+                record("name", "python -Xmx512m venv"),
+                record("word", "python m venv"),
+                record("both", "python -m venv, where m is short"),
+                record("longer", "python --m venv"),
+            ]
+        )
+        assert found(index, "python -m venv") == {"command", "name"}
+        assert found(index, "python -Xmx512m") == index.chunk_ids()
+        assert found(index, 'python -"m venv"') == {"command", "name", "both"}
+
     def test_no_text_is_a_query_language_or_an_error(self, index: LexicalIndex):
         index.upsert(many(3))
         for query in HOSTILE_QUERIES:

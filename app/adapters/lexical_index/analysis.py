@@ -39,7 +39,8 @@ _WITHOUT_SPACES = (
 )
 _RAW_WORD = regex.compile(
     r"(?<!\w)[A-Za-z](?:\+\+|\#)(?![\w+\#])"  # C++, C#
-    r"|(?:(?<![\w.)\]])\.(?=\p{L}))?"  # .NET
+    r"|(?:(?<![\w.)\]])\.(?=\p{L})"  # .NET
+    r"|(?<![^\s`'\"(\[|,])-(?=\p{L}(?!\+\+|\#)))?"  # -m, but -C++ as above
     r"[\w\u00ad]+(?:[.\-'\u2019\u2010\u2011][\w\u00ad]+|(?<=\d),\d{3}(?!\w))*"
     r"|\p{Extended_Pictographic}|\p{Regional_Indicator}"
 )
@@ -137,7 +138,7 @@ class Analyser:
             if analysed.wholes:
                 wholes += analysed.wholes
                 splits += analysed.splits
-            if analysed.names:
+            if analysed.names or analysed.within:
                 names += analysed.names
                 within += analysed.within
         return terms
@@ -206,6 +207,7 @@ class Analyser:
             self._stem(whole) if is_name else "",
             is_compound=is_name and (len(pieces) > 1 or dotted),
             names=tuple(self._names(raw, offset, [piece[1:] for piece in pieces])),
+            is_switch=raw.startswith("-"),
         )
 
     def _names(self, raw: str, offset: int, spans: Sequence[tuple[int, int]]) -> Iterator[Name]:

@@ -15,7 +15,7 @@ from app.adapters.lexical_index.symbols import defined_symbols
 from app.adapters.lexical_index.terms import IndexTerms
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Raise it whenever the fields or what stands in them change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -30,8 +30,8 @@ SHOWN = "shown"
 QUOTABLE = "quotable"
 """The identifiers again, but those of the path: a phrase in quotes does not count there."""
 SAID = "said"
-"""Tells a word of the content from a part of a name, for exclusions: names as a whole, their parts,
-and those of these that stand alone as well."""
+"""Tells a word of the content from a part of a name or a switch, for exclusions: names as a whole,
+their parts, and those of these that stand alone as well."""
 
 WITHIN_NAME, ALSO_ALONE = "within=", "alone="
 """Before a part. What names say as a whole has the sign at its start or end."""

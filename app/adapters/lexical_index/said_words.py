@@ -11,12 +11,13 @@ class SaidWords:
     It says words that stand side by side in it, each in one piece or in parts: `getUserName` where
     it has `get user name`, `get_user_name` or `getusername`. What is told apart by signs or digits
     are words, too: `java-based`, `java_home` and `Java8` say `java`. `JavaScript` does not: what
-    begins or ends in the midst of a name in mixed case is a part of it.
+    begins or ends in the midst of a name in mixed case is a part of it. Nor does `python -m venv`
+    say `m`: who types the same command does not mean to leave it out.
     """
 
     def __init__(self, words: Sequence[Word]) -> None:
         self._parts = [part for word in words for part in word.parts]
-        self._wholes = {word.whole for word in words if word.is_compound}
+        self._wholes = {word.whole for word in words if word.is_compound and not word.is_switch}
         self._wholes |= {single for word in words for single, _, _ in word.singles}
         self._places: dict[str, list[int]] = {}
         """Where each part stands."""
@@ -24,9 +25,12 @@ class SaidWords:
             self._places.setdefault(part, []).append(place)
         self._names: dict[int, tuple[int, str]] = {}
         self._within: set[int] = set()
+        self._switches: set[int] = set()
         place = 0
         for word in words:
-            for name in word.names:
+            if word.is_switch:
+                self._switches.update(range(place, place + len(word.parts)))
+            for name in () if word.is_switch else word.names:
                 first, end = place + name.first, place + name.end
                 self._names[first] = (end, name.stem)
                 self._within.update(range(first + 1, end))
@@ -43,7 +47,7 @@ class SaidWords:
         halves = filter(word.is_half_of, self._places) if word.edge else ()
         for part in {*word.parts[:1], word.stem, *halves}:
             for place in self._places.get(part, ()):
-                if place not in self._within:
+                if place not in self._within and place not in self._switches:
                     yield place
         for place, (_, stem) in self._names.items():
             if stem == word.stem and place not in self._within:

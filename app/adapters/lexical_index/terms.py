@@ -39,6 +39,8 @@ class Word:
     """The single characters of a stretch without spaces, with their spans."""
     names: tuple[Name, ...] = ()
     """`JavaScript` alone and in `JavaScript-based`; none in `java_script` or `Java8`."""
+    is_switch: bool = False
+    """Whether a minus stands before it, as in `python -m venv`."""
     edge: str = ""
     """At the edge of a phrase that may begin or end within a text without spaces: an expression
     for the parts that it stands for there."""
@@ -64,7 +66,7 @@ class IndexTerms(NamedTuple):
     names: list[str]
     """What names say as a whole: `email=` for `e-mail`; stemmed, `=javascript` for `JavaScript`."""
     within: list[str]
-    """The parts of names in mixed case, as often as they stand there."""
+    """The parts of names in mixed case and of switches, as often as they stand there."""
 
 
 TokenValues = tuple[str, int, int, int, bool]
@@ -96,16 +98,21 @@ class StretchTerms(NamedTuple):
             + tuple(single for word in words for single, _, _ in word.singles),
             tuple(SPLIT_MARK.join((word.whole, *word.parts)) for word in compounds),
             tuple(name for word in words for name in _said_as_a_whole(word)),
-            tuple(
-                part
-                for word in words
-                for name in word.names
-                for part in word.parts[name.first : name.end]
-            ),
+            tuple(part for word in words for part in _within(word)),
         )
 
 
+def _within(word: Word) -> Iterator[str]:
+    if word.is_switch:
+        yield from word.parts
+        return
+    for name in word.names:
+        yield from word.parts[name.first : name.end]
+
+
 def _said_as_a_whole(word: Word) -> Iterator[str]:
+    if word.is_switch:
+        return
     stems = [name.stem for name in word.names if name.stem]
     if word.is_compound and word.stem not in stems:
         yield whole_mark(word.whole)
