@@ -61,8 +61,9 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
 
     A phrase stands in double quotes. An exclusion is a minus at the start of a word, before a
     letter or a quote: `-5` and `--flag` are plain text. When nothing would remain to be found,
-    the exclusions are plain text too. The stop words of all languages `in_use` are left out, and
-    those of the analyser's.
+    the exclusions are plain text too. So is all of a text of several lines: it was pasted, such as
+    a traceback, whose `File "app.py"` stands in no document. The stop words of all languages
+    `in_use` are left out, and those of the analyser's.
     """
     text = text[:MAX_CHARACTERS]
     plain: list[Word] = []
@@ -95,7 +96,8 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
 def _stretches(text: str) -> Iterator[tuple[str, str]]:
     """The text in pieces, each with its kind: plain, required or excluded."""
     end = 0
-    for match in _TOKEN.finditer(text, concurrent=False):
+    is_pasted = len(text.strip().splitlines()) > 1
+    for match in () if is_pasted else _TOKEN.finditer(text, concurrent=False):
         yield "plain", text[end : match.start()]
         groups = {name: found for name, found in match.groupdict().items() if found is not None}
         for name, found in groups.items():

@@ -50,6 +50,8 @@ def parsed(text: str) -> tuple[list[str], list[str], list[str]]:
         ("cats -C++", (["cats"], [], ["c++"])),
         ("title:cats AND (dogs OR fish)^2", (["title", "cats", "dogs", "fish", "2"], [], [])),
         ("cats cats CATS", (["cats"], [], [])),
+        ('"big cats" -dogs\n', ([], ["big cats"], ["dogs"])),
+        ('File "a.py", line 1\n  f(x) -y', (["file", "apy", "line", "1", "f", "x", "y"], [], [])),
     ],
 )
 def test_what_a_query_means(text: str, expected: tuple[list[str], list[str], list[str]]):
