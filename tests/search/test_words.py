@@ -194,6 +194,7 @@ def test_of_very_many_matches_the_first_are_named():
         ("x -JavaScript", ["JavaScript -JavaScript"], ["x -JavaScript"]),
         ('x -"java home"', ["java home -x", "java -home"], ["-java home"]),
         ("x -C++", ["-C++"], ["-C"]),
+        ("x -漢字", ["-漢字"], ["-字"]),
         ("-draft", [], ["draft"]),
         ("x -5 --flag", [], ["5", "flag"]),
         ("x", [], ["x", "y"]),

@@ -40,7 +40,7 @@ _WITHOUT_SPACES = (
 _RAW_WORD = regex.compile(
     r"(?<!\w)[A-Za-z](?:\+\+|\#)(?![\w+\#])"  # C++, C#
     r"|(?:(?<![\w.)\]])\.(?=\p{L})"  # .NET
-    r"|(?<![^\s`'\"(\[|,])-(?=\p{L}(?!\+\+|\#)))?"  # -m, but -C++ as above
+    r"|(?<![^\s`'\"(\[|,])-(?=[A-Za-z](?!\+\+|\#)))?"  # -m, but -C++ as above
     r"[\w\u00ad]+(?:[.\-'\u2019\u2010\u2011][\w\u00ad]+|(?<=\d),\d{3}(?!\w))*"
     r"|\p{Extended_Pictographic}|\p{Regional_Indicator}"
 )

@@ -108,6 +108,12 @@ def test_a_word_that_is_but_an_ending_stays_whole(language: str, text: str):
     assert Analyser(language).index_terms(text).parts == text.split()
 
 
+def test_a_minus_before_a_word_is_no_term():
+    words = Analyser("english").words("-m -漢字 -über -C++")
+    assert [word.parts for word in words] == [("m",), ("漢字",), ("uber",), ("c++",)]
+    assert [word.is_switch for word in words] == [True, False, False, False]
+
+
 def test_a_split_says_how_a_name_is_taken_apart():
     assert ANALYSER.index_terms("FastAPI and GitHub").splits == [
         "fastapi=fast=api",
