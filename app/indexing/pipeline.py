@@ -161,6 +161,8 @@ class IndexingPipeline:
 
     def _finish(self, run: IndexingRunState) -> IndexingResult:
         self._withdraw(run, run.survey.gone)
+        if run.survey.gone:
+            run.report_the_end()
         with self._database.write() as session:
             require_item(session, run.item.id, run.item.created_at)
             queries.restamp_documents(session, run.survey.restamped)

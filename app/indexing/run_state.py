@@ -56,7 +56,7 @@ class IndexingRunState:
                 self.publishing.popleft()
 
     def report_the_end(self) -> None:
-        """Tell the listener how far a run came that ended early: it cannot stop that any more."""
+        """Tell the listener how far the run came; too late to stop it."""
         with suppress(AppError, LeaseLostError, ServiceStopping):
             self._tell()
 
@@ -74,7 +74,7 @@ class IndexingRunState:
                     documents_done=survey.seen,
                     documents_skipped=len(survey.skipped),
                     chunks_embedded=self.embedded,
-                    chunks_total=self.changes.added + self.changes.unchanged,
+                    chunks_total=self.item.chunk_count + self._chunks_gained(),
                     documents_loaded=survey.loaded,
                     documents_split=survey.split,
                     documents_stored=self.stored,
@@ -82,3 +82,7 @@ class IndexingRunState:
                     skipped=tuple(survey.skipped[:MOST_SKIPPED_SHOWN]),
                 )
             )
+
+    def _chunks_gained(self) -> int:
+        """How many chunks more the item has than before the run; below 0: fewer."""
+        return self.changes.added - self.changes.removed - self.tally.removed_chunks

@@ -47,7 +47,11 @@ class JobProgress(BaseModel):
     chunks_embedded: int = Field(
         0, description="Chunks that went through the model; equal text never does so twice."
     )
-    chunks_total: int = Field(0, description="Chunks that are stored and searchable.")
+    chunks_total: int = Field(
+        0,
+        description="Chunks of the item that are stored and searchable, those that were before "
+        "included; with several items, of those that were begun.",
+    )
     documents_loaded: int = Field(0, description="Read, because they may have changed.")
     documents_split: int = Field(0, description="Changed, and split into chunks.")
     documents_stored: int = Field(0, description="Stored in their new version.")

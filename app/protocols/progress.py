@@ -19,7 +19,7 @@ class Progress:
     documents_skipped: int = 0
     chunks_embedded: int = 0
     chunks_total: int = 0
-    """Stored and searchable."""
+    """Stored and searchable, of the items that were begun, whichever run stored them."""
     documents_loaded: int = 0
     """Read, because they may have changed."""
     documents_split: int = 0

@@ -282,6 +282,23 @@ def test_the_last_progress_of_a_stopped_run_counts_what_it_has_stored(
     assert run.documents_added == stored.total_documents
 
 
+def test_progress_counts_all_chunks_of_the_item_not_just_those_that_a_run_stored(
+    container: Container, source_root: Path, add_item, index
+):
+    for number in range(4):
+        (source_root / f"{number}.md").write_text(f"Berth {number} is free.")
+    item = add_item(source_root)
+    assert index(item).chunks_indexed == 4
+    seen: list[Progress] = []
+    container.indexer.index(item.id, progress=seen.append)
+    assert seen[-1].chunks_total == 4
+    (source_root / "1.md").write_text("Berth 1 is taken.")
+    (source_root / "2.md").unlink()
+    (source_root / "3.md").unlink()
+    result = container.indexer.index(item.id, progress=seen.append)
+    assert seen[-1].chunks_total == result.chunks_indexed == 2
+
+
 def test_files_that_cannot_be_read_are_listed_with_their_reason(
     source_root, guide, add_item, index
 ):
