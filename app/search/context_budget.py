@@ -60,7 +60,7 @@ class ContextBudget:
         self._style = style
         self._passages: list[Passage] = []
         self._omitted: list[Omission] = []
-        self._left = max_tokens - self.count(style.joined(()))
+        self._room = self._left = max_tokens - self.count(style.joined(()))
 
     def count(self, text: str) -> int:
         """Tokens of the text, or an estimate where the model does not tell how it counts."""
@@ -87,7 +87,7 @@ class ContextBudget:
             else:
                 lines = lines_of(best)
                 if not self._add_lines(lines):
-                    for excerpt in excerpts_of(lines):
+                    for excerpt in excerpts_of(lines, self._is_too_long):
                         bisect.insort(waiting, excerpt, key=lambda each: each.rank)
 
     def _add_lines(self, lines: PassageLines) -> bool:
@@ -109,8 +109,8 @@ class ContextBudget:
         """Take the excerpt whole, or as much of it around its words as has room and is of use."""
         passage = excerpt.whole()
         if self._cost(passage) > self._left:
-            part = self._largest(excerpt)
-            if part is None or self.count(part.content) < USEFUL_TOKENS:
+            part = self._part_of(excerpt)
+            if part is None:
                 self.leave_out(excerpt.plan)
                 return
             passage = part
@@ -123,15 +123,32 @@ class ContextBudget:
         if first_after <= extent.end_line:
             self._note(passage, first_after, extent.end_line)
 
-    def _largest(self, excerpt: Excerpt) -> Passage | None:
-        """The largest part of an excerpt that has room."""
+    def _part_of(self, excerpt: Excerpt) -> Passage | None:
+        """Whole lines of an excerpt, or a part of such as no context of this size could hold."""
+        lines = self._largest(excerpt, excerpt.lines_around_words)
+        if lines is not None and self.count(lines.content) >= USEFUL_TOKENS:
+            return lines
+        part = self._largest(excerpt, excerpt.around_words)
+        if part is None or self.count(part.content) < USEFUL_TOKENS:
+            return None
+        return part if all(map(self._is_too_long, excerpt.lines_cut_by(part))) else None
+
+    def _is_too_long(self, line: Passage) -> bool:
+        """Whether a line has no room even by itself; one that is cut already is a piece of it."""
+        block = self._style.block(line, 1)
+        return line.is_cut or self._count_up_to(block, self._room) > self._room
+
+    def _largest(
+        self, excerpt: Excerpt, part_of_size: Callable[[int], Passage | None]
+    ) -> Passage | None:
+        """The largest part of an excerpt that has room; of a size that gives none, a larger one."""
         best, least = None, 1
         most = min(len(excerpt.text), self._left * MOST_CHARACTERS_PER_TOKEN)
         while least <= most:
             size = (least + most) // 2
-            part = excerpt.around_words(size)
-            if self._cost(part) <= self._left:
-                best, least = part, size + 1
+            part = part_of_size(size)
+            if part is None or self._cost(part) <= self._left:
+                best, least = part or best, size + 1
             else:
                 most = size - 1
         return best

@@ -1,6 +1,8 @@
-"""Cuts passages within lines that are too long for a context, around the words that were found."""
+"""Cuts passages around the words that were found: at lines, or within lines that are too long."""
 
+import dataclasses
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +11,8 @@ import regex
 from app.adapters.splitting.boundaries import Positions
 from app.adapters.splitting.graphemes import grapheme_breaks
 from app.adapters.splitting.source_lines import count_line_ends, line_end, line_start
-from app.search.passages import Passage, PassageHit, PassageLines, PassagePlan
+from app.search.passage_queries import Extent
+from app.search.passages import Passage, PassageHit, PassageLines, PassagePlan, merge_plans
 from app.search.requests import Highlight
 
 LONGEST_WORD = 60
@@ -39,6 +42,26 @@ class Excerpt:
         """All of the plan."""
         return self._passage(0, len(self.text))
 
+    def lines_around_words(self, size: int) -> Passage | None:
+        """Whole lines of so many characters or less, around the sentence that says most.
+
+        Where these have no room, around the first of them, and None where that has none. Only the
+        first line of all may begin before it, and the last go on behind it.
+        """
+        said_start, said_end = self._telling(size)
+        first = line_start(self.text, said_start)
+        last = line_end(self.text, max(said_start, said_end - 1))
+        if last - first > size:
+            last = line_end(self.text, said_start)
+        if last - first > size:
+            return None
+        start, end = self._window(first, last, size)
+        if start > 0:
+            start = self._next_line(start)
+        if end < len(self.text) and line_end(self.text, end) > end:
+            end = line_start(self.text, end)
+        return self._passage(start, end)
+
     def around_words(self, size: int) -> Passage:
         """So many characters of it, or a few less: around the sentence that says most.
 
@@ -46,14 +69,33 @@ class Excerpt:
         and ends with a line, where that leaves these whole, else with a word.
         """
         said_start, said_end = self._telling(size)
-        start = said_start - (size - (said_end - said_start)) // 2
-        start = min(max(start, 0), len(self.text) - size)
-        end = start + size
+        start, end = self._window(said_start, said_end, size)
         if start > 0:
             start = self._begin(start, max(said_start, start))
         if end < len(self.text):
             end = self._end(end, max(min(said_end, end), start))
         return self._passage(start, end)
+
+    def lines_cut_by(self, part: Passage) -> list[Passage]:
+        """The lines of which this part of it has less than all: none, one or two."""
+        start = part.start_index - self.plan.extent.start_index
+        end = part.end_index - self.plan.extent.start_index
+        places = ([start] if part.cut_before else []) + ([end - 1] if part.cut_after else [])
+        return [
+            self._passage(line_start(self.text, place), line_end(self.text, place))
+            for place in places
+        ]
+
+    def _window(self, start: int, end: int, size: int) -> tuple[int, int]:
+        """So many characters around a stretch that is no longer."""
+        start -= (size - (end - start)) // 2
+        start = min(max(start, 0), len(self.text) - size)
+        return start, start + size
+
+    def _next_line(self, place: int) -> int:
+        """Where the first line begins that does not begin before this place."""
+        end = line_end(self.text, place - 1)
+        return end + (2 if self.text[end : end + 2] == "\r\n" else 1)
 
     def _telling(self, size: int) -> tuple[int, int]:
         """The stretch that an excerpt of this size has to show."""
@@ -69,8 +111,7 @@ class Excerpt:
 
     def _begin(self, start: int, latest: int) -> int:
         """The first place from here on at which a line begins, else a word, else a character."""
-        following = line_end(self.text, start - 1)
-        following += 2 if self.text[following : following + 2] == "\r\n" else 1
+        following = self._next_line(start)
         if following <= latest:
             return following
         near = range(start, min(latest, start + LONGEST_WORD) + 1)
@@ -142,11 +183,16 @@ class Excerpt:
         return bool(self.text[end:line].strip()) or not (line < len(self.text) or self.ends_line)
 
 
-def excerpts_of(lines: PassageLines) -> list[Excerpt]:
-    """The hits of a plan with their neighbours, each for itself unless their characters touch."""
+def excerpts_of(lines: PassageLines, is_too_long: Callable[[Passage], bool]) -> list[Excerpt]:
+    """The hits of a plan with their neighbours, each for itself unless their characters touch.
+
+    They begin and end with whole lines, but within such as are too long.
+    """
     text = "".join(lines.lines)
     excerpts = []
-    for plan in lines.plan.apart():
+    is_long = functools.cache(lambda number: is_too_long(lines.passage(number, number)))
+    parts = [_widened(part, lines, text, is_long) for part in lines.plan.parts or (lines.plan,)]
+    for plan in merge_plans(parts, Extent.adjoins):
         start = plan.extent.start_index - lines.first_index
         end = plan.extent.end_index - lines.first_index
         excerpts.append(
@@ -158,6 +204,20 @@ def excerpts_of(lines: PassageLines) -> list[Excerpt]:
             )
         )
     return excerpts
+
+
+def _widened(
+    plan: PassagePlan, lines: PassageLines, text: str, is_long: Callable[[int], bool]
+) -> PassagePlan:
+    """The plan from where its first line begins to where its last ends, unless these are long."""
+    extent = plan.extent
+    start, end = extent.start_index - lines.first_index, extent.end_index - lines.first_index
+    before, after = start - line_start(text, start), line_end(text, end - 1) - end
+    if before > 0 and not is_long(extent.start_line):
+        extent = dataclasses.replace(extent, start_index=extent.start_index - before)
+    if after > 0 and not is_long(extent.end_line):
+        extent = dataclasses.replace(extent, end_index=extent.end_index + after)
+    return dataclasses.replace(plan, extent=extent)
 
 
 def _closest_words(hit: PassageHit, sentence: Highlight, size: int) -> tuple[int, int]:

@@ -55,10 +55,6 @@ class PassagePlan:
         """The best cosine among its hits."""
         return max(hit.score for hit in self.hits)
 
-    def apart(self) -> list["PassagePlan"]:
-        """Its parts, of which only those are one whose characters touch; best rank first."""
-        return merge_plans(self.parts, Extent.adjoins) if self.parts else [self]
-
 
 @dataclass(frozen=True)
 class Passage:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -269,6 +270,25 @@ def test_of_a_line_that_is_too_long_each_hit_is_shown_by_itself(
         )
     assert answer.truncated
     assert [omission.citation for omission in answer.omitted] == ["one.json#L1"]
+
+
+@pytest.mark.parametrize("style", ["markdown", "json", "tool"])
+def test_no_line_is_cut_that_a_context_of_this_size_can_hold(
+    shelf: Shelf, style: ContextFormatName
+):
+    told = "Boats, which the pilots bring in at night, lie at berth {} until the flood has come. "
+    text = textwrap.fill("".join(told.format(n) for n in range(60)), 50) + "\n"
+    chunks = Shelf(shelf.database, chunk_size=220).put("p.txt", text)
+    begun = [chunk for chunk in chunks if text[max(chunk.start_index - 1, 0)] == " "]
+    hits = [telling(chunk, chunk.content[30:170], "pilots", "flood") for chunk in begun[::3]]
+    assert len(hits) > 3
+    for max_tokens in range(60, 420, 5):
+        passages = assemble(shelf, hits, max_tokens=max_tokens, style=style).passages
+        for passage in passages:
+            assert not passage.is_cut
+            assert passage.content == lines_of(text, passage.start_line, passage.end_line)
+        numbers = [n for p in passages for n in range(p.start_line, p.end_line + 1)]
+        assert len(numbers) == len(set(numbers))
 
 
 def test_a_long_paragraph_is_cut_where_it_says_most(shelf: Shelf):

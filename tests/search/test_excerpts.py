@@ -1,9 +1,12 @@
 """Excerpts show what was found in a long line, and tear no word and no character."""
 
+import dataclasses
+
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.adapters.splitting.source_lines import line_end, line_start
 from app.search.excerpts import LONGEST_WORD, Excerpt
 from app.search.passage_queries import DocumentFacts, Extent
 from app.search.passages import PassageHit, PassagePlan
@@ -59,6 +62,27 @@ def test_a_cut_tears_no_character_and_no_word_and_keeps_to_its_size(
         around = text[max(place - 1, 0) : place + 1]
         torn = len(around) == 2 and regex.fullmatch(r"\w\w", around)
         assert not torn or size < LONGEST_WORD
+
+
+@given(st.lists(PIECES, min_size=1, max_size=80), st.data())
+def test_lines_around_words_are_whole_and_keep_to_their_size(
+    pieces: list[str], data: st.DataObject
+) -> None:
+    text = "".join(pieces)
+    size = data.draw(st.integers(1, len(text)))
+    words = [match.span() for match in regex.finditer(r"\w+", text)]
+    start, end = data.draw(st.sampled_from(words or [(0, 0)]))
+    said = text[start:end]
+    found = (Highlight(start, end, said, "sentence"), Highlight(start, end, said, "word"))
+    excerpt = dataclasses.replace(excerpt_of(text, *found), begins_line=True, ends_line=True)
+    passage = excerpt.lines_around_words(size)
+    if passage is None:
+        assert line_end(text, start) - line_start(text, start) > size
+        return
+    assert said in passage.content
+    assert len(passage.content) <= size
+    assert passage.content == text[passage.start_index : passage.end_index]
+    assert not (passage.content and passage.is_cut)
 
 
 def test_where_the_sentence_has_no_room_its_words_are_shown_that_stand_closest() -> None:
