@@ -135,8 +135,9 @@ class ContextBudget:
 
     def _is_too_long(self, line: Passage) -> bool:
         """Whether a line has no room even by itself; one that is cut already is a piece of it."""
-        block = self._style.block(line, 1)
-        return line.is_cut or self._count_up_to(block, self._room) > self._room
+        if line.is_cut:
+            return True
+        return self._count_up_to(self._style.block(line, 1), self._room) > self._room
 
     def _largest(
         self, excerpt: Excerpt, part_of_size: Callable[[int], Passage | None]
