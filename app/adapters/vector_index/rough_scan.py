@@ -32,7 +32,8 @@ LEAST_ROWS_BESIDE = 10_000
 """Rows that are worth another thread: to wake one takes as long as some 5,000."""
 
 BLOCK_ROWS = 64
-"""Rows of which only the best is looked at to find where to cut: a 64th of the sorting."""
+"""Rows of which only the best is looked at to find where to cut: a 64th of the sorting. They lie
+far apart, so that blocks are compared side by side: 0.01 ms for 100,000 rows and not 0.1."""
 
 
 @dataclass(frozen=True)
@@ -64,18 +65,24 @@ def rough_scores(
 
     That takes 0.8 ms for 100,000 x 384 on two cores, and 1.5 on one.
     """
+    scores = np.empty(len(codes), np.float32)
     middle = len(codes) // 2
     if beside is None or middle < LEAST_ROWS_BESIDE:
-        return _rough_scores(codes, steps, query)
-    second = beside.submit(_rough_scores, codes[middle:], steps[middle:], query)
-    first = _rough_scores(codes[:middle], steps[:middle], query)
-    return np.concatenate([first, second.result()])
-
-
-def _rough_scores(codes: Codes, steps: Steps, query: RoughQuery) -> Scores:
-    products = np.asarray(numkong.cdist(query.codes, codes, "dot", out_dtype="float32"))[0]
-    scores: Scores = products * (steps * np.float32(query.step))
+        _write_rough_scores(codes, steps, query, scores)
+        return scores
+    second = beside.submit(
+        _write_rough_scores, codes[middle:], steps[middle:], query, scores[middle:]
+    )
+    _write_rough_scores(codes[:middle], steps[:middle], query, scores[:middle])
+    second.result()
     return scores
+
+
+def _write_rough_scores(codes: Codes, steps: Steps, query: RoughQuery, scores: Scores) -> None:
+    """In place: at 100,000 rows each further array is 100 pages that the system has to clear."""
+    numkong.cdist(query.codes, codes, "dot", out=scores[None])
+    scores *= steps
+    scores *= np.float32(query.step)
 
 
 def largest_error(steps: Steps, query: RoughQuery) -> float:
@@ -97,13 +104,13 @@ def rows_near_the_best(scores: Scores, limit: int, error: float) -> Rows:
     row is out of the question if its score is lower than that by more than its own error. Scores
     of -inf never are in question.
     """
-    floor = LOWEST
-    if len(scores) > limit:
-        floor = _lower_bound_of_the_cut(scores, limit)
-        near = scores[scores >= floor]
-        if len(near) > limit:
-            floor = float(np.partition(near, len(near) - limit)[len(near) - limit])
-    return np.flatnonzero(scores >= max(floor - 2 * error, LOWEST))
+    floor = max(_lower_bound_of_the_cut(scores, limit) - 2 * error, LOWEST)
+    rows: Rows = np.flatnonzero(scores >= floor)
+    near = scores[rows]
+    if len(near) > limit:
+        cut = np.partition(near, len(near) - limit)[len(near) - limit]
+        rows = rows[near >= cut - 2 * error]
+    return rows
 
 
 def _lower_bound_of_the_cut(scores: Scores, limit: int) -> float:
@@ -111,5 +118,5 @@ def _lower_bound_of_the_cut(scores: Scores, limit: int) -> float:
     blocks = len(scores) // BLOCK_ROWS
     if blocks <= limit:
         return LOWEST
-    best = scores[: blocks * BLOCK_ROWS].reshape(blocks, BLOCK_ROWS).max(axis=1)
-    return max(float(np.partition(best, blocks - limit)[blocks - limit]), LOWEST)
+    best = scores[: blocks * BLOCK_ROWS].reshape(BLOCK_ROWS, blocks).max(axis=0)
+    return float(np.partition(best, blocks - limit)[blocks - limit])
