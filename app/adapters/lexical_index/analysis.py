@@ -44,8 +44,8 @@ _RAW_WORD = regex.compile(
     r"[\w\u00ad]+(?:[.\-'\u2019\u2010\u2011][\w\u00ad]+|(?<=\d),\d{3}(?!\w))*"
     r"|\p{Extended_Pictographic}|\p{Regional_Indicator}"
 )
-_SIGNS_BEFORE = "(['\""
-_SIGNS_AFTER = ".,;:!?)]'\""
+_SIGNS_BEFORE = "([{<'\"`*~=|&@$%^/\\:;,!?)]}>"
+_SIGNS_AFTER = ".,;:!?)]}>'\"`*~=|&@$%^/\\([{<-"
 """Belong to no word that is letters and digits alone, where they stand before it or behind it."""
 _RUN = regex.compile(rf"(?P<unspaced>[{_WITHOUT_SPACES}][{_WITHOUT_SPACES}\p{{M}}]*)|"
                      rf"[^{_WITHOUT_SPACES}]+")  # fmt: skip
@@ -179,6 +179,8 @@ class Analyser:
 
     def _word(self, raw: str, offset: int) -> Word:
         """Take a word apart at signs, at changes of case, and between letters and digits."""
+        if _is_plain(raw):
+            return self._plain_word(raw, offset)
         if raw.endswith(("++", "#")):
             term = raw.lower()
             return Word((term,), ((offset, offset + len(raw)),), term, term)
@@ -210,6 +212,18 @@ class Analyser:
             is_switch=raw.startswith("-"),
         )
 
+    def _plain_word(self, raw: str, offset: int) -> Word:
+        """What `_word` makes of a word that nothing takes apart, in a third of the time."""
+        whole = raw.lower()
+        stem = self._stem(whole)
+        is_name = len(whole) <= MAX_TERM_CHARACTERS
+        return Word(
+            (stem,),
+            ((offset, offset + len(raw)),),
+            whole if is_name else "",
+            stem if is_name else "",
+        )
+
     def _names(self, raw: str, offset: int, spans: Sequence[tuple[int, int]]) -> Iterator[Name]:
         for first, end in names_in_mixed_case(raw, [(a - offset, b - offset) for a, b in spans]):
             whole = fold(raw[spans[first][0] - offset : spans[end - 1][1] - offset])
@@ -239,6 +253,11 @@ class Analyser:
             "",
             singles=tuple(singles),
         )
+
+
+def _is_plain(raw: str) -> bool:
+    """Whether a word is English letters alone, small ones but for the first: most are."""
+    return raw.isascii() and raw.isalpha() and (raw[1:] or raw).islower()
 
 
 def fold(text: str) -> str:

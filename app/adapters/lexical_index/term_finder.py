@@ -21,8 +21,11 @@ once in each row of signs, from its start: a ruler of thousands of them is read 
 
 _STRETCH = re.compile(r"[^ ]+")
 _WHITE_SPACE = "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f"
+_BREAKS = '/()[]{}<>:;"`*|=\\'
+"""Signs that no word holds. They stay with what follows, which may begin otherwise for them."""
 _PLAIN = str.maketrans(
-    string.ascii_uppercase + _WHITE_SPACE, string.ascii_lowercase + " " * len(_WHITE_SPACE)
+    string.ascii_uppercase + _WHITE_SPACE + _BREAKS,
+    string.ascii_lowercase + " " * len(_WHITE_SPACE + _BREAKS),
 )
 """Text of the same length in which only small letters and spaces need be looked for."""
 
@@ -30,10 +33,10 @@ _PLAIN = str.maketrans(
 class TermFinder:
     """Finds the terms of one query in one text after the other. For one thread.
 
-    No word reaches across white space, so each stretch without any can be analysed by itself; each
-    different one is, once. One of ASCII alone in an English text is analysed only if a word or a
-    part of a name in it begins as a term does: any other may write a term in ways that folding or
-    stemming undoes.
+    No word reaches across white space or certain signs, so each stretch between them can be
+    analysed by itself; each different one is, once. One of ASCII alone in an English text is
+    analysed only if a word or a part of a name in it begins as a term does: any other may write a
+    term in ways that folding or stemming undoes.
     """
 
     def __init__(self, terms: Set[str], analyser: Analyser) -> None:
@@ -56,6 +59,8 @@ class TermFinder:
             start = plain.rfind(" ", end, place) + 1 or end
             end = plain.find(" ", place + 1)
             end = len(plain) if end < 0 else end
+            if start and text[start - 1] in _BREAKS:
+                start -= 1
             stretch = text[start:end]
             tokens = found.get(stretch)
             if tokens is None:
