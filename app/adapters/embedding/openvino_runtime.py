@@ -79,11 +79,13 @@ class InferenceStream:
 
         Raises EmbeddingError.
         """
-        lengths = np.array([len(row) for row in rows])
-        width = -(-int(lengths.max()) // self._length_step) * self._length_step
-        mask = (np.arange(width) < lengths[:, None]).astype(np.int64)
-        token_ids = np.full(mask.shape, self._padding_id, np.int64)
-        token_ids[mask.astype(bool)] = np.concatenate(rows)
+        longest = max(map(len, rows))
+        width = -(-longest // self._length_step) * self._length_step
+        mask = np.zeros((len(rows), width), np.int64)
+        token_ids = np.full_like(mask, self._padding_id)
+        for number, row in enumerate(rows):
+            mask[number, : len(row)] = 1
+            token_ids[number, : len(row)] = row
         try:
             self._request.infer({"input_ids": token_ids, "attention_mask": mask})
             vectors: Vectors = np.array(self._request.get_output_tensor().data, np.float32)
