@@ -139,6 +139,7 @@ def replace_knowledge(
 @router.delete(
     "/{knowledge_id}",
     status_code=204,
+    response_class=Response,  # FastAPI's own calls the text that is not there JSON
     operation_id="delete_knowledge",
     responses=problem_responses(404, 422, 507),
 )

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Response
 from pydantic import Field
 
 from app.rag.generation_schemas import Generation, GenerationList
@@ -33,6 +33,7 @@ def list_generations(rag: RAGDep) -> GenerationList:
     "/generations/{generation_id}",
     operation_id="drop_generation",
     status_code=204,
+    response_class=Response,  # FastAPI's own calls the text that is not there JSON
     responses=problem_responses(404, 409, 422, 507),
 )
 def drop_generation(generation_id: GenerationId, rag: RAGDep) -> None:

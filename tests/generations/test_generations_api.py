@@ -52,7 +52,8 @@ def test_both_are_listed_with_what_they_hold(client: TestClient):
 
 
 def test_what_is_kept_can_be_dropped_once(client: TestClient, container: Container):
-    assert client.delete(f"{GENERATIONS}/1").status_code == 204
+    dropped = client.delete(f"{GENERATIONS}/1")
+    assert (dropped.status_code, dropped.headers.get("content-type")) == (204, None)
     assert [each["id"] for each in client.get(GENERATIONS).json()["generations"]] == [2]
     assert_problem(client.delete(f"{GENERATIONS}/1"), 404, "not-found")
     assert container.maintenance.verify().problems == ()

@@ -365,6 +365,7 @@ def test_delete_answers_204_and_the_item_is_gone(client: TestClient, make_item: 
     address = f"{ITEMS}/{make_item()['id']}"
     response = client.delete(address)
     assert (response.status_code, response.content) == (204, b"")
+    assert "content-type" not in response.headers  # which would have clients read no text as JSON
     for again in (
         client.get(address),
         client.delete(address),
