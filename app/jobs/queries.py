@@ -183,6 +183,7 @@ def retry_job(session: Session, job: Job) -> bool:
         update(JobRow)
         .where(JobRow.id == job.id)
         .values(
+            priority=BACKGROUND,  # nobody waits for it any more
             attempts=0,
             furthest=0,
             retries=0,

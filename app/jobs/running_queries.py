@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session, aliased
 from app.errors import AppError
 from app.jobs.queries import arguments_key, is_due, queue_again
 from app.jobs.record_queries import UnreadableJobError, job_record, lost_values, whole_row
-from app.jobs.records import WAITED_FOR, Job, Outcome
+from app.jobs.records import BACKGROUND, WAITED_FOR, Job, Outcome
 from app.models import JobRow, UTCDateTime, now
 
 MOST_ATTEMPTS = 6
@@ -222,6 +222,7 @@ def retry_later(session: Session, job: Job, outcome: Outcome, delay: timedelta) 
         update(JobRow)
         .where(JobRow.id == job.id)
         .values(
+            priority=BACKGROUND,  # who waited for it is answered with the failure
             retries=JobRow.retries + 1,
             not_before=moment(session) + delay,
             attempts=0,

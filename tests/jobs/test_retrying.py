@@ -14,7 +14,7 @@ from app import errors
 from app.database import Database
 from app.errors import AppError
 from app.jobs import running_queries
-from app.jobs.records import FailedWithAnswer, Job, Outcome
+from app.jobs.records import BACKGROUND, FailedWithAnswer, Job, Outcome
 from app.jobs.retrying import LONGEST_DELAY_SECONDS, MOST_RETRIES, retry_delay
 from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
@@ -184,6 +184,18 @@ def test_what_was_also_promised_in_the_background_is_tried_again(
     assert jobs.add("index", {}, waited_for=not waited_first).id == job_id
     run(database, errors.StorageError("The disk is full."))
     assert (jobs.get(job_id).state, jobs.get(job_id).retries) == ("queued", 1)
+
+
+@pytest.mark.parametrize("by_hand", [True, False], ids=["by hand", "by itself"])
+def test_what_is_tried_again_goes_behind_what_a_client_waits_for(
+    jobs: JobService, database: Database, by_hand: bool
+) -> None:
+    job_id = jobs.add("index", {}, waited_for=True).id
+    if not by_hand:
+        jobs.add("index", {})
+    run(database, errors.StorageError("The disk is full."))
+    job = jobs.retry(job_id) if by_hand else jobs.get(job_id)
+    assert (job.state, job.priority) == ("queued", BACKGROUND)
 
 
 def test_asking_again_does_not_wait_for_the_next_try(jobs: JobService, database: Database) -> None:
