@@ -2,9 +2,12 @@
 
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+FOR_THE_WORKER = frozenset({"error_is_transient", "retry_after_seconds"})
+"""What a result says beside its operation's answer: whether and when the job is tried again."""
 
 
 class JobState(StrEnum):
@@ -61,6 +64,16 @@ class JobProgress(BaseModel):
     )
 
 
+def _as_answered(result: Any) -> Any:
+    """A result, and each within it, as its operation answers it."""
+    if isinstance(result, list):
+        return [_as_answered(each) for each in result]
+    if isinstance(result, dict):
+        said = (name for name in result if name not in FOR_THE_WORKER)
+        return {name: _as_answered(result[name]) for name in said}
+    return result
+
+
 class Job(BaseModel):
     """Work that was promised: it survives a restart."""
 
@@ -94,7 +107,7 @@ class Job(BaseModel):
         None, description="When a queued job that failed before is tried again."
     )
     progress: JobProgress = Field(description="How far it is, or was when it ended.")
-    result: dict[str, Any] | None = Field(
+    result: Annotated[dict[str, Any] | None, AfterValidator(_as_answered)] = Field(
         description="What the operation would have answered; null until it can be said. That of a "
         "failure says what was skipped."
     )

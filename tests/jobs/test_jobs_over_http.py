@@ -51,6 +51,18 @@ def test_progress_and_result_are_answered(
     assert job["progress"]["skipped"] == [{"uri": "a.png", "reason": "not a text document"}]
 
 
+def test_the_result_is_what_the_operation_would_have_answered(
+    client: TestClient, jobs: JobService, database: Database
+) -> None:
+    one = {"success": True, "knowledge_id": 1}
+    told = one | {"error_is_transient": False, "retry_after_seconds": None}
+    answers = [(told, one), ({"results": [told]}, {"results": [one]})]
+    for number, (kept, expected) in enumerate(answers):
+        job_id = jobs.add("index", {"knowledge_id": number}).id
+        JobWorker(database, {"index": lambda *_, kept=kept: kept}, 1).drain()
+        assert client.get(f"{JOBS}/{job_id}").json()["result"] == expected
+
+
 def test_jobs_are_listed_newest_first_page_by_page(client: TestClient, jobs: JobService) -> None:
     made = [jobs.add("index", {"knowledge_id": number}).id for number in range(1, 6)]
     listed: list[int] = []
