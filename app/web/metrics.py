@@ -92,6 +92,14 @@ class Metrics:
             registry=self.registry,
         )
         self.model = Info("groundwork_model", "The embedding model.", registry=self.registry)
+        self._count_from_0()
+
+    def _count_from_0(self) -> None:
+        """Show these before there is anything to count: else `increase` misses the first of it."""
+        for outcome in ("success", "failure"):
+            self._indexings.labels(outcome)
+        for index in ("vector", "lexical"):
+            self._healings.labels(index)
 
     def observe_request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Note one HTTP request."""

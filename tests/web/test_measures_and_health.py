@@ -91,6 +91,20 @@ def test_metrics_can_be_read_by_prometheus(client: TestClient) -> None:
     } <= names
 
 
+@pytest.mark.parametrize(
+    "series",
+    [
+        'groundwork_indexings_total{outcome="success"}',
+        'groundwork_indexings_total{outcome="failure"}',
+        'groundwork_index_healings_total{index="vector"}',
+        'groundwork_index_healings_total{index="lexical"}',
+    ],
+)
+def test_what_is_rare_is_counted_from_0(client: TestClient, series: str) -> None:
+    """Prometheus takes the first value that it sees for where the count began."""
+    assert f"{series} 0.0" in client.get("/metrics").text.splitlines()
+
+
 def test_two_services_never_share_counts(client: TestClient, service: LightService) -> None:
     client.get(ITEMS)
     other = type(service.metrics)()
