@@ -155,8 +155,8 @@ class KnowledgeService:
         source_changes = bool(SOURCE_FIELDS & changes.keys())
         if source_changes:
             _require_agreement(before, changes)
-            # Both tell of the source that the item had: of this one, nothing is known yet.
-            changes |= {"error": None, "content_hash": None, "mounts": None}
+            # They tell of the source that the item had: of this one, nothing is known yet.
+            changes |= dict.fromkeys(("error", "content_hash", "last_fetched_at", "mounts"))
         status = status_after(before, wished_status, source_changes=source_changes)
         if status != before.status:
             changes["status"] = status

@@ -69,6 +69,16 @@ def test_a_failing_reindex_keeps_an_active_item_searchable(
     assert "lighthouse" in found("lighthouse")[0]
 
 
+def test_of_another_source_nobody_says_that_it_was_read(
+    container: Container, source_root, guide, add_item, index
+):
+    item = add_item(guide, "markdown")
+    index(item)
+    elsewhere = container.knowledge.update(item.id, {"uri": str(source_root / "elsewhere.md")})
+    assert (elsewhere.content_hash, elsewhere.last_fetched_at) == (None, None)
+    assert elsewhere.indexed_at is not None  # what is searchable is still the other text
+
+
 @pytest.mark.parametrize("how", ["the last file deleted", "the last file emptied"])
 def test_an_emptied_folder_is_a_failure_that_leaves_nothing_to_find(
     container: Container, source_root, guide, add_item, index, found, how
