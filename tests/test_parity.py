@@ -169,6 +169,13 @@ def test_every_operation_of_the_api_declares_problems_and_nothing_of_fastapis_ow
     assert "HTTPValidationError" not in SNAPSHOT.read_text(encoding="utf-8")
 
 
+def test_no_answer_is_declared_that_never_comes() -> None:
+    found = operations()
+    assert "503" not in found["get /health/live"]["responses"]  # it needs no part of the service
+    replacing = found["put /api/v1/knowledge/{knowledge_id}"]["responses"]
+    assert "409" not in replacing  # a whole item contradicts nothing but itself: 422
+
+
 def test_the_short_paths_are_not_in_the_description() -> None:
     for path in openapi()["paths"]:
         assert path.startswith(("/api/v1/", "/health/", "/metrics")), path

@@ -123,7 +123,7 @@ def update_knowledge(
 @router.put(
     "/{knowledge_id}",
     operation_id="replace_knowledge",
-    responses=problem_responses(400, 404, 409, 413, 422, 507),
+    responses=problem_responses(400, 404, 413, 422, 507),
 )
 def replace_knowledge(
     knowledge_id: ItemId, item: schemas.ItemReplacement, service: ServiceDep
