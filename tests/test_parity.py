@@ -36,6 +36,7 @@ MAY_HAND_OVER_BASE_EXCEPTION = {"app/indexing/prefetch.py": 1, "app/indexing/wri
 """Threads that pass an error on to the thread that waits for their work."""
 
 SNAPSHOT = ROOT / "tests" / "openapi.json"
+DASHBOARD = ROOT / "deploy" / "grafana" / "dashboards" / "groundwork.json"
 METHODS = {"get", "post", "put", "patch", "delete"}
 
 
@@ -211,6 +212,13 @@ def test_a_class_name_stands_for_one_thing_beside_the_json_that_shows_it() -> No
         records = [module for module in modules if not module.endswith("schemas")]
         assert len(records) <= 1, (name, modules)
         assert len(modules) - len(records) <= 1, (name, modules)
+
+
+def test_the_dashboard_names_the_stages_of_a_search() -> None:
+    panels = json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
+    by_stage = next(panel for panel in panels if panel["title"].startswith("Search time by stage"))
+    named = re.findall(r"(\w+):", by_stage["description"])
+    assert set(named) == {"embed", "dense", "lexical", "fuse", "join", "total"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
