@@ -36,13 +36,14 @@ def finish_item(
     chunks = _count_chunks(session, item_id)
     item = session.get_one(ItemRow, item_id)
     same_source = (item.uri, item.document_type) == indexed_source
+    item.indexed_at = now()
     if same_source and item.status in ("pending", "error"):
         item.status = "active"
     if same_source:
         item.content_hash, item.error = content_hash, None
         item.mounts = list(mounts)
+        item.last_fetched_at = item.indexed_at
         schedule_after_success(item)
-    item.indexed_at = item.last_fetched_at = now()
     return content_hash, len(hashes), chunks
 
 

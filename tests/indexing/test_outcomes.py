@@ -144,7 +144,8 @@ def test_an_item_pointed_elsewhere_while_it_is_indexed_stays_pending(
         container.knowledge.update(item.id, {"uri": str(other)})
 
     assert container.indexer.index(item.id, progress=point_elsewhere).success
-    assert container.knowledge.get(item.id).status == "pending"
+    after = container.knowledge.get(item.id)
+    assert (after.status, after.last_fetched_at) == ("pending", None)
     assert index(item).success
     assert container.knowledge.get(item.id).status == "active"
     assert "windmill" in found("windmill")[0]
