@@ -180,6 +180,14 @@ def test_what_is_said_of_bodies_is_what_openapi_3_1_knows() -> None:
             assert all(key in known or key.startswith("x-") for key in media_type), name
 
 
+def test_what_may_pass_is_declared_with_the_header_that_says_when_to_come_again() -> None:
+    for name, operation in operations().items():
+        for status in operation["responses"].keys() & {"503", "507"}:
+            answer = operation["responses"][status]
+            is_problem = "application/problem+json" in answer["content"]
+            assert ("Retry-After" in answer.get("headers", {})) == is_problem, (name, status)
+
+
 def test_no_answer_is_declared_that_never_comes() -> None:
     found = operations()
     assert "503" not in found["get /health/live"]["responses"]  # it needs no part of the service

@@ -32,6 +32,16 @@ _AS_THEY_ARE = "/!$&'()*+,;=:@"
 """What may stand in the path and the fragment of a URI, beside letters, digits and `-._~`."""
 
 RETRY_AFTER_SECONDS = 5
+RETRY_AFTER = {
+    "headers": {
+        "Retry-After": {
+            "description": "Seconds after which the same may succeed.",
+            "schema": {"type": "integer"},
+        }
+    }
+}
+"""What the OpenAPI schema says of it."""
+
 MOST_VALIDATION_ERRORS = 50
 """A body with ten thousand wrong values needs no ten thousand complaints."""
 
@@ -84,6 +94,7 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
             "description": HTTPStatus(status).phrase,
             "content": {MEDIA_TYPE: {"schema": schema}},
         }
+        | (RETRY_AFTER if status in (503, 507) else {})
         for status in sorted({403, 503, *statuses})
     }
 
