@@ -171,6 +171,9 @@ class Analyser:
         return tuple(word for word in words if word.parts)
 
     def _analyse_raw(self, raw: str) -> StretchTerms:
+        if _is_plain(raw):  # in a fifth of the time
+            stem = self._stem(raw.lower())
+            return StretchTerms(((stem, 0, len(raw), 0, False),), (stem,), (), (), (), ())
         return StretchTerms.of(self._words_of(raw))
 
     def _stem(self, term: str) -> str:
@@ -179,8 +182,6 @@ class Analyser:
 
     def _word(self, raw: str, offset: int) -> Word:
         """Take a word apart at signs, at changes of case, and between letters and digits."""
-        if _is_plain(raw):
-            return self._plain_word(raw, offset)
         if raw.endswith(("++", "#")):
             term = raw.lower()
             return Word((term,), ((offset, offset + len(raw)),), term, term)
@@ -210,18 +211,6 @@ class Analyser:
             is_compound=is_name and (len(pieces) > 1 or dotted),
             names=tuple(self._names(raw, offset, [piece[1:] for piece in pieces])),
             is_switch=raw.startswith("-"),
-        )
-
-    def _plain_word(self, raw: str, offset: int) -> Word:
-        """What `_word` makes of a word that nothing takes apart, in a third of the time."""
-        whole = raw.lower()
-        stem = self._stem(whole)
-        is_name = len(whole) <= MAX_TERM_CHARACTERS
-        return Word(
-            (stem,),
-            ((offset, offset + len(raw)),),
-            whole if is_name else "",
-            stem if is_name else "",
         )
 
     def _names(self, raw: str, offset: int, spans: Sequence[tuple[int, int]]) -> Iterator[Name]:
@@ -256,7 +245,10 @@ class Analyser:
 
 
 def _is_plain(raw: str) -> bool:
-    """Whether a word is English letters alone, small ones but for the first: most are."""
+    """Whether a word is English letters alone, small ones but for the first: most are.
+
+    Nothing takes it apart, and there is nothing to it but its stem.
+    """
     return raw.isascii() and raw.isalpha() and (raw[1:] or raw).islower()
 
 

@@ -45,13 +45,6 @@ class Word:
     """At the edge of a phrase that may begin or end within a text without spaces: an expression
     for the parts that it stands for there."""
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether there is nothing to it but its one part."""
-        return not (
-            len(self.parts) > 1 or self.is_compound or self.singles or self.names or self.is_switch
-        )
-
     def is_half_of(self, part: str) -> bool:
         """Whether the word is an open edge, and this part of a text begins or ends it."""
         return bool(self.edge) and re.fullmatch(self.edge, part) is not None
@@ -97,9 +90,6 @@ class StretchTerms(NamedTuple):
     @classmethod
     def of(cls, words: Sequence[Word]) -> Self:
         """Those of neighbouring words."""
-        if len(words) == 1 and words[0].is_plain:
-            word = words[0]
-            return cls(tuple(_tokens(words)), word.parts, (), (), (), ())
         compounds = [word for word in words if word.is_compound]
         return cls(
             tuple(_tokens(words)),
