@@ -12,9 +12,9 @@ LARGE_BYTES = 512 * 1024
 """Blocks from this size on go back to the system when freed."""
 
 SPARE_BYTES = 4 * 1024 * 1024
-"""What is free at the end of a heap goes back from this size on. A search among 100,000 vectors
-takes and frees 1 MB; while that went back each time, the system had to clear 200 pages for the next
-one, which took it 0.5 ms."""
+"""What is free at the end of a heap goes back from this size on. While that was LARGE_BYTES, it
+depended on how the heap lay whether searches among 100,000 vectors took and gave back the same
+pages, which the system has to clear: in one of three runs, 65 a search instead of 6 to 9."""
 
 ARENAS = 2
 """Heaps that threads share; glibc's own choice is eight a core, each with its own slack."""
