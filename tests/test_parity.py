@@ -1,6 +1,7 @@
 """What is written down twice is equal, and what was agreed holds: read from the code itself."""
 
 import ast
+import dataclasses
 import json
 import os
 import re
@@ -12,7 +13,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from app.indexing.results import IndexingResult
+from app.jobs.schemas import FOR_THE_WORKER
 from app.main import create_app
+from app.rag import schemas as rag_schemas
 from app.settings import Settings, env_example
 
 ROOT = Path(__file__).parents[1]
@@ -186,6 +190,11 @@ def test_what_may_pass_is_declared_with_the_header_that_says_when_to_come_again(
             answer = operation["responses"][status]
             is_problem = "application/problem+json" in answer["content"]
             assert ("Retry-After" in answer.get("headers", {})) == is_problem, (name, status)
+
+
+def test_a_job_shows_of_its_result_what_the_operation_answers() -> None:
+    kept = {field.name for field in dataclasses.fields(IndexingResult)}
+    assert kept - rag_schemas.IndexingResult.model_fields.keys() == FOR_THE_WORKER
 
 
 def test_no_answer_is_declared_that_never_comes() -> None:
