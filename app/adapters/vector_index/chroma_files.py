@@ -62,6 +62,14 @@ def file_states(directory: Path) -> FileStates:
     return states
 
 
+def write_ahead_log_bytes(directory: Path) -> int:
+    """What SQLite has written beside its database; 0 when there is no log."""
+    try:
+        return (directory / f"{DATABASE_NAME}-wal").stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def wipe(directory: Path) -> None:
     """Delete the index's own files and nothing else: the folder may hold a stranger's as well."""
     mark_incomplete(directory)

@@ -2,12 +2,15 @@
 
 import os
 import shutil
+import sqlite3
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from app.adapters.vector_index.chroma_file_watch import IndexFileWatch
+from app.adapters.vector_index.chroma_files import DATABASE_NAME
 from app.adapters.vector_index.chroma_process import ChromaProcessIndex
 from tests.adapters.two_looks import told_to_both
 from tests.contracts.vector_index_contract import DIMENSION, records_of, unit_vectors
@@ -88,3 +91,63 @@ def test_what_the_process_itself_writes_is_no_damage(tmp_path: Path):
     process.upsert(RECORDS)
     assert process.failure is None
     process.close()
+
+
+def watched_database(directory: Path) -> tuple[IndexFileWatch, sqlite3.Connection]:
+    """A database with a change in its log, as an idle Chroma has one; its last state is known."""
+    connection = sqlite3.connect(directory / DATABASE_NAME, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("CREATE TABLE records (vector BLOB)")
+    connection.commit()
+    watch = IndexFileWatch(directory)
+    watch.remember()
+    assert watch.foreign_change() is None
+    return watch, connection
+
+
+def test_a_database_that_takes_in_its_log_as_its_last_connection_is_closed_is_no_damage(
+    tmp_path: Path,
+):
+    """Chroma's pool closes its connections when nobody has used them for a while."""
+    watch, connection = watched_database(tmp_path)
+    before = (tmp_path / DATABASE_NAME).stat()
+    connection.close()
+    assert (tmp_path / DATABASE_NAME).stat().st_mtime_ns != before.st_mtime_ns
+    assert watch.foreign_change() is None
+    assert watch.foreign_change() is None
+
+
+def test_a_look_in_the_middle_of_that_waits_for_its_end(tmp_path: Path):
+    watch, connection = watched_database(tmp_path)
+    reader = sqlite3.connect(tmp_path / DATABASE_NAME, check_same_thread=False)
+    reader.execute("SELECT * FROM records").fetchall()
+    connection.execute("PRAGMA wal_checkpoint")
+    closing = threading.Timer(0.2, lambda: (connection.close(), reader.close()))
+    closing.start()
+    assert watch.foreign_change() is None
+    closing.join()
+
+
+def overwrite(path: Path) -> None:
+    path.write_bytes(path.read_bytes())
+
+
+@pytest.mark.parametrize("log_is_empty", [False, True])
+def test_a_database_that_another_writes_is_noticed(tmp_path: Path, log_is_empty: bool):
+    watch, connection = watched_database(tmp_path)
+    if log_is_empty:
+        connection.close()
+        assert watch.foreign_change() is None
+    overwrite(tmp_path / DATABASE_NAME)
+    assert "changed" in (watch.foreign_change() or "")
+    connection.close()
+
+
+def test_a_graph_that_changes_while_the_log_is_taken_in_is_noticed(tmp_path: Path):
+    segment = tmp_path / "65655bfc-a410-48a2-a335-e2a1a49e9172"
+    segment.mkdir()
+    (segment / "length.bin").write_bytes(b"1")
+    watch, connection = watched_database(tmp_path)
+    (segment / "length.bin").write_bytes(b"22")
+    connection.close()
+    assert "changed" in (watch.foreign_change() or "")
