@@ -54,7 +54,8 @@ class LexicalIndex(Protocol):
         says a word after `-` is left out; not what has it within a name only (`Java` in
         `JavaScript`). Of excluded phrases and names it may leave some in, where names are spelt in
         several ways: the text itself has the last word. Words are compared by their stems in the
-        language of each record.
+        language of each record. What lies at a path that the query names, such as `docs/keys.md`,
+        counts for more than what says all words of that path.
         """
         ...
 

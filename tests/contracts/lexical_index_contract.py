@@ -253,6 +253,24 @@ class LexicalIndexContract:
         assert index.search("wind tunnel", 0) == []
         assert len(index.search("wind tunnel", 1_000_000)) == 2
 
+    def test_what_lies_at_a_path_in_the_query_comes_before_what_mentions_it(
+        self, index: LexicalIndex
+    ):
+        mention = "see docs/Keys.md: " + "docs/keys.md " * 5
+        index.upsert(
+            [
+                record("mention", mention, title="docs/keys.md", heading_path=("docs/keys.md",)),
+                record("there", "lamps", 1, 2, path="docs/keys.md"),
+                record("elsewhere", "lamps", 2, 3, path="lamps/keys.md"),
+                *many(20),
+            ]
+        )
+        for query in ("docs/keys.md", "what does `./docs/KEYS.md` say", "/srv/docs/keys.md#L3"):
+            assert index.search(query, 1)[0].chunk_id == "there"
+        assert [hit.chunk_id for hit in index.search("keys.md", 2)] == ["elsewhere", "there"]
+        assert index.search("docs/keys.md", 1, SearchScope([2]))[0].chunk_id == "elsewhere"
+        assert index.search("docs/keys.md -see", 5)[0].chunk_id == "there"
+
     def test_of_equals_the_lower_ids_are_found_however_they_came_in(self, index: LexicalIndex):
         records = [record(f"chunk-{n:03d}", "lion river", item_id=n % 2 + 1) for n in range(400)]
         scrambled = sorted(records, key=lambda one: one.chunk_id[::-1], reverse=True)

@@ -43,6 +43,10 @@ class Blending:
         forms = self._forms.get(term, (term,))
         return sum(self._count(field, form) for form in forms)
 
+    def rarity(self, field: str, term: str) -> float:
+        """BM25's inverse document frequency of the word of which this is a form."""
+        return self._idf(self.frequency(field, term))
+
     def factor(self, field: str, terms: Sequence[str]) -> float:
         """By how much the score of these terms, side by side, is too low; below 1 if too high."""
         if not self.is_needed:
@@ -54,7 +58,7 @@ class Blending:
         """That of the term alone, and that of the word."""
         known = self._rarities.get((field, term))
         if known is None:
-            known = self._idf(self._count(field, term)), self._idf(self.frequency(field, term))
+            known = self._idf(self._count(field, term)), self.rarity(field, term)
             self._rarities[field, term] = known
         return known
 

@@ -22,6 +22,7 @@ from app.adapters.lexical_index.fields import (
     SHOWN,
     SPLITS,
     SYMBOLS,
+    TAILS,
     TITLE,
     WITHIN_NAME,
     FieldWeights,
@@ -38,6 +39,8 @@ MAX_SPLITS = 3
 """Ways of taking a name apart that a phrase tries, the most frequent first."""
 MAX_VARIANTS = 24
 """Ways of writing a phrase that are tried."""
+BM25_FULL = 2.2
+"""k1 + 1, the factor that BM25 nears as a word is repeated; tantivy's k1 is 1.2."""
 
 
 class Place(NamedTuple):
@@ -91,12 +94,17 @@ class QueryCompiler:
         ]
         return clauses[0][1] if len(clauses) == 1 else Query.boolean_query(clauses)
 
-    def frequencies(self) -> list[int]:
-        """In how many records each searched word stands: the parts of names count as words."""
-        mark, parsed = self._queries[0]
-        words = [*self._searched(self._queries[0]), *(w for each in parsed.phrases for w in each)]
+    def ceiling(self) -> float:
+        """What BM25 gives to a text that says all of the query again and again."""
+        phrases = self._queries[0].parsed.phrases
+        words = [*self._searched(self._queries[0]), *(word for each in phrases for word in each)]
+        return self._full(words)
+
+    def _full(self, words: Iterable[Word]) -> float:
+        """What BM25 gives to these words at most: the parts of names count as words."""
+        mark = self._queries[0].mark
         parts = dict.fromkeys(mark + part for word in words for part in word.parts)
-        return [self._blending.frequency(BODY, part) for part in parts]
+        return BM25_FULL * sum(self._blending.rarity(BODY, part) for part in parts)
 
     def _wanted(self) -> list[tuple[Occur, Query]]:
         """What a record must hold, and what it should."""
@@ -119,7 +127,18 @@ class QueryCompiler:
             for place in self._places(word, query.mark)
         )
         clauses = self._found(Place(field, (term,)) for field, term in places)
+        clauses += self._named()
         return Query.boolean_query(clauses) if clauses else None
+
+    def _named(self) -> Iterator[tuple[Occur, Query]]:
+        """What lies at the paths of the query, and for half as much what may be meant as well."""
+        for path in self._queries[0].parsed.paths if self._weights.tails > 0 else ():
+            score = self._weights.tails * self._full(path.words) ** 2 / self.ceiling()
+            for term in path.ways:
+                if self._searcher.doc_freq(TAILS, term):
+                    named = Query.term_query(self._schema, TAILS, term, "basic")
+                    yield Occur.Should, Query.const_score_query(named, score)
+                    score /= 2
 
     def _searched(self, query: SpokenQuery) -> Sequence[Word]:
         """The words that are looked for, of very many the rarest."""

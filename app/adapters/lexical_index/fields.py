@@ -10,12 +10,13 @@ import tantivy
 from app.adapters.lexical_index.analysis import ANALYSER_VERSION
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.names import SPLIT_MARK
+from app.adapters.lexical_index.path_tails import path_tails
 from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.lexical_index.symbols import defined_symbols
 from app.adapters.lexical_index.terms import IndexTerms
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 """Raise it whenever the fields or what stands in them change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -25,6 +26,8 @@ in two calls (0.1 ms), where stored texts take one call each, which lets other t
 waits for them."""
 BODY, TITLE, PATH = "body", "title", "path"
 SYMBOLS, IDENTIFIERS, SPLITS = "symbols", "identifiers", "splits"
+TAILS = "tails"
+"""What the document may be called by its path, each in one piece: see path_tails.py."""
 SHOWN = "shown"
 """Paragraphs with markup as a reader sees them: where a phrase in quotes counts as well."""
 QUOTABLE = "quotable"
@@ -61,6 +64,11 @@ class FieldWeights:
     counted in full, a function of that name outweighs the one that does it."""
     identifiers: float = 0.5
     """Compound names in one piece, wherever they stand."""
+    tails: float = 3.0
+    """Being what a path in the query names: by how much it counts for more than a text that says
+    all words of the path as densely as BM25 rewards, where nothing else is said; beside other words
+    it is the less, by the share that the path has of the ceiling. So it outweighs what mentions the
+    path in the text, the title and the headings."""
 
     @property
     def shown(self) -> float:
@@ -104,6 +112,7 @@ def make_schema() -> tantivy.Schema:
         (QUOTABLE, "basic"),
         (SPLITS, "basic"),
         (SAID, "basic"),
+        (TAILS, "basic"),
     ):
         builder.add_text_field(name, tokenizer_name="whitespace", index_option=option)
     return builder.build()
@@ -135,6 +144,7 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
             mark, list({split for terms in (content, *titles, path) for split in terms.splits})
         ),
         SAID: _marked(mark, _said(content)),
+        TAILS: path_tails(record.path),
     }
     if mark:
         texts[SPLITS].append(language_term(languages.known(record.language)))

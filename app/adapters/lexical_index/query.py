@@ -8,6 +8,7 @@ import regex
 
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.edges import with_open_edges
+from app.adapters.lexical_index.path_tails import AskedPath, asked_paths
 from app.adapters.lexical_index.terms import Phrase, Word
 
 MAX_CHARACTERS = 8_000
@@ -51,6 +52,8 @@ class ParsedQuery:
     """A record must hold each of these."""
     excluded: tuple[Phrase, ...] = ()
     """A record must hold none of these; empty unless there is something to find."""
+    paths: tuple[AskedPath, ...] = ()
+    """File names and paths among the plain text: what lies there is wanted first."""
     wanted: str = ""
     """The text without what is excluded: what the query means."""
 
@@ -62,17 +65,20 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     A phrase stands in double quotes. An exclusion is a minus at the start of a word, before a
     letter or a quote: `-5` and `--flag` are plain text. When nothing would remain to be found,
     the exclusions are plain text too. So is all of a text of several lines: it was pasted, such as
-    a traceback, whose `File "app.py"` stands in no document. The stop words of all languages
-    `in_use` are left out, and those of the analyser's.
+    a traceback, whose `File "app.py"` stands in no document, and names no paths. The stop words of
+    all languages `in_use` are left out, and those of the analyser's.
     """
     text = text[:MAX_CHARACTERS]
     plain: list[Word] = []
+    unquoted: list[str] = []
     phrases: list[Phrase] = []
     excluded: list[Phrase] = []
     wanted: list[str] = []
     for kind, stretch in _stretches(text):
         if kind != "excluded":
             wanted.append(stretch)
+        if kind == "plain":
+            unquoted.append(stretch)
         words = tuple(analyser.words(stretch))[: None if kind == "plain" else MAX_PHRASE_WORDS]
         if not words:
             continue
@@ -89,6 +95,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         tuple(_distinct(_telling(plain, in_use | {analyser.language}))),
         tuple(dict.fromkeys(phrases)),
         tuple(excluded[:MAX_EXCLUSIONS]),
+        () if _is_pasted(text) else asked_paths(" ".join(unquoted), analyser),
         " ".join(wanted) if excluded else text,
     )
 
@@ -96,14 +103,17 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
 def _stretches(text: str) -> Iterator[tuple[str, str]]:
     """The text in pieces, each with its kind: plain, required or excluded."""
     end = 0
-    is_pasted = len(text.strip().splitlines()) > 1
-    for match in () if is_pasted else _TOKEN.finditer(text, concurrent=False):
+    for match in () if _is_pasted(text) else _TOKEN.finditer(text, concurrent=False):
         yield "plain", text[end : match.start()]
         groups = {name: found for name, found in match.groupdict().items() if found is not None}
         for name, found in groups.items():
             yield name.partition("_")[0], found
         end = match.end()
     yield "plain", text[end:]
+
+
+def _is_pasted(text: str) -> bool:
+    return len(text.strip().splitlines()) > 1
 
 
 def _telling(words: list[Word], languages: frozenset[str]) -> list[Word]:

@@ -1,6 +1,5 @@
 """A lexical index on disk: tantivy, fed with terms that are analysed here."""
 
-import math
 import threading
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
@@ -32,8 +31,6 @@ from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
 
 WRITER_HEAP_BYTES = 15_000_000
 """The least that tantivy takes (15 MB a thread); it writes a segment whenever it is full."""
-BM25_FULL = 2.2
-"""k1 + 1, the factor that BM25 nears as a word is repeated; tantivy's k1 is 1.2."""
 MANY_PENDING_REMOVALS = 256
 """Removals that wait for the next commit, from which on `keep` makes one; each makes searches ask
 for one more hit."""
@@ -142,11 +139,7 @@ class TantivyIndex:
         """
         view = self._open_view()
         with translated_errors("be searched"):
-            frequencies = self._compiler(query, view).frequencies()
-        records = max(view.searcher.num_docs, 1)
-        return BM25_FULL * sum(
-            math.log(1 + (max(records - n, 0) + 0.5) / (n + 0.5)) for n in frequencies
-        )
+            return self._compiler(query, view).ceiling()
 
     def chunk_ids(self) -> set[str]:
         """The ids of all records."""
