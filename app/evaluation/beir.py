@@ -8,7 +8,7 @@ from app.errors import SourceNotFoundError, SourceUnreadableError
 from app.evaluation.files import JsonLine, find_file, json_lines, lines_of
 from app.evaluation.question_set import CorpusDocument, Question
 from app.evaluation.ranked_answers import Judgements, RankedAnswers
-from app.search.requests import SearchResult
+from app.search.results import SearchResult
 
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
 

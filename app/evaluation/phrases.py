@@ -12,7 +12,7 @@ from app.errors import SourceNotFoundError, SourceUnreadableError
 from app.evaluation.files import JsonLine, find_file, json_lines
 from app.evaluation.question_set import CorpusDocument, Question
 from app.evaluation.ranked_answers import Judgements, RankedAnswers
-from app.search.requests import SearchResult
+from app.search.results import SearchResult
 
 CORPUS, QUERIES = "corpus.json", "queries.jsonl"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from app.search.requests import SearchResult
+from app.search.results import SearchResult
 
 QuestionScores = Mapping[str, Mapping[str, float]]
 """For each measure, by name, the value of each question, by id."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from app.errors import UnavailableError
 from app.evaluation.extra import HOW_TO_INSTALL
 from app.evaluation.question_set import Question, QuestionScores
-from app.search.requests import SearchResult
+from app.search.results import SearchResult
 
 MEASURES = ("nDCG@10", "MRR@10", "P@5", "R@5", "R@10", "R@20", "R@100")
 """In the order of the report. ir-measures knows the second as RR@10; nDCG's gain is the judged

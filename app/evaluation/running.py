@@ -15,7 +15,8 @@ from app.knowledge.items import ItemDraft, ItemFilter
 from app.protocols import ProgressListener
 from app.search.context import AnswersSearches
 from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
-from app.search.requests import Fusion, Mode, SearchRequest, SearchResult
+from app.search.requests import Fusion, Mode, SearchRequest
+from app.search.results import SearchResult
 from app.search.soundness import require_sound_ranking
 
 TIMED_RESULTS = 10

@@ -7,7 +7,7 @@ from pathlib import Path
 from app.errors import SourceNotFoundError, SourceUnreadableError
 from app.evaluation.files import JsonLine, find_file, json_lines
 from app.evaluation.question_set import CorpusDocument, Question
-from app.search.requests import SearchResult
+from app.search.results import SearchResult
 
 CORPORA, QUESTIONS = "corpora", "questions.jsonl"
 

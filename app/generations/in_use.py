@@ -8,7 +8,8 @@ from typing import Generic, Protocol, TypeVar
 
 from app.errors import AppError
 from app.search.context import ContextAnswer, ContextAssembler
-from app.search.requests import ContextRequest, SearchAnswer, SearchRequest
+from app.search.requests import ContextRequest, SearchRequest
+from app.search.results import SearchAnswer
 from app.search.searcher import Searcher
 
 

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.rag.ranking_schemas import SignalExplanation
 from app.rag.search_schemas import ChunkType
-from app.search import requests
+from app.search import results as search_results
 from app.search.requests import SearchRequest
 
 
@@ -195,7 +195,7 @@ class SearchAnswer(BaseModel):
     )
 
     @classmethod
-    def of(cls, answer: requests.SearchAnswer, request: SearchRequest) -> "SearchAnswer":
+    def of(cls, answer: search_results.SearchAnswer, request: SearchRequest) -> "SearchAnswer":
         """As the service gives it."""
         return cls(
             query=answer.query,

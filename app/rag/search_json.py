@@ -7,7 +7,8 @@ and have it written took 1.5 ms for ten results, this takes 0.07.
 import orjson
 from fastapi import Response
 
-from app.search.requests import SearchAnswer, SearchRequest
+from app.search.requests import SearchRequest
+from app.search.results import SearchAnswer
 
 
 def search_response(answer: SearchAnswer, request: SearchRequest) -> Response:

@@ -25,7 +25,8 @@ from app.rag.threads import WorkerThreads
 from app.search.collection_settings import Collection
 from app.search.context import ContextAnswer
 from app.search.profiles import RankingWishes
-from app.search.requests import ContextRequest, Mode, SearchAnswer, SearchRequest, SearchResult
+from app.search.requests import ContextRequest, Mode, SearchRequest
+from app.search.results import SearchAnswer, SearchResult
 from app.search.soundness import require_sound, require_sound_context, require_sound_ranking
 
 

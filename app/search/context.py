@@ -26,13 +26,8 @@ from app.search.passages import (
     lines_of_plan,
     merge_plans,
 )
-from app.search.requests import (
-    ContextFormatName,
-    ContextRequest,
-    SearchAnswer,
-    SearchRequest,
-    SearchResult,
-)
+from app.search.requests import ContextFormatName, ContextRequest, SearchRequest
+from app.search.results import SearchAnswer, SearchResult
 
 SEARCHES = 3
 """Tries to read the documents before one of them gets a new version. Afterwards the passages that

@@ -13,7 +13,7 @@ from app.adapters.splitting.graphemes import grapheme_breaks
 from app.adapters.splitting.source_lines import count_line_ends, line_end, line_start
 from app.search.passage_queries import Extent
 from app.search.passages import Passage, PassageHit, PassageLines, PassagePlan, merge_plans
-from app.search.requests import Highlight
+from app.search.results import Highlight
 
 LONGEST_WORD = 60
 """So far the end of a word is looked for; what is longer is cut between two characters."""

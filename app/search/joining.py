@@ -15,7 +15,8 @@ from app.search.neighbours import NO_NEIGHBOURS, Neighbours, neighbours_of_chunk
 from app.search.profiles import Ranking
 from app.search.queries import Shown, hit_of, result_of, tags_of
 from app.search.ranking import RankedCandidates, explain
-from app.search.requests import Explanation, GroupBy, ResultGroup, SearchRequest, SearchResult
+from app.search.requests import GroupBy, SearchRequest
+from app.search.results import Explanation, ResultGroup, SearchResult
 from app.search.retrieval import Candidates
 from app.search.row_hits import RowHits, strong_hits
 from app.search.weighing import weigh

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Row, and_, bindparam, select
 from sqlalchemy.orm import aliased
 
 from app.models import ChunkRow
-from app.search.requests import NeighbourText
+from app.search.results import NeighbourText
 
 
 @dataclass(frozen=True)

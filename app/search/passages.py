@@ -12,7 +12,7 @@ from app.adapters.splitting.source_lines import (
 )
 from app.search.passage_queries import DocumentFacts, Extent
 from app.search.queries import citation
-from app.search.requests import Highlight
+from app.search.results import Highlight
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from app.models import ChunkRow, DocumentRow, ItemRow, TagRow
 from app.search.document_labels import all_tags, own_or_items_category
 from app.search.grouping import RowHit
 from app.search.neighbours import Neighbours
-from app.search.requests import Explanation, Highlight, ResultGroup, SearchResult
+from app.search.results import Explanation, Highlight, ResultGroup, SearchResult
 from app.search.scope import ResolvedFilter
 
 READ_AT_ONCE = 500

@@ -8,7 +8,8 @@ from typing import Self
 import numpy as np
 
 from app.search import fusion
-from app.search.requests import Explanation, SearchRequest
+from app.search.requests import SearchRequest
+from app.search.results import Explanation
 from app.search.retrieval import Candidates
 from app.search.weighed import Weighed
 

@@ -18,7 +18,8 @@ from app.search.demands import Demands
 from app.search.joining import JoinedRows, join
 from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
 from app.search.ranking import knows_all_near_enough, rank
-from app.search.requests import Explanation, SearchAnswer, SearchRequest, SearchResult
+from app.search.requests import SearchRequest
+from app.search.results import Explanation, SearchAnswer, SearchResult
 from app.search.retrieval import Candidates, Retriever
 from app.search.row_hits import others_are_weak
 from app.search.scope import ScopeResolver

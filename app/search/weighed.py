@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from app.search.diversity import Floats
 from app.search.profiles import Ranking
-from app.search.requests import SignalExplanation
+from app.search.results import SignalExplanation
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from app.adapters.lexical_index.said_words import SaidWords
 from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.lexical_index.term_finder import TermFinder
 from app.adapters.lexical_index.terms import Token, Word
-from app.search.requests import Highlight
+from app.search.results import Highlight
 
 MAX_WORD_HIGHLIGHTS = 50
 """Per result; a reader needs no more to see why it was found."""

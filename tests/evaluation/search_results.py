@@ -1,6 +1,6 @@
 """Makes search results by hand."""
 
-from app.search.requests import SearchResult
+from app.search.results import SearchResult
 
 
 def result(document: str, content: str = "", start: int = 0, chunk_id: str = "") -> SearchResult:

@@ -19,7 +19,8 @@ from app.evaluation.running import (
 )
 from app.protocols import Progress
 from app.search.profiles import RankingWishes
-from app.search.requests import SearchAnswer, SearchRequest
+from app.search.requests import SearchRequest
+from app.search.results import SearchAnswer
 from tests.evaluation.question_files import FRUIT, write_fruit
 from tests.evaluation.search_results import result
 from tests.fakes import FakeEmbedder

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from app.rag import answer_schemas, search_schemas
 from app.rag.search_json import search_response
-from app.search import requests
+from app.search import results
 from app.search.grouping import OtherHit
-from app.search.requests import NeighbourText, SearchRequest
+from app.search.requests import SearchRequest
+from app.search.results import NeighbourText
 
 TEXT = st.text(max_size=12)
 WHOLE = st.integers(-(2**53), 2**53)
@@ -30,23 +31,23 @@ def built(kind: type, /, **fields: st.SearchStrategy[object]) -> st.SearchStrate
     return st.builds(kind, **made, **optional, **fields)
 
 
-EXPLANATIONS = built(requests.Explanation, signals=st.none() | built(requests.SignalExplanation))
+EXPLANATIONS = built(results.Explanation, signals=st.none() | built(results.SignalExplanation))
 RESULTS = built(
-    requests.SearchResult,
+    results.SearchResult,
     heading_path=st.lists(TEXT, max_size=2).map(tuple),
     tags=st.lists(TEXT, max_size=2).map(tuple),
     chunk_type=st.sampled_from([kind.value for kind in search_schemas.ChunkType]),
     highlights=st.lists(
-        built(requests.Highlight, kind=st.sampled_from(["word", "sentence"])), max_size=2
+        built(results.Highlight, kind=st.sampled_from(["word", "sentence"])), max_size=2
     ).map(tuple),
     before=st.none() | built(NeighbourText),
     after=st.none() | built(NeighbourText),
     group=st.none()
-    | built(requests.ResultGroup, others=st.lists(built(OtherHit), max_size=2).map(tuple)),
+    | built(results.ResultGroup, others=st.lists(built(OtherHit), max_size=2).map(tuple)),
     explain=st.none() | EXPLANATIONS,
 )
 ANSWERS = built(
-    requests.SearchAnswer,
+    results.SearchAnswer,
     results=st.lists(RESULTS, max_size=2).map(tuple),
     degraded=st.lists(TEXT, max_size=2).map(tuple),
     timings_ms=st.lists(st.tuples(TEXT, NUMBER), max_size=2).map(tuple),
@@ -55,7 +56,7 @@ ANSWERS = built(
 
 @settings(max_examples=60)
 @given(ANSWERS, st.booleans())
-def test_both_ways_write_the_same(answer: requests.SearchAnswer, explain: bool):
+def test_both_ways_write_the_same(answer: results.SearchAnswer, explain: bool):
     request = SearchRequest("a question", explain=explain)
     quick = search_response(answer, request)
     modelled = answer_schemas.SearchAnswer.of(answer, request).model_dump_json()

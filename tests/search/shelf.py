@@ -13,7 +13,8 @@ from app.indexing.documents import document_number
 from app.models import ChunkRow, DocumentRow, ItemRow, now
 from app.protocols import TextChunk
 from app.search.queries import citation
-from app.search.requests import SearchAnswer, SearchRequest, SearchResult
+from app.search.requests import SearchRequest
+from app.search.results import SearchAnswer, SearchResult
 
 
 class Shelf:

@@ -22,15 +22,8 @@ from app.search.context_budget import ContextBudget
 from app.search.context_formats import FORMATS, NOTHING_FITS, NOTHING_FOUND
 from app.search.passage_queries import DocumentFacts, Extent
 from app.search.passages import PassageHit, PassagePlan, lines_of_plan
-from app.search.requests import (
-    MOST_TOKENS,
-    ContextFormatName,
-    ContextRequest,
-    Highlight,
-    SearchAnswer,
-    SearchRequest,
-    SearchResult,
-)
+from app.search.requests import MOST_TOKENS, ContextFormatName, ContextRequest, SearchRequest
+from app.search.results import Highlight, SearchAnswer, SearchResult
 from tests.fakes import FakeEmbedder
 from tests.search.shelf import FixedSearcher, Shelf, scored
 

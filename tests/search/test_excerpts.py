@@ -10,7 +10,7 @@ from app.adapters.splitting.source_lines import line_end, line_start
 from app.search.excerpts import LONGEST_WORD, Excerpt
 from app.search.passage_queries import DocumentFacts, Extent
 from app.search.passages import PassageHit, PassagePlan
-from app.search.requests import Highlight
+from app.search.results import Highlight
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
 PIECES = st.sampled_from(

@@ -22,7 +22,8 @@ from app.search import searcher
 from app.search.diversity import DIVERSE_DEPTH
 from app.search.fusion import COVERAGE_DOCUMENT_SHARE
 from app.search.profiles import RankingWishes
-from app.search.requests import SearchAnswer, SearchRequest, SearchResult
+from app.search.requests import SearchRequest
+from app.search.results import SearchAnswer, SearchResult
 from app.search.retrieval import Retriever
 from app.search.searcher import Searcher
 from tests.contracts.fake_lexical_index import FakeLexicalIndex

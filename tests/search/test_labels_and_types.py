@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from app.container import Container
 from app.knowledge.items import ItemDraft
-from app.search.requests import SearchRequest, SearchResult
+from app.search.requests import SearchRequest
+from app.search.results import SearchResult
 
 Find = Callable[..., tuple[SearchResult, ...]]
 QUERY = "the harbour gate"

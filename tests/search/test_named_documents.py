@@ -7,7 +7,8 @@ import pytest
 
 from app.container import Container
 from app.knowledge.items import ItemDraft
-from app.search.requests import SearchRequest, SearchResult
+from app.search.requests import SearchRequest
+from app.search.results import SearchResult
 
 Search = Callable[..., tuple[SearchResult, ...]]
 Index = Callable[[str, dict[str, str]], int]

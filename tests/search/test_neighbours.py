@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.search.neighbours import Neighbours, neighbours_of_chunks
-from app.search.requests import SearchResult
+from app.search.results import SearchResult
 from tests.search.shelf import Shelf
 
 TEXTS = st.text(alphabet="ab \n\r.#", min_size=1, max_size=300).filter(lambda text: text.strip())

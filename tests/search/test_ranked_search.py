@@ -14,7 +14,8 @@ from app.container import Container
 from app.content_versions import ContentVersions
 from app.knowledge.items import ItemDraft
 from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
-from app.search.requests import SearchAnswer, SearchRequest, SearchResult
+from app.search.requests import SearchRequest
+from app.search.results import SearchAnswer, SearchResult
 from app.search.searcher import Searcher
 from app.settings import Settings
 from tests.databases import Databases

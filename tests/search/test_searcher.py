@@ -16,7 +16,8 @@ from app.knowledge.items import ItemDraft
 from app.models import now
 from app.search.profiles import RankingWishes
 from app.search.queries import citation
-from app.search.requests import SearchRequest, SearchResult
+from app.search.requests import SearchRequest
+from app.search.results import SearchResult
 from app.search.retrieval import Candidates, Retriever
 from app.search.searcher import HASTY_ATTEMPTS, Searcher
 from tests.contracts.fake_lexical_index import FakeLexicalIndex
