@@ -34,7 +34,7 @@ class JoinedRows:
     ranked: RankedCandidates
     """In the order by which the rows were chosen."""
     rows: Sequence[tuple[Any, int, ResultGroup | None]]
-    """What is shown, with places in the ranking and with the hits that each stands for."""
+    """What is shown, each with its position in the ranking and the hits that it stands for."""
     least: float
     """What is less strong was left out as weak; -inf: nothing was."""
     rejected: int
@@ -54,7 +54,7 @@ class JoinedRows:
         return [
             result_of(
                 row,
-                self.ranked.cosines[place],
+                self.ranked.cosines[position],
                 self.tags.get(row.item_id, ()),
                 Shown(
                     highlights=demands.words.of(row.collection).highlights(row.content, row.key)
@@ -63,13 +63,13 @@ class JoinedRows:
                     near=self.near.get(row.id, NO_NEIGHBOURS),
                     group=group,
                     explanation=(
-                        earlier.get(row.id) or explain(self.ranked, candidates, place, deeper)
+                        earlier.get(row.id) or explain(self.ranked, candidates, position, deeper)
                     )
                     if request.explain
                     else None,
                 ),
             )
-            for row, place, group in self.rows
+            for row, position, group in self.rows
         ]
 
 
@@ -153,9 +153,9 @@ def _grouped(
     most: int,
 ) -> list[tuple[Any, int, ResultGroup | None]]:
     if group_by is None:
-        return [(row, place, None) for row, place in hits]
-    by_chunk = {row.id: (row, place) for row, place in hits}
-    groups = GROUPINGS[group_by]([hit_of(row, ranked.cosines[place]) for row, place in hits])
+        return [(row, position, None) for row, position in hits]
+    by_chunk = {row.id: (row, position) for row, position in hits}
+    groups = GROUPINGS[group_by]([hit_of(row, ranked.cosines[position]) for row, position in hits])
     return [
         (*by_chunk[group.best.chunk_id], ResultGroup(group.count, group.others))
         for group in groups[:most]

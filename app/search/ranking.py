@@ -24,12 +24,15 @@ RRF_SCALE = fusion.RRF_K + 1
 
 @dataclass(frozen=True)
 class RankedCandidates:
-    """Candidates in their final order, best first."""
+    """Candidates in their final order, best first.
+
+    A position is where a candidate stands in this order, a place where it stood when retrieved.
+    """
 
     chunk_ids: tuple[str, ...]
     cosines: tuple[float, ...]
     places: fusion.Ranks
-    """Where each stands among the candidates as they were retrieved; shape (ranked,)."""
+    """Of each, its place among the candidates as they were retrieved; shape (ranked,)."""
     fused: fusion.Fusion
     """By place."""
     scale: float = 1.0
@@ -48,7 +51,7 @@ class RankedCandidates:
         return self.fused.scores[self.places] if self.weighed is None else self.weighed.strengths
 
     def final_score(self, position: int) -> float:
-        """What decides the place of the candidate at this position."""
+        """What decides where the candidate at this position stands."""
         final = self.fused.scores[self.places[position]]
         if self.weighed is not None:
             final = self.weighed.final[position]
@@ -146,7 +149,6 @@ def explain(
     document penalty or signals had them taken out.
     """
     place = int(ranked.places[position])
-
     how = ranked.fused.explain(place)
     weighed, cosines = ranked.weighed, ranked.fused.candidates.cosines
     return Explanation(

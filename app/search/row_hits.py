@@ -28,7 +28,7 @@ class RowHits:
     """What came of the first candidates of a ranking."""
 
     hits: list[tuple[Any, int]]
-    """Rows that suit, with their places in the ranking."""
+    """Rows that suit, with their positions in the ranking."""
     least: float
     """What is less strong is weak; -inf: nothing is."""
     unfit: frozenset[str]
@@ -53,14 +53,14 @@ def strong_hits(
     while len(hits) < wanted and (strengths[start:] >= least).any():
         page = ranked.chunk_ids[start : start + min(size, READ_AT_ONCE)]
         rows = rows_by_chunk(connection, page, demands.allowed)
-        for place, chunk_id in enumerate(page, start):
+        for position, chunk_id in enumerate(page, start):
             if chunk_id not in rows or not demands.suits(rows[chunk_id]):
                 unfit.add(chunk_id)
                 continue
-            if not hits and least_share and strengths[place] > 0:
-                least = least_share * strengths[place]
-            if strengths[place] >= least:
-                hits.append((rows[chunk_id], place))
+            if not hits and least_share and strengths[position] > 0:
+                least = least_share * strengths[position]
+            if strengths[position] >= least:
+                hits.append((rows[chunk_id], position))
         start += len(page)
         size *= FURTHER
     return RowHits(hits[:wanted], least, frozenset(unfit))

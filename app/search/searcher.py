@@ -201,7 +201,7 @@ def _is_nearest(
     """
     if request.mode != "dense" or not words.require_words or not candidates.lexical_answered:
         return True
-    farthest = min((joined.ranked.cosines[place] for _, place, _ in joined.rows), default=1.0)
+    farthest = min((joined.ranked.cosines[position] for _, position, _ in joined.rows), default=1.0)
     return candidates.lexical_exhausted or farthest >= candidates.complete_above
 
 
