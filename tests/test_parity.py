@@ -8,15 +8,16 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pydantic import ValidationError
 
 from app.indexing.results import IndexingResult
-from app.jobs.schemas import FOR_THE_WORKER
+from app.jobs.schemas import FOR_THE_WORKER, JobKind
 from app.main import create_app
 from app.rag import schemas as rag_schemas
+from app.rag.indexing_jobs import IndexingJobs, IndexingParts
 from app.settings import Settings, env_example
 
 ROOT = Path(__file__).parents[1]
@@ -195,6 +196,12 @@ def test_what_may_pass_is_declared_with_the_header_that_says_when_to_come_again(
 def test_a_job_shows_of_its_result_what_the_operation_answers() -> None:
     kept = {field.name for field in dataclasses.fields(IndexingResult)}
     assert kept - rag_schemas.IndexingResult.model_fields.keys() == FOR_THE_WORKER
+
+
+def test_every_kind_of_job_that_is_run_has_a_name_for_clients() -> None:
+    """They would be told that any other is unreadable."""
+    handlers = IndexingJobs(cast("IndexingParts", None)).handlers()
+    assert handlers.keys() == set(JobKind) - {JobKind.UNREADABLE}
 
 
 def test_no_answer_is_declared_that_never_comes() -> None:

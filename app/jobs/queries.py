@@ -11,6 +11,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from app.jobs.kinds import item_of
 from app.jobs.record_queries import job_of, jobs_of
 from app.jobs.records import BACKGROUND, ENDED_STATES, Job
 from app.models import QUEUED_JOB, JobRow, now
@@ -42,7 +43,7 @@ def add_job(
         kind=kind,
         arguments=dict(arguments),
         arguments_key=arguments_key(arguments),
-        item_id=arguments.get("knowledge_id"),
+        item_id=item_of(arguments),
         priority=priority,
         retryable=retryable,
         progress={},
@@ -147,7 +148,7 @@ def cancel_job(session: Session, job_id: int) -> list[int]:
     alike = select(JobRow).where(
         JobRow.state == "queued",
         JobRow.kind == job.kind,
-        JobRow.item_id.is_not_distinct_from(job.arguments.get("knowledge_id")),
+        JobRow.item_id.is_not_distinct_from(item_of(job.arguments)),
         JobRow.id != job_id,
     )
     twins = [twin.id for twin in jobs_of(session, alike) if twin.arguments == job.arguments]

@@ -10,11 +10,12 @@ from sqlalchemy import Select, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
+from app.jobs.kinds import UNREADABLE_JOB
 from app.jobs.records import Job
 from app.models import JobRow
 
 LOST: dict[str, Any] = {
-    "kind": "unreadable",
+    "kind": UNREADABLE_JOB,
     "arguments": {},
     "state": "failed",
     "cancel_requested": False,

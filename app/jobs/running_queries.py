@@ -8,6 +8,7 @@ from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select, upd
 from sqlalchemy.orm import Session, aliased
 
 from app.errors import AppError
+from app.jobs.kinds import item_of
 from app.jobs.queries import arguments_key, is_due, queue_again
 from app.jobs.record_queries import UnreadableJobError, job_record, lost_values, whole_row
 from app.jobs.records import BACKGROUND, WAITED_FOR, Job, Outcome
@@ -105,7 +106,7 @@ def add_running_job(session: Session, kind: str, arguments: Mapping[str, Any]) -
         kind=kind,
         arguments=dict(arguments),
         arguments_key=arguments_key(arguments),
-        item_id=arguments.get("knowledge_id"),
+        item_id=item_of(arguments),
         state="running",
         priority=WAITED_FOR,
         retryable=False,

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from app.jobs.kinds import INDEX_ALL_JOB, INDEX_JOB, UNREADABLE_JOB
+
 FOR_THE_WORKER = frozenset({"error_is_transient", "retry_after_seconds"})
 """What a result says beside its operation's answer: whether and when the job is tried again."""
 
@@ -23,9 +25,9 @@ class JobState(StrEnum):
 class JobKind(StrEnum):
     """What a job does: index one item, or all; `unreadable`: what the database holds is damaged."""
 
-    INDEX = "index"
-    INDEX_ALL = "index_all"
-    UNREADABLE = "unreadable"
+    INDEX = INDEX_JOB
+    INDEX_ALL = INDEX_ALL_JOB
+    UNREADABLE = UNREADABLE_JOB
 
     @classmethod
     def _missing_(cls, _value: object) -> "JobKind":
