@@ -1,11 +1,5 @@
 """`groundwork eval`: how well the service finds what questions with known answers ask for."""
 
-import json
-import signal
-import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,30 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from app.command import display
+from app.command.evaluation_host import EvaluationHost, data_directory_for, host_of
 from app.command.options import Json, refuse_nan
 from app.command.shell import PROBLEMS
-from app.errors import StartupError, StorageError
 
 # What needs the model, Chroma or numpy is imported where it is used: `--help` must not wait for it.
 # ruff: noqa: PLC0415
 
 if TYPE_CHECKING:
-    from app.container import Container
+    from app.evaluation.question_set import QuestionSet
     from app.evaluation.report import Report
-    from app.settings import Settings
-
-MARK = "groundwork-evaluation.json"
-"""Says of a data directory that it was made for an evaluation, and for which question set."""
 
 DEFAULT_TOLERANCE = 0.005
-
-
-@dataclass(frozen=True)
-class EvaluationHost:
-    """Where a command's evaluation runs; tests hand in another."""
-
-    open: "Callable[[Path], AbstractContextManager[Container]]"
-    """Opens a service on this data directory."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +85,7 @@ def evaluate(
     """
     wishes = _Wishes(folder, _modes(mode), limit, keep, binary, split)
     _require_what_draws(plot)
-    report = _measured(wishes, baseline, tolerance, _host(ctx))
+    report = _measured(wishes, baseline, tolerance, host_of(ctx))
     if as_json:
         display.print_json(report)
     else:
@@ -127,18 +109,30 @@ def _measured(
     wishes: _Wishes, baseline: Path | None, tolerance: float, host: EvaluationHost
 ) -> "Report":
     from app.evaluation.layouts import read_question_set
-    from app.evaluation.report import Report, compare, load, mode_reports
-    from app.evaluation.running import ask_all, index_corpus
-    from app.evaluation.significance import PAIRED_TEST, require_statistics
+    from app.evaluation.report import compare, load
+    from app.evaluation.significance import require_statistics
 
     saved = load(baseline) if baseline else None
     with display.working("Reading the questions"):
         found = read_question_set(wishes.folder, binary=wishes.binary, split=wishes.split)
-    questions = found.questions[: wishes.limit]
     found.scorer().scores()  # what is not installed is said now, not after minutes
     require_statistics()
+    report = _asked(found, wishes, host)
+    if saved is None:
+        return report
+    comparison = compare(report, saved, str(baseline), tolerance)
+    return report.model_copy(update={"comparison": comparison})
+
+
+def _asked(found: "QuestionSet", wishes: _Wishes, host: EvaluationHost) -> "Report":
+    """Index the documents, ask the questions in every mode, and sum up."""
+    from app.evaluation.report import Report, mode_reports
+    from app.evaluation.running import ask_all, index_corpus
+    from app.evaluation.significance import PAIRED_TEST
+
+    questions = found.questions[: wishes.limit]
     with (
-        _data_directory(wishes.keep, found.name) as data_directory,
+        data_directory_for(found.name, wishes.keep) as data_directory,
         host.open(data_directory) as container,
     ):
         with display.indexing_progress(found.name) as progress:
@@ -147,7 +141,7 @@ def _measured(
             runs = ask_all(container.searcher, found, questions, corpus.items, wishes.modes)
         model, settings = container.embedder.model_name, container.settings
     modes = mode_reports(runs)
-    report = Report(
+    return Report(
         question_set=found.name,
         questions=len(questions),
         documents=len(found.documents),
@@ -163,10 +157,6 @@ def _measured(
         remarks=[*found.remarks, *corpus.remarks],
         degraded=sorted({reason for run in runs.values() for reason in run.degraded}),
     )
-    if saved is None:
-        return report
-    comparison = compare(report, saved, str(baseline), tolerance)
-    return report.model_copy(update={"comparison": comparison})
 
 
 def _modes(given: list[str] | None) -> tuple[str, ...]:
@@ -192,66 +182,3 @@ def _require_what_draws(plot: Path | None) -> None:
             f"the name of a plot ends in {', '.join(SUFFIXES)}.", param_hint="--plot"
         )
     canvas_class()
-
-
-# The service -----------------------------------------------------------------------------------
-
-
-def _host(ctx: typer.Context) -> EvaluationHost:
-    return ctx.obj if isinstance(ctx.obj, EvaluationHost) else EvaluationHost(_open_service)
-
-
-@contextmanager
-def _data_directory(keep: Path | None, question_set: str) -> Iterator[Path]:
-    """The folder to keep, marked as ours, or one that is gone afterwards.
-
-    Raises StartupError when the folder holds anything else than this question set.
-    """
-    if keep is None:
-        with tempfile.TemporaryDirectory(prefix="groundwork-eval-") as folder:
-            yield Path(folder)
-        return
-    mark, said = keep / MARK, json.dumps({"question_set": question_set}) + "\n"
-    try:
-        keep.mkdir(parents=True, exist_ok=True)
-        if not any(keep.iterdir()):
-            mark.write_text(said, "utf-8")
-        held = mark.read_text("utf-8") if mark.is_file() else None
-    except OSError as error:
-        raise StorageError(f"{keep} cannot be used: {error.strerror or error}") from error
-    if held != said:
-        raise StartupError(
-            f"{keep} holds something else than the question set {question_set}, and an evaluation "
-            "would delete it: give an empty folder, or one that --keep made for this set."
-        )
-    yield keep
-
-
-def settings_of_its_own(settings: "Settings", data_directory: Path) -> "Settings":
-    """The same model, chunks and limits on another data directory: nothing of the user's is in it.
-
-    Models that are converted already are used from where they are.
-    """
-    return settings.model_copy(
-        update={
-            "data_dir": data_directory,
-            "database_url": "",
-            "chroma_persist_directory": None,
-            "models_dir": settings.models_dir or settings.data_dir / "models",
-        }
-    )
-
-
-@contextmanager
-def _open_service(data_directory: Path) -> "Iterator[Container]":
-    from app.container import Container
-    from app.settings import settings_from_environment
-
-    own = settings_of_its_own(settings_from_environment(), data_directory)
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
-    with display.working("Opening the service"):
-        container = Container.open(own, run_jobs=False)
-    try:
-        yield container
-    finally:
-        container.close()

@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from app.cli import app
-from app.command.evaluation import MARK, EvaluationHost, settings_of_its_own
+from app.command.evaluation_host import MARK, EvaluationHost, settings_of_its_own
 from app.container import Container
 from app.settings import Settings
 from tests.evaluation.question_files import write_fruit
