@@ -12,8 +12,8 @@ from app.indexing import lexical_queries, vector_queries
 from app.indexing.comparison import ComparableVectorIndex
 from app.indexing.generation import Generation
 from app.indexing.publisher import KeptIndexes, Publisher
-from app.indexing.queries import slices
 from app.protocols import Embedder, LexicalIndex, TextSplitter
+from app.slices import slices
 
 logger = logging.getLogger(__name__)
 

@@ -23,6 +23,7 @@ from app.models import (
 )
 from app.numbering import count_on_from
 from app.protocols import Embedder
+from app.slices import slices
 
 CHUNKS_AT_ONCE = 2000
 """Chunks that one transaction drops: some 0.1 s, in which nobody else can write."""
@@ -104,7 +105,7 @@ def drop_some(session: Session, generation_id: int) -> bool:
     of_generation = GenerationDocumentRow.generation_id == generation_id
     session.execute(delete(GenerationDocumentRow).where(of_generation))
     chunk_ids = list(session.scalars(_chunks_by_item(generation_id).limit(CHUNKS_AT_ONCE)))
-    for ids in indexing_queries.slices(chunk_ids):
+    for ids in slices(chunk_ids):
         session.execute(delete(ChunkRow).where(ChunkRow.id.in_(ids)))
     if chunk_ids:
         return True
@@ -198,7 +199,7 @@ def _done_chunks(session: Session, generation: Generation, document_id: int) -> 
 
 def give_up_documents(session: Session, generation_id: int, document_ids: Sequence[int]) -> None:
     """Let a generation lack these documents; its chunks of them stay until they are made anew."""
-    for some in indexing_queries.slices(document_ids):
+    for some in slices(document_ids):
         session.execute(
             delete(GenerationDocumentRow).where(
                 GenerationDocumentRow.generation_id == generation_id,

@@ -13,8 +13,8 @@ from typing import TypeVar
 from app.errors import AppError, EmbeddingError, UnavailableError
 from app.indexing.comparison import DATABASE, Drift, DriftKind, IndexComparison
 from app.indexing.publisher import Publisher
-from app.indexing.queries import slices
 from app.indexing.vector_repair import VectorRepair
+from app.slices import slices
 
 logger = logging.getLogger(__name__)
 

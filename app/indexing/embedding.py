@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from app.database import Database
 from app.fault_points import FaultPoint, reached
 from app.indexing import vector_queries
-from app.indexing.queries import slices
 from app.protocols import Embedder
+from app.slices import slices
 
 GROUP_CHUNKS = 192
 """Chunks that are embedded, and documents of as many that are stored, together: enough to fill

@@ -6,9 +6,9 @@ from typing import Any
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from app.indexing.queries import slices
 from app.models import ChunkRow, CollectionLanguageRow, DocumentRow, ItemRow
 from app.protocols import LexicalRecord
+from app.slices import slices
 
 _RECORDS = (
     select(

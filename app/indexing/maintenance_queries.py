@@ -7,7 +7,6 @@ from sqlalchemy import Select, Text, delete, func, select, type_coerce
 from sqlalchemy.orm import Session
 
 from app.indexing.generation import Generation
-from app.indexing.queries import slices
 from app.indexing.vector_queries import embedding_of_chunk
 from app.models import (
     IS_CURRENT,
@@ -18,6 +17,7 @@ from app.models import (
     IndexStampRow,
     ItemRow,
 )
+from app.slices import slices
 
 
 def count(session: Session, table: type[Any]) -> int:

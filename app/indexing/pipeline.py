@@ -30,6 +30,7 @@ from app.knowledge import history_queries
 from app.knowledge.existing_items import item_exists, require_item
 from app.knowledge.items import with_relative_path_explained
 from app.protocols import Embedder, SourceNote, SourceOpener, TextSplitter
+from app.slices import slices
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
@@ -190,7 +191,7 @@ class IndexingPipeline:
         )
 
     def _withdraw(self, run: IndexingRunState, documents: Sequence[KnownDocument]) -> None:
-        for some in queries.slices(documents, WITHDRAWN_AT_ONCE):
+        for some in slices(documents, WITHDRAWN_AT_ONCE):
             run.report()
             run.tally.note_removed(some, self._publisher.withdraw(some).result())
 

@@ -35,6 +35,7 @@ from app.indexing.writer_thread import WriterThread
 from app.knowledge.existing_items import item_exists
 from app.models import now
 from app.protocols import LexicalIndex, LexicalRecord, VectorIndex, VectorRecord
+from app.slices import slices
 
 logger = logging.getLogger(__name__)
 
@@ -182,7 +183,7 @@ class Publisher:
         reached(FaultPoint.INTENT_COMMITTED)
         try:
             records, words = self._fresh_records(item_id, item, documents, set(fresh))
-            for some in queries.slices(records, UPSERTED_AT_ONCE):
+            for some in slices(records, UPSERTED_AT_ONCE):
                 self._writer.require_open()
                 self._indexes.vectors.upsert(some)
             reached(FaultPoint.VECTORS_UPSERTED)

@@ -1,7 +1,7 @@
 """SQL of indexing: documents with their chunks, and collections."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Select, bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
@@ -23,18 +23,7 @@ from app.models import (
     GenerationDocumentRow,
     now,
 )
-
-BATCH = 500
-"""Values in one IN list; databases limit the parameters of a statement."""
-
-Value = TypeVar("Value")
-
-
-def slices(values: Sequence[Value], size: int = BATCH) -> Iterator[Sequence[Value]]:
-    """The values in order, at most `size` at a time."""
-    for start in range(0, len(values), size):
-        yield values[start : start + size]
-
+from app.slices import slices
 
 # Documents -------------------------------------------------------------------------------------
 

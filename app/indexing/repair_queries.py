@@ -17,6 +17,7 @@ from app.models import (
     ItemRow,
     TagRow,
 )
+from app.slices import slices
 
 EMBEDDINGS_AT_ONCE = 5000
 """Vectors that one transaction drops: 0.1 s, in which nobody else can write."""
@@ -49,7 +50,7 @@ def chunks_of_another_item(session: Session) -> list[str]:
 
 def delete_chunks(session: Session, chunk_ids: Sequence[str]) -> None:
     """Delete chunks, and have the indexes follow."""
-    for ids in queries.slices(chunk_ids):
+    for ids in slices(chunk_ids):
         session.execute(delete(ChunkRow).where(ChunkRow.id.in_(ids)))
     note_chunks(session, chunk_ids)
 
@@ -61,7 +62,7 @@ def delete_documents(session: Session, document_ids: Sequence[int]) -> None:
 
 def delete_tags(session: Session, item_ids: Sequence[int]) -> None:
     """Delete all tags of these items."""
-    for ids in queries.slices(item_ids):
+    for ids in slices(item_ids):
         session.execute(delete(TagRow).where(TagRow.item_id.in_(ids)))
 
 
@@ -70,7 +71,7 @@ def give_chunks_to_their_item(session: Session, chunk_ids: Sequence[str]) -> Non
     item_of_document = (
         select(DocumentRow.item_id).where(DocumentRow.id == ChunkRow.document_id).scalar_subquery()
     )
-    for ids in queries.slices(chunk_ids):
+    for ids in slices(chunk_ids):
         session.execute(
             update(ChunkRow).where(ChunkRow.id.in_(ids)).values(item_id=item_of_document),
             execution_options={"synchronize_session": False},
@@ -106,7 +107,7 @@ def have_read_again(session: Session, document_id: int) -> None:
 
 def make_pending(session: Session, item_ids: Sequence[int]) -> None:
     """Let items say that they have to be indexed."""
-    for ids in queries.slices(item_ids):
+    for ids in slices(item_ids):
         session.execute(update(ItemRow).where(ItemRow.id.in_(ids)).values(status="pending"))
 
 
@@ -149,7 +150,7 @@ def drop_unreferenced_embeddings(
     for text_hash, fingerprint in dropped:
         hashes.setdefault(fingerprint, []).append(text_hash)
     for fingerprint, of_model in hashes.items():
-        for few in queries.slices(of_model):
+        for few in slices(of_model):
             these = (EmbeddingRow.fingerprint == fingerprint, EmbeddingRow.text_hash.in_(few))
             session.execute(delete(EmbeddingRow).where(*these))
     return dropped

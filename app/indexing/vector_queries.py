@@ -10,9 +10,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from app.indexing.generation import Generation
-from app.indexing.queries import slices
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow
 from app.protocols import Vector, VectorRecord
+from app.slices import slices
 from app.stored_vectors import VECTOR_TYPE, sound_vector
 
 # Embeddings --------------------------------------------------------------------------------

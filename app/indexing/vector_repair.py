@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from app.database import Database
-from app.indexing import maintenance_queries, queries
+from app.indexing import maintenance_queries
 from app.indexing.embedded_text import embedded_text
 from app.indexing.embedding import embed_unknown
 from app.indexing.generation import Generation
 from app.knowledge.index_changes import note_chunks
 from app.protocols import Embedder
+from app.slices import slices
 from app.stored_vectors import sound_vector
 
 
@@ -45,6 +46,6 @@ class VectorRepair:
         with self._database.read() as session:
             return {
                 state.id: sound_vector(state.vector, self._generation.dimension) is not None
-                for some in queries.slices(chunk_ids)
+                for some in slices(chunk_ids)
                 for state in maintenance_queries.states_of(session, some, self._generation)
             }

@@ -6,6 +6,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from app.models import ChunkRow, IndexChangeRow, ItemRow
+from app.slices import slices
 
 CHANGE_BATCH = 1000
 """Chunk ids in one row of the outbox: others need not wait for longer than one takes to settle."""
@@ -13,8 +14,8 @@ CHANGE_BATCH = 1000
 
 def note_chunks(session: Session, chunk_ids: Sequence[str]) -> None:
     """Put these chunks into the outbox."""
-    for start in range(0, len(chunk_ids), CHANGE_BATCH):
-        session.add(IndexChangeRow(chunk_ids=list(chunk_ids[start : start + CHANGE_BATCH])))
+    for some in slices(chunk_ids, CHANGE_BATCH):
+        session.add(IndexChangeRow(chunk_ids=list(some)))
     session.flush()
 
 
@@ -37,7 +38,6 @@ def note_collection_changes(session: Session, collection: str) -> None:
     )
     # One that names nothing is of a publishing under way, which is to name what it has touched.
     replaced = [row.id for row in open_rows if row.chunk_ids and noted.issuperset(row.chunk_ids)]
-    for start in range(0, len(replaced), CHANGE_BATCH):
-        these = replaced[start : start + CHANGE_BATCH]
+    for these in slices(replaced):
         session.execute(delete(IndexChangeRow).where(IndexChangeRow.id.in_(these)))
     note_chunks(session, sorted(noted))

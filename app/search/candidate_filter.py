@@ -7,9 +7,9 @@ import numpy as np
 from sqlalchemy import Connection, bindparam, select
 
 from app.models import ChunkRow
-from app.search.queries import READ_AT_ONCE
 from app.search.requests import SearchRequest
 from app.search.retrieval import Candidates
+from app.slices import slices
 
 _OF_TYPES = select(ChunkRow.id).where(
     ChunkRow.id.in_(bindparam("chunk_ids", expanding=True)),
@@ -29,12 +29,10 @@ def of_types(
         return candidates, True
     ids = candidates.chunk_ids
     passing: set[str] = set()
-    for start in range(0, len(ids), READ_AT_ONCE):
-        some = {
-            "chunk_ids": list(ids[start : start + READ_AT_ONCE]),
-            "chunk_types": list(request.chunk_types),
-        }
-        passing.update(connection.scalars(_OF_TYPES, some))
+    types = list(request.chunk_types)
+    for some in slices(ids):
+        asked = {"chunk_ids": list(some), "chunk_types": types}
+        passing.update(connection.scalars(_OF_TYPES, asked))
     kept = _only(candidates, [place for place, key in enumerate(ids) if key in passing])
     dense_found, dense = (int(one.found_dense.sum()) for one in (candidates, kept))
     words = int((kept.lexical_scores > 0).sum())

@@ -16,9 +16,6 @@ from app.search.neighbours import Neighbours
 from app.search.results import Explanation, Highlight, ResultGroup, SearchResult
 from app.search.scope import ResolvedFilter
 
-READ_AT_ONCE = 500
-"""Values in one IN list; databases limit the parameters of a statement."""
-
 _NOT_ON_ONE_LINE = re.compile("[\\x00-\\x1f\\x7f\\x85\\u2028\\u2029]+")
 
 # Built once: putting a statement together costs more than SQLite takes to answer it.

@@ -8,9 +8,10 @@ import numpy as np
 from sqlalchemy import Connection
 
 from app.search.demands import Demands
-from app.search.queries import READ_AT_ONCE, rows_by_chunk
+from app.search.queries import rows_by_chunk
 from app.search.ranking import RankedCandidates
 from app.search.retrieval import Candidates
+from app.slices import VALUES_AT_ONCE
 
 SPARE_ROWS = 2
 """Rows that are read beyond the wanted results: the indexes may hold chunks that SQL lost."""
@@ -51,7 +52,7 @@ def strong_hits(
     strengths, least = ranked.strengths(), -math.inf
     start, size = 0, wanted + SPARE_ROWS
     while len(hits) < wanted and (strengths[start:] >= least).any():
-        page = ranked.chunk_ids[start : start + min(size, READ_AT_ONCE)]
+        page = ranked.chunk_ids[start : start + min(size, VALUES_AT_ONCE)]
         rows = rows_by_chunk(connection, page, demands.allowed)
         for position, chunk_id in enumerate(page, start):
             if chunk_id not in rows or not demands.suits(rows[chunk_id]):

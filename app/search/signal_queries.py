@@ -7,8 +7,9 @@ from sqlalchemy import Connection, bindparam, func, select
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, GenerationRow, ItemRow
 from app.protocols import Vector
 from app.search.document_labels import all_tags, own_or_items_category
-from app.search.queries import READ_AT_ONCE, tags_of
+from app.search.queries import tags_of
 from app.search.signals import SignalFacts
+from app.slices import slices
 from app.stored_vectors import sound_vector
 
 _FACTS = (
@@ -63,13 +64,14 @@ def facts_of_chunks(
     statement = _FACTS_WITH_LABELS if with_labels else _FACTS
     rows = [
         row
-        for start in range(0, len(chunk_ids), READ_AT_ONCE)
-        for row in connection.execute(
-            statement, {"chunk_ids": list(chunk_ids[start : start + READ_AT_ONCE])}
-        )
+        for some in slices(chunk_ids)
+        for row in connection.execute(statement, {"chunk_ids": list(some)})
     ]
     if not with_labels:
-        return {row[0]: SignalFacts(row[3], row[4], row[5], row[2]) for row in rows}
+        return {
+            chunk_id: SignalFacts(key, modified_at, importance, completeness)
+            for chunk_id, _item_id, completeness, key, modified_at, importance in rows
+        }
     tags = _tags(connection, {row.item_id for row in rows})
     return {
         row.id: SignalFacts(
@@ -86,7 +88,7 @@ def facts_of_chunks(
 
 
 def _tags(connection: Connection, item_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
-    ids, tags = list(item_ids), dict[int, tuple[str, ...]]()
-    for start in range(0, len(ids), READ_AT_ONCE):
-        tags |= tags_of(connection, ids[start : start + READ_AT_ONCE])
+    tags: dict[int, tuple[str, ...]] = {}
+    for some in slices(list(item_ids)):
+        tags |= tags_of(connection, some)
     return tags

@@ -1,0 +1,15 @@
+"""Cuts long sequences into slices of which a database or an index takes one at once."""
+
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+VALUES_AT_ONCE = 500
+"""Values in one IN list; databases limit the parameters of a statement."""
+
+Value = TypeVar("Value")
+
+
+def slices(values: Sequence[Value], size: int = VALUES_AT_ONCE) -> Iterator[Sequence[Value]]:
+    """The values in order, at most `size` at a time."""
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
