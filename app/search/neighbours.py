@@ -25,29 +25,29 @@ NO_NEIGHBOURS = Neighbours()
 _Row = Row[str, int, int, int, int, int, int, str]
 """A neighbour: see the columns of _NEAR."""
 
-_hit, _near = aliased(ChunkRow), aliased(ChunkRow)
+HIT, NEAR = aliased(ChunkRow), aliased(ChunkRow)
+IS_NEAR = and_(
+    NEAR.document_id == HIT.document_id,
+    NEAR.generation_id == HIT.generation_id,
+    NEAR.chunk_index >= HIT.chunk_index - bindparam("distance"),
+    NEAR.chunk_index <= HIT.chunk_index + bindparam("distance"),
+)
+"""A chunk of the same document, at most `distance` before or after the hit, or the hit itself."""
+
 _NEAR = (
     select(
-        _hit.id.label("hit_id"),
-        _hit.chunk_index.label("hit_index"),
-        _near.chunk_index,
-        _near.start_index,
-        _near.end_index,
-        _near.start_line,
-        _near.end_line,
-        _near.content,
+        HIT.id.label("hit_id"),
+        HIT.chunk_index.label("hit_index"),
+        NEAR.chunk_index,
+        NEAR.start_index,
+        NEAR.end_index,
+        NEAR.start_line,
+        NEAR.end_line,
+        NEAR.content,
     )
-    .join(
-        _near,
-        and_(
-            _near.document_id == _hit.document_id,
-            _near.generation_id == _hit.generation_id,
-            _near.chunk_index >= _hit.chunk_index - bindparam("distance"),
-            _near.chunk_index <= _hit.chunk_index + bindparam("distance"),
-        ),
-    )
-    .where(_hit.id.in_(bindparam("chunk_ids", expanding=True)))
-    .order_by(_hit.id, _near.chunk_index)
+    .join(NEAR, IS_NEAR)
+    .where(HIT.id.in_(bindparam("chunk_ids", expanding=True)))
+    .order_by(HIT.id, NEAR.chunk_index)
 )
 
 

@@ -3,10 +3,10 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, and_, bindparam, func, select
-from sqlalchemy.orm import aliased
+from sqlalchemy import Connection, bindparam, func, select
 
 from app.models import ChunkRow, DocumentRow, ItemRow
+from app.search.neighbours import HIT, IS_NEAR, NEAR
 
 
 @dataclass(frozen=True)
@@ -84,26 +84,17 @@ _PLACES = (
     .where(ChunkRow.id.in_(bindparam("chunk_ids", expanding=True)), ItemRow.status != "archived")
 )
 
-_hit, _near = aliased(ChunkRow), aliased(ChunkRow)
 _NEAR = (
     select(
-        _hit.id,
-        func.min(_near.start_index),
-        func.max(_near.end_index),
-        func.min(_near.start_line),
-        func.max(_near.end_line),
+        HIT.id,
+        func.min(NEAR.start_index),
+        func.max(NEAR.end_index),
+        func.min(NEAR.start_line),
+        func.max(NEAR.end_line),
     )
-    .join(
-        _near,
-        and_(
-            _near.document_id == _hit.document_id,
-            _near.generation_id == _hit.generation_id,
-            _near.chunk_index >= _hit.chunk_index - bindparam("distance"),
-            _near.chunk_index <= _hit.chunk_index + bindparam("distance"),
-        ),
-    )
-    .where(_hit.id.in_(bindparam("chunk_ids", expanding=True)))
-    .group_by(_hit.id)
+    .join(NEAR, IS_NEAR)
+    .where(HIT.id.in_(bindparam("chunk_ids", expanding=True)))
+    .group_by(HIT.id)
 )
 _TEXT = select(DocumentRow.content).where(DocumentRow.id == bindparam("row_id"))
 
