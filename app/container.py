@@ -49,7 +49,7 @@ class Container:
         self.settings = settings
         self.metrics = metrics
         self.searches_at_once = searches_at_once(
-            available_cores(), embedded_here=settings.embedding_provider != "openai"
+            available_cores(), embedded_here=settings.embeds_here
         )
         self.most_waiting_searches = settings.most_waiting_searches
         self._data_directory = opened.data_directory

@@ -271,6 +271,11 @@ class Settings(BaseSettings):
         return self.chroma_persist_directory or self.data_dir / "chroma"
 
     @property
+    def embeds_here(self) -> bool:
+        """Whether this process runs the model; elsewhere each question may cost money."""
+        return self.embedding_provider != "openai"
+
+    @property
     def roots(self) -> list[Path]:
         """The folders that a local `uri` may read from, with the default filled in."""
         return self.source_roots or [Path.cwd(), Path.home()]

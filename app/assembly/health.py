@@ -72,7 +72,7 @@ class ServiceHealth:
         return {**indexes, "embedding_model": self._model_health(parts.embedder)}
 
     def _model_health(self, embedder: Embedder) -> PartHealth:
-        if self._settings.embedding_provider != "openai":  # there, every question costs money
+        if self._settings.embeds_here:  # elsewhere, every question costs money
             try:
                 embedder.embed_query("ready")
             except AppError as error:
