@@ -1,8 +1,6 @@
 """Where `groundwork eval` indexes and asks: a service on a data directory of its own."""
 
 import json
-import signal
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from app.command import display
+from app.command.signals import end_like_ctrl_c
 from app.errors import StartupError, StorageError
 
 # The service is imported when it is opened: `--help` must not wait for it.
@@ -86,7 +85,7 @@ def _open_service(data_directory: Path) -> "Iterator[Container]":
     from app.settings import settings_from_environment
 
     own = settings_of_its_own(settings_from_environment(), data_directory)
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
+    end_like_ctrl_c()
     with display.working("Opening the service"):
         container = Container.open(own, run_jobs=False)
     try:

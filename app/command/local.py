@@ -3,16 +3,15 @@
 import logging
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
 
 import anyio
 
 from app.command.backend import ITEMS_A_PAGE
 from app.command.care_schemas import CompactionReport, VerifyReport
 from app.command.display import say, working
+from app.command.signals import end_like_ctrl_c
 from app.container import Container
 from app.errors import StartupError
 from app.knowledge.items import ItemFilter, ItemStatus, normalise_category
@@ -114,11 +113,12 @@ def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
     """Hold the data directory of the settings for the block; raises StartupError.
 
     With `any_model`, also when what is stored was embedded by another model: to embed it again.
-    SIGTERM ends the block like Ctrl-C does, so that everything is closed in order.
+    SIGTERM and a terminal that closes end the block like Ctrl-C does, so that everything is closed
+    in order.
     """
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
     settings = settings_from_environment()
-    signal.signal(signal.SIGTERM, _terminate)
+    end_like_ctrl_c()
     with working("Opening the data directory"):
         was_there = os.path.exists(settings.data_dir)  # noqa: PTH110, where it cannot be told: no
         container = Container.open(settings, any_model=any_model, run_jobs=False)
@@ -133,7 +133,3 @@ def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
         # Whoever presses Ctrl-C once more does not want to wait: as safe as any kill is.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         container.close()
-
-
-def _terminate(number: int, _frame: FrameType | None) -> None:
-    sys.exit(128 + number)

@@ -16,6 +16,7 @@ import uvicorn
 from app.assembly.generation_choice import OpenEmbedder
 from app.command.display import say
 from app.command.memory import spare_collections
+from app.command.signals import ending_signals
 from app.container import Container
 from app.errors import StartupError
 from app.frozen_objects import keep_for_good
@@ -86,7 +87,7 @@ def _end_at_once() -> None:
 
 
 def serve(settings: Settings, open_model: OpenEmbedder) -> None:
-    """Serve until SIGINT or SIGTERM; raises StartupError when that cannot begin."""
+    """Serve until a signal ends it; raises StartupError when that cannot begin."""
     _configure_logging(settings.log_level)
     _name_missing_roots(settings)
     with (
@@ -100,11 +101,9 @@ def serve(settings: Settings, open_model: OpenEmbedder) -> None:
             server_header=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
         )
-        # uvicorn raises the signal again after its stop; by then there is nothing left to do.
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _ignore)
-        set_rag_service(container.rag)
         server = _Server(config, container, _announcement(listener))
+        _heed_signals(server)
+        set_rag_service(container.rag)
         try:
             server.run([listener])
         finally:
@@ -126,6 +125,17 @@ def _opened(settings: Settings, open_model: OpenEmbedder) -> Container:
         opening.pop_all()
     keep_for_good()
     return container
+
+
+def _heed_signals(server: _Server) -> None:
+    """Have the server stop in order at each signal that ends a command; it takes most by itself.
+
+    uvicorn raises what it took again after its stop; by then there is nothing left to do.
+    """
+    if signal.SIGHUP in ending_signals():
+        signal.signal(signal.SIGHUP, server.handle_exit)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _ignore)
 
 
 def _ignore(_number: int, _frame: FrameType | None) -> None:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -110,14 +111,13 @@ def start(
     """Starts `groundwork …` as a process, in an empty working directory."""
     processes = []
 
-    def start_one(*arguments: object) -> subprocess.Popen:
+    def start_one(*arguments: object, **changed: Any) -> subprocess.Popen:
+        how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | changed
         process = subprocess.Popen(
             [sys.executable, "-m", "app.cli", *map(str, arguments)],
             cwd=tmp_path,
             env=environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+            **how,
         )
         processes.append(process)
         return process

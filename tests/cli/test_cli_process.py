@@ -1,11 +1,15 @@
 """The command as a process: how it starts, is refused, is interrupted and stops."""
 
+import fcntl
 import json
+import os
+import pty
 import re
 import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -167,6 +171,41 @@ def test_sigterm_stops_a_server_in_order_and_its_log_holds_no_query(
     said = stop(server, signal.SIGTERM, environment["DATA_DIR"])
     assert "/api/v1/rag/search" in said
     assert "secretword" not in said
+
+
+def in_a_terminal(terminal: int) -> None:
+    """Makes a terminal that of this process, which then hears when it closes."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+
+
+def test_a_terminal_that_closes_stops_a_server_in_order(
+    start: Start, environment: dict[str, str], model: dict[str, Any]
+) -> None:
+    window, terminal = pty.openpty()
+    streams = dict.fromkeys(("stdin", "stdout", "stderr"), terminal)
+    server = start(
+        "serve", **streams, start_new_session=True, preexec_fn=lambda: in_a_terminal(terminal)
+    )
+    os.close(terminal)
+    said = b""
+    while b"listens on" not in said:
+        said += os.read(window, 4096)
+    os.close(window)
+    assert server.wait(WAIT_SECONDS) == 0
+    assert (Path(environment["DATA_DIR"]) / "stopped-cleanly").exists()
+
+
+def test_a_server_started_with_nohup_outlives_its_terminal(
+    start: Start, environment: dict[str, str], model: dict[str, Any]
+) -> None:
+    server = start("serve", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    address = address_of(server)
+    server.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        server.wait(2)
+    assert httpx.get(f"{address}/health/live").json() == {"status": "alive"}
+    stop(server, signal.SIGTERM, environment["DATA_DIR"])
 
 
 def test_the_second_ctrl_c_ends_the_server_at_once(
