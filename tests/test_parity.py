@@ -188,9 +188,10 @@ def test_what_is_said_of_bodies_is_what_openapi_3_1_knows() -> None:
 def test_what_may_pass_is_declared_with_the_header_that_says_when_to_come_again() -> None:
     for name, operation in operations().items():
         for status in operation["responses"].keys() & {"503", "507"}:
-            answer = operation["responses"][status]
-            is_problem = "application/problem+json" in answer["content"]
-            assert ("Retry-After" in answer.get("headers", {})) == is_problem, (name, status)
+            assert "Retry-After" in operation["responses"][status].get("headers", {}), (
+                name,
+                status,
+            )
 
 
 def test_a_job_shows_of_its_result_what_the_operation_answers() -> None:

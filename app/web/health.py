@@ -8,7 +8,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse
 from pydantic import BaseModel, Field
 
 from app.web.metrics import Metrics
-from app.web.problems import problem_responses
+from app.web.problems import RETRY_AFTER, RETRY_AFTER_SECONDS, problem_responses
 
 router = APIRouter(tags=["service"])
 
@@ -75,7 +75,8 @@ async def get_liveness() -> Liveness:
 @router.get(
     "/health/ready",
     operation_id="get_readiness",
-    responses=problem_responses() | {503: {"model": Readiness, "description": "A part has failed"}},
+    responses=problem_responses()
+    | {503: {"model": Readiness, "description": "A part has failed", **RETRY_AFTER}},
 )
 def get_readiness(request: Request, reporter: ReporterDep, response: Response) -> Readiness:
     """Say what is ready, what is degraded and why; 503 when a part has failed."""
@@ -83,6 +84,7 @@ def get_readiness(request: Request, reporter: ReporterDep, response: Response) -
     worst = max((part.status for part in parts.values()), key=list(HealthStatus).index)
     if worst is HealthStatus.FAILED:
         response.status_code = 503
+        response.headers["Retry-After"] = str(RETRY_AFTER_SECONDS)
     return Readiness(status=worst, version=request.app.version, parts=parts)
 
 

@@ -124,6 +124,7 @@ def test_readiness_is_that_of_the_worst_part(
     service.parts["vector_index"] = PartHealth(status=part, detail="why")  # type: ignore[arg-type]
     response = client.get("/health/ready")
     assert response.status_code == status
+    assert ("Retry-After" in response.headers) == (status == 503)
     body = response.json()
     assert body["status"] == part
     assert body["version"]
