@@ -202,6 +202,17 @@ class Database:
                     f"{path} is read-only. Nothing was changed; make it writable and try again."
                 )
 
+    @property
+    def is_missing(self) -> bool:
+        """Whether SQLite would begin a new file, with nothing in it; ask before anything else.
+
+        PostgreSQL makes no database by itself.
+        """
+        path = self._file
+        if path is None or not path.exists():
+            return path is not None
+        return not any(file.exists() and file.stat().st_size for file in self._files)
+
     def ping(self) -> None:
         """Raise StorageError when the database does not answer, or its file is gone."""
         path = self._file

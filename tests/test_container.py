@@ -1,5 +1,6 @@
 """A service is opened and closed in order, whatever the last one left."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from app.errors import EmbeddingError, StartupError
 from app.indexing import outbox_queries
 from app.knowledge.items import ItemDraft
 from app.settings import Settings
+from tests.databases import sqlite_only
 from tests.fakes import FakeEmbedder
 
 
@@ -43,6 +45,36 @@ def lose_records(settings: Settings, ids: list[str]) -> None:
         outbox_queries.add_index_change(session, ids)
     database.close()
     (settings.data_dir / "stopped-cleanly").unlink()
+
+
+@sqlite_only
+@pytest.mark.parametrize("lose", [Path.unlink, lambda path: path.write_bytes(b"")])
+def test_indexes_without_their_database_are_no_empty_service(
+    settings: Settings,
+    open_container: Callable[[], Container],
+    indexed: list[str],
+    lose: Callable[[Path], object],
+) -> None:
+    path = settings.data_dir / "groundwork.db"
+    kept = path.read_bytes()
+    before = sorted(settings.data_dir.rglob("*"))
+    lose(path)
+    with pytest.raises(StartupError, match=r"missing or empty.*lexical, chroma and generations"):
+        open_container()
+    path.write_bytes(kept)
+    assert sorted(settings.data_dir.rglob("*")) == before
+    container = open_container()
+    assert len(container.vector_index.chunk_ids()) == len(indexed)
+
+
+@sqlite_only
+def test_who_deletes_the_indexes_too_begins_with_nothing(
+    settings: Settings, open_container: Callable[[], Container], indexed: list[str]
+) -> None:
+    (settings.data_dir / "groundwork.db").unlink()
+    for folder in ("lexical", "chroma", "generations"):
+        shutil.rmtree(settings.data_dir / folder, ignore_errors=True)
+    assert open_container().vector_index.chunk_ids() == set()
 
 
 def test_a_stop_while_the_index_is_mended_leaves_nothing_unmended(

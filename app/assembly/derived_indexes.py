@@ -214,6 +214,13 @@ def index_folders(settings: Settings, generation_id: int) -> tuple[Path, Path]:
     return folder / "chroma", folder / "lexical"
 
 
+def any_index(settings: Settings) -> bool:
+    """Whether files of an index lie in the data directory, of whichever generation."""
+    later = settings.data_dir / GENERATIONS
+    _, lexical = index_folders(settings, FIRST_GENERATION)
+    return _any_file(lexical, lexical_files) or _any_file(later, lambda path: [*path.iterdir()])
+
+
 def delete_index_files(settings: Settings, generation_id: int) -> None:
     """Delete the indexes of a generation, which are closed; what cannot be deleted stays."""
     vectors, words = index_folders(settings, generation_id)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from app.adapters.data_directory import DataDirectory
+from app.assembly.derived_indexes import any_index
 from app.assembly.generation_choice import GenerationChoice, OpenEmbedder, choose_generation
 from app.database import Database
 from app.errors import AppError, StartupError
@@ -55,6 +56,7 @@ def open_data(
         database = Database(settings.resolved_database_url)
         model = embedder
         try:
+            _require_database_of_indexes(settings, database)
             model = embedder or open_model(settings)
             database.hold()
             database.migrate()
@@ -68,6 +70,18 @@ def open_data(
                 data_directory.mark_clean()  # no index has been touched yet
             raise
     return OpenedData(data_directory, was_clean, database, choice, closes_embedder=embedder is None)
+
+
+def _require_database_of_indexes(settings: Settings, database: Database) -> None:
+    """Raise StartupError where a new database would hide that the former one is lost."""
+    if database.is_missing and any_index(settings):
+        address = settings.database_url or settings.data_dir.absolute() / "groundwork.db"
+        raise StartupError(
+            f"The database {address} is missing or empty, but {settings.data_dir.absolute()} holds "
+            "indexes of one. Put it back, or a back-up of it: nothing can be made from the indexes "
+            "alone. Is DATABASE_URL what it was? To begin with nothing, choose another DATA_DIR, "
+            "or delete the folders lexical, chroma and generations there."
+        )
 
 
 @contextmanager
