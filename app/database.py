@@ -203,15 +203,13 @@ class Database:
                 )
 
     @property
-    def is_missing(self) -> bool:
-        """Whether SQLite would begin a new file, with nothing in it; ask before anything else.
+    def missing_file(self) -> Path | None:
+        """SQLite's file where there is none, or one of 0 bytes: it would be begun anew.
 
-        PostgreSQL makes no database by itself.
+        Ask before anything is read. PostgreSQL begins no database by itself.
         """
         path = self._file
-        if path is None or not path.exists():
-            return path is not None
-        return not any(file.exists() and file.stat().st_size for file in self._files)
+        return None if path is None or (path.exists() and path.stat().st_size) else path
 
     def ping(self) -> None:
         """Raise StorageError when the database does not answer, or its file is gone."""

@@ -47,8 +47,19 @@ def lose_records(settings: Settings, ids: list[str]) -> None:
     (settings.data_dir / "stopped-cleanly").unlink()
 
 
+def empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def empty_beside_a_log(path: Path) -> None:
+    """As after a kill; SQLite takes nothing from the log of a database that is empty."""
+    empty(path)
+    for suffix in ("-wal", "-shm"):
+        Path(f"{path}{suffix}").write_bytes(b"something" * 1000)
+
+
 @sqlite_only
-@pytest.mark.parametrize("lose", [Path.unlink, lambda path: path.write_bytes(b"")])
+@pytest.mark.parametrize("lose", [Path.unlink, empty, empty_beside_a_log])
 def test_indexes_without_their_database_are_no_empty_service(
     settings: Settings,
     open_container: Callable[[], Container],
@@ -61,6 +72,8 @@ def test_indexes_without_their_database_are_no_empty_service(
     lose(path)
     with pytest.raises(StartupError, match=r"missing or empty.*lexical, chroma and generations"):
         open_container()
+    for suffix in ("-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
     path.write_bytes(kept)
     assert sorted(settings.data_dir.rglob("*")) == before
     container = open_container()

@@ -56,9 +56,9 @@ def open_data(
         database = Database(settings.resolved_database_url)
         model = embedder
         try:
-            _require_database_of_indexes(settings, database)
             model = embedder or open_model(settings)
             database.hold()
+            _require_database_of_indexes(settings, database)
             database.migrate()
             database.sign()
             choice = choose_generation(settings, database, model, open_model, any_model=any_model)
@@ -74,10 +74,10 @@ def open_data(
 
 def _require_database_of_indexes(settings: Settings, database: Database) -> None:
     """Raise StartupError where a new database would hide that the former one is lost."""
-    if database.is_missing and any_index(settings):
-        address = settings.database_url or settings.data_dir.absolute() / "groundwork.db"
+    path = database.missing_file
+    if path is not None and any_index(settings):
         raise StartupError(
-            f"The database {address} is missing or empty, but {settings.data_dir.absolute()} holds "
+            f"The database {path} is missing or empty, but {settings.data_dir.absolute()} holds "
             "indexes of one. Put it back, or a back-up of it: nothing can be made from the indexes "
             "alone. Is DATABASE_URL what it was? To begin with nothing, choose another DATA_DIR, "
             "or delete the folders lexical, chroma and generations there."
