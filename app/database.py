@@ -202,14 +202,18 @@ class Database:
                     f"{path} is read-only. Nothing was changed; make it writable and try again."
                 )
 
-    @property
-    def missing_file(self) -> Path | None:
-        """SQLite's file where there is none, or one of 0 bytes: it would be begun anew.
+    def missing(self) -> str | None:
+        """The name of this database where `migrate` would begin it anew; raises StorageError.
 
-        Ask before anything is read. PostgreSQL begins no database by itself.
+        That is SQLite's file where there is none or one of 0 bytes, and a database of PostgreSQL
+        without our tables. Ask before anything is read.
         """
-        path = self._file
-        return None if path is None or (path.exists() and path.stat().st_size) else path
+        if self.is_sqlite:
+            path = self._file
+            return None if path is None or (path.exists() and path.stat().st_size) else str(path)
+        with storage_errors(), self._asking_engine.connect() as connection:
+            present = MigrationContext.configure(connection).get_current_heads()
+        return None if present else str(self._engine.url.database)
 
     def ping(self) -> None:
         """Raise StorageError when the database does not answer, or its file is gone."""

@@ -13,7 +13,7 @@ from app.errors import EmbeddingError, StartupError
 from app.indexing import outbox_queries
 from app.knowledge.items import ItemDraft
 from app.settings import Settings
-from tests.databases import sqlite_only
+from tests.databases import postgres_only, sqlite_only
 from tests.fakes import FakeEmbedder
 
 
@@ -78,6 +78,19 @@ def test_indexes_without_their_database_are_no_empty_service(
     assert sorted(settings.data_dir.rglob("*")) == before
     container = open_container()
     assert len(container.vector_index.chunk_ids()) == len(indexed)
+
+
+@postgres_only
+def test_a_new_database_of_postgres_beside_indexes_is_refused(
+    settings: Settings, open_container: Callable[[], Container], indexed: list[str]
+) -> None:
+    database = Database(settings.resolved_database_url)
+    database.migrate("base")
+    database.close()
+    before = sorted(settings.data_dir.rglob("*"))
+    with pytest.raises(StartupError, match=r"missing or empty.*lexical, chroma and generations"):
+        open_container()
+    assert sorted(settings.data_dir.rglob("*")) == before
 
 
 @sqlite_only

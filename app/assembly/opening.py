@@ -74,10 +74,12 @@ def open_data(
 
 def _require_database_of_indexes(settings: Settings, database: Database) -> None:
     """Raise StartupError where a new database would hide that the former one is lost."""
-    path = database.missing_file
-    if path is not None and any_index(settings):
+    if not any_index(settings):
+        return
+    name = database.missing()
+    if name is not None:
         raise StartupError(
-            f"The database {path} is missing or empty, but {settings.data_dir.absolute()} holds "
+            f"The database {name} is missing or empty, but {settings.data_dir.absolute()} holds "
             "indexes of one. Put it back, or a back-up of it: nothing can be made from the indexes "
             "alone. Is DATABASE_URL what it was? To begin with nothing, choose another DATA_DIR, "
             "or delete the folders lexical, chroma and generations there."
