@@ -4,6 +4,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from app.adapters.lexical_index.languages import Languages
+from app.adapters.lexical_index.numbered_names import numbered_names
 from app.adapters.lexical_index.path_tails import AskedPath, path_tails
 from app.adapters.lexical_index.said_words import SaidWords
 from app.adapters.lexical_index.shown import shown_paragraphs
@@ -147,7 +148,7 @@ def _in_scope(record: LexicalRecord, scope: SearchScope) -> bool:
 
 
 def _named(paths: Sequence[AskedPath], key: str) -> float:
-    tails = set(path_tails(key))
+    tails = {*path_tails(key), *numbered_names(key)}
     places = [path.ways.index(way) for path in paths for way in path.ways if way in tails]
     return sum(1000 / (1 + place) for place in places)
 

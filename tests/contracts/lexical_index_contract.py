@@ -271,6 +271,18 @@ class LexicalIndexContract:
         assert index.search("docs/keys.md", 1, SearchScope([2]))[0].chunk_id == "elsewhere"
         assert index.search("docs/keys.md -see", 5)[0].chunk_id == "there"
 
+    def test_a_numbered_document_comes_before_what_mentions_it(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("mention", "PEP 8 " * 20, title="PEP 8", heading_path=("PEP 8",)),
+                record("there", "lamps", 1, 2, path="peps/pep-0008.rst"),
+                record("other", "ropes", 1, 3, path="peps/pep-0080.rst"),
+                *many(20),
+            ]
+        )
+        for query in ("PEP 8", "what does pep8 say?", "PEP-0008"):
+            assert index.search(query, 1)[0].chunk_id == "there"
+
     def test_of_equals_the_lower_ids_are_found_however_they_came_in(self, index: LexicalIndex):
         records = [record(f"chunk-{n:03d}", "lion river", item_id=n % 2 + 1) for n in range(400)]
         scrambled = sorted(records, key=lambda one: one.chunk_id[::-1], reverse=True)

@@ -21,6 +21,8 @@ FILES = {
     "notes/long.md": "\n\n".join(f"Paragraph {n} about ropes. " * 30 for n in range(8)),
     "notes/list.md": f"See v1.5.11.md, guide/v1.5.11.md, guide/index.md and index.md. {PROSE}",
     "notes/more.md": f"# v1.5.11.md\n\nWhat v1.5.11.md and notes/long.md say: index.md. {PROSE}",
+    "rules/rule-0007.md": f"# 7. On ferries\n\nNobody whistles on a ferry. {PROSE}",
+    "rules/rule-0008.md": f"# 8. Against rule 7\n\nRule 7 asks too much: rule 7 must go. {PROSE}",
     **{f"tides/{n}.md": f"Tide {n} is high at noon. {PROSE}" for n in range(12)},
 }
 
@@ -61,6 +63,10 @@ def search(container: Container) -> Search:
         ("/srv/docs/guide/index.md#L1", "guide/index.md"),
         ("/srv/docs/index.md", "index.md"),
         ("notes/long.md", "notes/long.md"),
+        ("rule 7", "rules/rule-0007.md"),
+        ("what does rule 7 say?", "rules/rule-0007.md"),
+        ("who is against Rule #8", "rules/rule-0008.md"),
+        ("tide 3", "tides/3.md"),
     ],
 )
 def test_the_document_that_is_named_comes_first(index, search, query, document):

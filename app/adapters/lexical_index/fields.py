@@ -10,13 +10,14 @@ import tantivy
 from app.adapters.lexical_index.analysis import ANALYSER_VERSION
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.names import SPLIT_MARK
+from app.adapters.lexical_index.numbered_names import numbered_names
 from app.adapters.lexical_index.path_tails import path_tails
 from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.lexical_index.symbols import defined_symbols
 from app.adapters.lexical_index.terms import IndexTerms
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 """Raise it whenever the fields or what stands in them change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -27,7 +28,8 @@ waits for them."""
 BODY, TITLE, PATH = "body", "title", "path"
 SYMBOLS, IDENTIFIERS, SPLITS = "symbols", "identifiers", "splits"
 TAILS = "tails"
-"""What the document may be called by its path, each in one piece: see path_tails.py."""
+"""What the document may be called by its path, each in one piece: see path_tails.py and
+numbered_names.py."""
 SHOWN = "shown"
 """Paragraphs with markup as a reader sees them: where a phrase in quotes counts as well."""
 QUOTABLE = "quotable"
@@ -144,7 +146,7 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
             mark, list({split for terms in (content, *titles, path) for split in terms.splits})
         ),
         SAID: _marked(mark, _said(content)),
-        TAILS: path_tails(record.path),
+        TAILS: [*path_tails(record.path), *numbered_names(record.path)],
     }
     if mark:
         texts[SPLITS].append(language_term(languages.known(record.language)))

@@ -21,10 +21,10 @@ MOST_PATHS = 4
 
 ROOT = "/"
 """Before a term that is a whole key."""
-NO_ENDING = "."
+NOENDING = "."
 """Behind a term from which the ending is taken away: `node.js` is no `node.js.md`."""
 
-_ENDING = re.compile(r"(?<=[^/])\.[a-z]\w{0,9}$", re.IGNORECASE)
+ENDING = re.compile(r"(?<=[^/])\.[a-z]\w{0,9}$", re.IGNORECASE)
 _SIGN_WITHIN = re.compile(r"[^./][./]\w|\w[-_]+\w")
 _PLACE = re.compile(r"(?:#.*|:\d+(?:[-:]\d+)*)$")
 """Where in the document: `#L3-L12`, `:42:7`."""
@@ -47,7 +47,7 @@ def path_tails(key: str) -> list[str]:
     """The terms for the key of a document: what a query may call it."""
     path = _plain(key)
     named = [*_tails(path), ROOT + path]
-    terms = [term for name in named for term in (name, _ENDING.sub("", name) + NO_ENDING)]
+    terms = [term for name in named for term in (name, ENDING.sub("", name) + NOENDING)]
     return [term for term in terms if len(term) <= MOST_CHARACTERS]
 
 
@@ -81,18 +81,18 @@ def _ways(said: str, *, alone: bool) -> Iterator[str]:
         return
     bare = said.lstrip(_SIGNS_BEFORE).rstrip(_SIGNS_AFTER)
     for path in dict.fromkeys((said, bare, _PLACE.sub("", bare))):
-        has_ending = _ENDING.search(path) is not None
+        has_ending = ENDING.search(path) is not None
         if not (has_ending or "://" in path or (alone and _SIGN_WITHIN.search(path))):
             continue
         whole, *others = _tails(_plain(path))
         yield whole
         if alone:
-            yield whole + NO_ENDING
+            yield whole + NOENDING
         for tail in others:
             if has_ending:
                 yield ROOT + tail
             if alone and "/" in tail:
-                yield ROOT + tail + NO_ENDING
+                yield ROOT + tail + NOENDING
 
 
 def _plain(path: str) -> str:

@@ -8,6 +8,7 @@ import regex
 
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.edges import with_open_edges
+from app.adapters.lexical_index.numbered_names import asked_numbers
 from app.adapters.lexical_index.path_tails import AskedPath, asked_paths
 from app.adapters.lexical_index.terms import Phrase, Word
 
@@ -53,7 +54,7 @@ class ParsedQuery:
     excluded: tuple[Phrase, ...] = ()
     """A record must hold none of these; empty unless there is something to find."""
     paths: tuple[AskedPath, ...] = ()
-    """File names and paths among the plain text: what lies there is wanted first."""
+    """File names, paths and numbered documents in the plain text: what is called so comes first."""
     wanted: str = ""
     """The text without what is excluded: what the query means."""
 
@@ -95,7 +96,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         tuple(_distinct(_telling(plain, in_use | {analyser.language}))),
         tuple(dict.fromkeys(phrases)),
         tuple(excluded[:MAX_EXCLUSIONS]),
-        () if _is_pasted(text) else asked_paths(" ".join(unquoted), analyser),
+        () if _is_pasted(text) else _paths(" ".join(unquoted), analyser),
         " ".join(wanted) if excluded else text,
     )
 
@@ -110,6 +111,10 @@ def _stretches(text: str) -> Iterator[tuple[str, str]]:
             yield name.partition("_")[0], found
         end = match.end()
     yield "plain", text[end:]
+
+
+def _paths(text: str, analyser: Analyser) -> tuple[AskedPath, ...]:
+    return asked_paths(text, analyser) + asked_numbers(text, analyser)
 
 
 def _is_pasted(text: str) -> bool:

@@ -1,0 +1,91 @@
+"""Documents that are numbered: what a query calls them, however their files write the number."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.numbered_names import asked_numbers, numbered_names
+from app.adapters.lexical_index.path_tails import MOST_PATHS
+
+ANALYSER = Analyser()
+
+
+def names(query: str, key: str) -> bool:
+    asked = [term for path in asked_numbers(query, ANALYSER) for term in path.ways]
+    return not set(numbered_names(key)).isdisjoint(asked)
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ("PEP 8", "peps/pep-0008.rst"),
+        ("who wrote PEP 8?", "peps/pep-0008.rst"),
+        ("pep8 on naming", "peps/pep-0008.rst"),
+        ("PEP-008", "peps/pep-0008.rst"),
+        ("what do PEPs 8 and 20 say", "peps/pep-0008.rst"),
+        ("PEP\t8", "peps/pep-0008.rst"),
+        ("PEP #8", "peps/pep-0008.rst"),
+        ("PEP 0", "pep-0000.rst"),
+        ("the résumé of PEP 8", "peps/pep-0008.rst"),
+        ("caching in RFC 2616", "rfc2616.txt"),
+        ("ADR 12", "docs/adr/0012-one-queue.md"),
+        ("ADR12", "docs/adr/0012-one-queue.md"),
+        ("record no. 3", "decision-records/0003.md"),
+        ("Issue #45", "issues/45.md"),
+        ("what is in chapter 3?", "book/chapter_03-harbours.md"),
+        ("section 2", "book/chapter-03-section-2.md"),
+        ("release notes 2.3", "release-notes-2.3.md"),
+        ("whatsnew 3.11", "whatsnew/3.11.rst"),
+        ("Café 3", "Café 03 - Karte.md"),
+        ("pep 8", "https://example.org/pep-0008/"),
+    ],
+)
+def test_a_word_and_a_number_name_a_document(query: str, key: str):
+    assert names(query, key)
+    assert names(unicodedata.normalize("NFD", query), key)
+    assert names(query, unicodedata.normalize("NFD", key))
+
+
+@pytest.mark.parametrize(
+    ("query", "key"),
+    [
+        ("PEP 80", "peps/pep-0008.rst"),
+        ("PEP 8.1", "peps/pep-0008.rst"),
+        ("PEP 8-12", "peps/pep-0008.rst"),
+        ("step 8", "peps/pep-0008.rst"),
+        ("8", "peps/pep-0008.rst"),
+        ("minutes 2024", "minutes-2024-01-15.md"),
+        ("minutes 2024", "minutes/2024-01-15.md"),
+        ("OAuth2 and passwords", "security/oauth2-jwt.md"),
+        ("how long is a sha256 hash", "sha256.md"),
+        ("commit a1b2c3", "a1b2c3.md"),
+        ("in 3 days", "3.md"),
+        ("abc 12", "xabc-12.md"),
+    ],
+)
+def test_what_merely_resembles_a_number_names_nothing(query: str, key: str):
+    assert not names(query, key)
+
+
+def test_of_many_numbers_the_first_are_looked_for():
+    asked = asked_numbers(" ".join(f"PEP {n}" for n in range(100)), ANALYSER)
+    assert [path.ways for path in asked] == [(f"pep#{n}",) for n in range(MOST_PATHS)]
+
+
+@given(
+    st.text(st.sampled_from("aBséñжλ章"), min_size=1, max_size=8),
+    st.integers(0, 999_999_999),
+    st.sampled_from(["-", "_", " ", "."]),
+)
+def test_the_zeros_before_a_number_and_the_case_do_not_matter(word: str, number: int, sign: str):
+    key = f"docs/{word}{sign}{number:09}.md"
+    assert names(f"what does {word.upper()} {number} say", key)
+
+
+@given(st.text(), st.text())
+def test_any_text_and_any_key_will_do(text: str, key: str):
+    assert len(asked_numbers(text, ANALYSER)) <= MOST_PATHS
+    assert all(not term.split()[1:] for term in numbered_names(key))
