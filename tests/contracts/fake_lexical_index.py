@@ -68,7 +68,9 @@ class FakeLexicalIndex:
                 or not all(_count(phrase, quoted) for phrase in parsed.phrases)
             ):
                 continue
-            score = sum(_count((word,), texts, loosely=True) for word in parsed.words)
+            score = sum(
+                _count((_bare(word),), texts, loosely=not word.version) for word in parsed.words
+            )
             score += sum(_count(phrase, quoted) for phrase in parsed.phrases)
             score += _named(parsed.paths, record.path)
             if score:
@@ -151,6 +153,11 @@ def _named(paths: Sequence[AskedPath], key: str) -> float:
     tails = {*path_tails(key), *numbered_names(key)}
     places = [path.ways.index(way) for path in paths for way in path.ways if way in tails]
     return sum(1000 / (1 + place) for place in places)
+
+
+def _bare(word: Word) -> Word:
+    """A version without the v before it; other words as they are."""
+    return Word(word.version, (), "", "") if word.version else word
 
 
 def _count(phrase: Phrase, texts: list[list[Word]], *, loosely: bool = False) -> int:

@@ -283,6 +283,20 @@ class LexicalIndexContract:
         for query in ("PEP 8", "what does pep8 say?", "PEP-0008"):
             assert index.search(query, 1)[0].chunk_id == "there"
 
+    def test_a_version_is_not_where_its_digits_are(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("digits", "2 ropes, 1 lamp, 3 buoys; " * 9, heading_path=("2.3.1", "1.2")),
+                record("there", "mended the lamps, and the ropes were 4", heading_path=("2.1.3",)),
+                *many(20),
+            ]
+        )
+        for query in ("2.1.3", "v2.1.3", "what changed in 2.1.3?"):
+            assert [hit.chunk_id for hit in index.search(query, 2)][:1] == ["there"]
+        index.upsert([record("tagged", "ropes of v1.5.11, mended")])
+        for query in ("1.5.11", "v1.5.11", "1.5"):
+            assert [hit.chunk_id for hit in index.search(query, 2)] == ["tagged"]
+
     def test_of_equals_the_lower_ids_are_found_however_they_came_in(self, index: LexicalIndex):
         records = [record(f"chunk-{n:03d}", "lion river", item_id=n % 2 + 1) for n in range(400)]
         scrambled = sorted(records, key=lambda one: one.chunk_id[::-1], reverse=True)

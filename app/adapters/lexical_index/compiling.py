@@ -126,7 +126,7 @@ class QueryCompiler:
             for word in self._searched(query)
             for place in self._places(word, query.mark)
         )
-        clauses = self._found(Place(field, (term,)) for field, term in places)
+        clauses = self._found(places)
         clauses += self._named()
         return Query.boolean_query(clauses) if clauses else None
 
@@ -147,20 +147,25 @@ class QueryCompiler:
             return words
         return sorted(words, key=lambda word: self._frequency(word, mark))[:MAX_SEARCHED_WORDS]
 
-    def _places(self, word: Word, mark: str) -> Iterator[tuple[str, str]]:
-        """Each field and term where a plain word is looked for."""
-        parts = tuple(mark + part for part in word.parts)
-        stemmed = (*parts, mark + word.stem) if word.is_compound else parts
-        names = (word.whole,) if word.whole else ()
-        for field, terms in (
+    def _places(self, word: Word, mark: str) -> Iterator[Place]:
+        """Each field and term where a plain word is looked for, or terms side by side."""
+        parts: list[tuple[str, ...]] = [(mark + part,) for part in word.parts]
+        names: list[tuple[str, ...]] = [(word.whole,)] if word.whole else []
+        symbols = [*parts, *names]
+        if word.version:
+            parts = [tuple(mark + part for part in word.version)]
+            bare = word.whole.removeprefix("v")
+            symbols = names = [(bare,), (f"v{bare}",)]
+        stemmed = [*parts, (mark + word.stem,)] if word.is_compound else parts
+        for field, sequences in (
             (BODY, stemmed),
             (TITLE, stemmed),
             (PATH, stemmed),
-            (SYMBOLS, (*parts, *names)),
+            (SYMBOLS, symbols),
             (IDENTIFIERS, names),
         ):
             if self._weight(field) > 0:
-                yield from ((field, term) for term in terms)
+                yield from (Place(field, terms) for terms in sequences)
 
     def _frequency(self, word: Word, mark: str) -> tuple[bool, int]:
         """Sorts the rarest first, and what the content never holds last."""

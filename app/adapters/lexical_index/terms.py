@@ -7,6 +7,8 @@ from typing import NamedTuple, Self
 
 from app.adapters.lexical_index.names import SPLIT_MARK, Name, name_mark, whole_mark
 
+_VERSION = re.compile(r"v?\d+\.\d")
+
 
 class Token(NamedTuple):
     """A term and the characters that it stands for: `text[start:end]`."""
@@ -44,6 +46,16 @@ class Word:
     edge: str = ""
     """At the edge of a phrase that may begin or end within a text without spaces: an expression
     for the parts that it stands for there."""
+
+    @property
+    def version(self) -> tuple[str, ...]:
+        """The parts of a number with dots, without a v before it; none for other words.
+
+        They say little apart: 2.1.3 is not where there is a 1, a 2 and a 3.
+        """
+        if _VERSION.match(self.whole) is None:
+            return ()
+        return self.parts[1:] if self.parts[0] == "v" else self.parts
 
     def is_half_of(self, part: str) -> bool:
         """Whether the word is an open edge, and this part of a text begins or ends it."""
