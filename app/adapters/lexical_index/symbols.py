@@ -1,4 +1,7 @@
-"""Finds the names that a piece of code defines, in whatever language it is written."""
+"""Finds the names that a piece of code defines, in whatever language it is written.
+
+So does a reference: Sphinx's `.. py:function:: open(file)` says what `open` is.
+"""
 
 import itertools
 import re
@@ -34,6 +37,14 @@ _ASSIGNED = regex.compile(  # constants and functions that are values: NAME = â€
     rf"|(?P<value>{_NAME})[ \t]*+[:=][ \t]*+(?:async[ \t]++)?function\b)(?!=)",
     regex.MULTILINE,
 )
+_DESCRIBED = regex.compile(  # the directives of Sphinx's domains that describe an object
+    r"^[ \t]*+\.\.[ \t]++(?:[a-z]++:)?"
+    r"(?:function|method|staticmethod|classmethod|class|exception|data|attribute|property|decorator"
+    r"|module|macro|type|struct|union|enum|enumerator|member|var|concept|option|envvar|confval"
+    r"|setting)::[ \t]++(?:[^(\n]{0,120}?[ \t*&](?=[\w.$:]++\())?"  # the type of a C function
+    r"(?P<name>-{0,2}[\w$](?:[\w.$:-]{0,118}[\w$])?)",
+    regex.MULTILINE,
+)
 
 
 _MAY_DEFINE = re.compile(rf"^[ \t]*(?:{_MODIFIER}|{_KEYWORD})[ \t]", re.MULTILINE)
@@ -58,11 +69,19 @@ def defined_symbols(code: str) -> list[str]:
 
 
 def _names(code: str) -> Iterator[str]:
-    """What is defined in so many words comes before what is assigned."""
-    for pattern, may_be_there in ((_DEFINITION, _may_define), (_ASSIGNED, _may_assign)):
+    """What is described or defined in so many words comes before what is assigned."""
+    for pattern, may_be_there in (
+        (_DESCRIBED, _may_describe),
+        (_DEFINITION, _may_define),
+        (_ASSIGNED, _may_assign),
+    ):
         if may_be_there(code):
             for match in pattern.finditer(code, concurrent=False):
                 yield from filter(None, match.groups())
+
+
+def _may_describe(code: str) -> bool:
+    return ".. " in code and ":: " in code
 
 
 def _may_define(code: str) -> bool:

@@ -25,6 +25,13 @@ from app.adapters.lexical_index.symbols import MAX_SYMBOLS, defined_symbols, fir
         ("x = 1\n  go: async function () {", ["go"]),
         ("\t#define\tLIMIT 1", ["LIMIT"]),
         ("class\tTabs:\npub\tfn spaced(", ["Tabs", "spaced"]),
+        (".. py:data:: MAX_CONTENT_LENGTH\n\n    The most", ["MAX_CONTENT_LENGTH"]),
+        (".. function:: os.path.join(path, *paths)", ["os.path.join"]),
+        ("   .. method:: Loop.run(x)\n   .. attribute:: n: int", ["Loop.run", "n"]),
+        (".. c:function:: PyObject *PyList_New(Py_ssize_t len)", ["PyList_New"]),
+        (".. cpp:class:: std::vector\n.. c:type:: PyObject", ["std::vector", "PyObject"]),
+        (".. option:: --reload, -r\n.. option:: -m <module>", ["--reload", "-m"]),
+        (".. envvar:: PYTHONPATH\n.. decorator:: cache(user)", ["PYTHONPATH", "cache"]),
     ],
 )
 def test_definitions_are_found(code: str, names: list[str]):
@@ -45,6 +52,8 @@ def test_the_first_name_is_one_that_is_defined_rather_than_assigned():
         "class of the object\ntype of thing\nconst is a keyword\nlet us see",
         "This function does it. A class has methods.",
         "- def in the middle: no",
+        ".. note:: function\n.. autofunction:: run\n.. code-block:: python\n.. data::\n",
+        "See .. function:: run()",
     ],
 )
 def test_prose_defines_nothing(text: str):
@@ -65,5 +74,7 @@ def test_hostile_text_costs_little():
         "func (" * 20_000,
         "A" * 100_000 + "\n=",
         "AAA b\n" * 20_000 + "=",
+        ".. function:: *" * 10_000,
+        ".. function:: " + "- " * 50_000,
     ):
         assert defined_symbols(text) == []
