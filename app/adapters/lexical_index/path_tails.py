@@ -21,7 +21,7 @@ MOST_PATHS = 4
 
 ROOT = "/"
 """Before a term that is a whole key."""
-NOENDING = "."
+NO_ENDING = "."
 """Behind a term from which the ending is taken away: `node.js` is no `node.js.md`."""
 
 ENDING = re.compile(r"(?<=[^/])\.[a-z]\w{0,9}$", re.IGNORECASE)
@@ -47,7 +47,7 @@ def path_tails(key: str) -> list[str]:
     """The terms for the key of a document: what a query may call it."""
     path = _plain(key)
     named = [*_tails(path), ROOT + path]
-    terms = [term for name in named for term in (name, ENDING.sub("", name) + NOENDING)]
+    terms = [term for name in named for term in (name, ENDING.sub("", name) + NO_ENDING)]
     return [term for term in terms if len(term) <= MOST_CHARACTERS]
 
 
@@ -87,12 +87,12 @@ def _ways(said: str, *, alone: bool) -> Iterator[str]:
         whole, *others = _tails(_plain(path))
         yield whole
         if alone:
-            yield whole + NOENDING
+            yield whole + NO_ENDING
         for tail in others:
             if has_ending:
                 yield ROOT + tail
             if alone and "/" in tail:
-                yield ROOT + tail + NOENDING
+                yield ROOT + tail + NO_ENDING
 
 
 def _plain(path: str) -> str:
