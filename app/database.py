@@ -1,6 +1,5 @@
 """The SQL database: engine, pragmas, transactions, migrations."""
 
-import functools
 import os
 import sqlite3
 import threading
@@ -9,11 +8,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from alembic.util import CommandError
 from sqlalchemy import (
     URL,
     Connection,
@@ -27,7 +21,6 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session
 
-import migrations
 from app import postgres, sqlite
 from app.errors import StorageError
 from app.fault_points import FaultPoint, reached
@@ -35,6 +28,7 @@ from app.models import Base, ItemRow
 from app.sqlite_hold import SqliteHold
 from app.sqlite_log import Folded, LogFolding
 from app.storage_errors import LOCKED, sqlite_advice, storage_errors
+from app.table_revisions import NEWEST, bring_to, present_revisions
 
 LOCK_TIMEOUT_SECONDS = 30.0
 """How long a writer waits for another one before it gives up."""
@@ -164,16 +158,14 @@ class Database:
         """Whether other processes may work on it now."""
         return not self.is_sqlite and self._hold is None
 
-    def migrate(self, revision: str = "head") -> None:
+    def migrate(self, revision: str = NEWEST) -> None:
         """Bring the tables to a revision; `base` takes everything down again.
 
         Raises StorageError, also for tables that are up to date but cannot be written.
         """
         self._require_writable_files()
         with storage_errors(), self._writing_engine.begin() as connection:
-            present = MigrationContext.configure(connection).get_current_heads()
-            if revision != "head" or present != _newest_revisions():
-                _run_migrations(connection, revision)
+            bring_to(connection, revision)
         reached(FaultPoint.TABLES_MIGRATED)
 
     @property
@@ -212,7 +204,7 @@ class Database:
             path = self._file
             return None if path is None or (path.exists() and path.stat().st_size) else str(path)
         with storage_errors(), self._asking_engine.connect() as connection:
-            present = MigrationContext.configure(connection).get_current_heads()
+            present = present_revisions(connection)
         return None if present else str(self._engine.url.database)
 
     def ping(self) -> None:
@@ -279,33 +271,6 @@ class Database:
         if self._hold is not None:
             self._hold.release()
             self._hold = None
-
-
-def _migration_config() -> Config:
-    config = Config()
-    config.set_main_option("script_location", str(Path(migrations.__file__).parent))
-    return config
-
-
-def _run_migrations(connection: Connection, revision: str) -> None:
-    config = _migration_config()
-    config.attributes["connection"] = connection
-    try:
-        if revision == "base":
-            command.downgrade(config, revision)
-        else:
-            command.upgrade(config, revision)
-    except CommandError as error:
-        raise StorageError(
-            f"The tables do not suit this version of Groundwork: {error}. Nothing was "
-            "changed; start the version that wrote them, or a newer one."
-        ) from error
-
-
-@functools.cache
-def _newest_revisions() -> tuple[str, ...]:
-    """Reading the migrations and running none takes 15 ms of CPU, this 1 ms: once a process."""
-    return tuple(ScriptDirectory.from_config(_migration_config()).get_heads())
 
 
 def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:

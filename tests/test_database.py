@@ -12,14 +12,17 @@ from typing import Any
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, create_engine, func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
+import migrations
 from app.database import Database
 from app.errors import StorageError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.models import Base, ItemRow, TagRow
+from app.table_revisions import newest_revision, present_revisions
 from tests.databases import Databases, sqlite_only
 from tests.patience import PATIENCE_SECONDS
 
@@ -98,6 +101,23 @@ def test_migrating_again_changes_nothing(database: Database) -> None:
     add(database)
     database.migrate()
     assert count(database) == 1
+
+
+def test_present_and_newest_revision_are_those_that_alembic_tells(url: str) -> None:
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        noted = MigrationContext.configure(connection).get_current_heads()
+        assert present_revisions(connection) == noted
+    engine.dispose()
+    assert ScriptDirectory(str(Path(migrations.__file__).parent)).get_heads() == [newest_revision()]
+
+
+def test_tables_that_are_as_they_should_be_are_found_so_without_alembic(url: str) -> None:
+    code = (
+        "import sys; from app.database import Database; Database(sys.argv[1]).migrate();"
+        " assert 'alembic' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code, url], check=True)
 
 
 def test_migrated_and_model_made_tables_have_the_same_constraints(
