@@ -1,5 +1,6 @@
 """What tests share: databases of their own, and a running service on a fake model."""
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from app.settings import Settings
 from tests.databases import TEST_POSTGRES_URL, Databases, open_databases
 from tests.e2e.first_start import first_start, watched_python_path
 from tests.fakes import FakeEmbedder
+from tests.shared_statements import share_statements
 
 __all__ = ["first_start", "watched_python_path"]
 
@@ -41,6 +43,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker(unwanted)]
+
+
+def pytest_collection_finish() -> None:
+    """Have no collection of garbage look at the modules and the tests, of which there are many."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        share_statements(patch)
+        yield
 
 
 @pytest.fixture(scope="session")
