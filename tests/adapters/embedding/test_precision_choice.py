@@ -28,6 +28,7 @@ from app.adapters.embedding.openvino_runtime import (
 )
 from app.adapters.embedding.precision_choice import Nearness, Reference, choose_precision
 from app.errors import StartupError
+from tests.adapters.embedding.small_models import model, small_model
 
 Floats = npt.NDArray[np.float32]
 
@@ -36,28 +37,6 @@ ROWS: list[TokenIds] = [np.arange(TOKENS), np.arange(20), np.array([5])]
 FINE, COARSE = precision_choice.INT8_FORMS
 HAS_BF16 = "BF16" in import_openvino().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 OUTPUTS, INPUTS = 2 * COARSE.group, COARSE.group
-
-
-def model(numbers: Floats, multiply: Callable[[Any, Any], Any]) -> Any:
-    """Takes what a converted model takes: token `n` is row `n` of the numbers, multiplied.
-
-    A text is the sum of its tokens.
-    """
-    openvino = import_openvino()
-    op = openvino.opset13
-    names = ("input_ids", "attention_mask")
-    ids, mask = (op.parameter([-1, -1], np.int64, name=name) for name in names)
-    product = multiply(op, op.gather(op.constant(numbers), ids, op.constant(0)))
-    counted = op.multiply(product, op.unsqueeze(op.convert(mask, "f32"), op.constant(2)))
-    graph = openvino.Model([op.reduce_sum(counted, op.constant(1))], [ids, mask])
-    for parameter, name in zip(graph.inputs, names, strict=True):
-        parameter.get_tensor().set_names({name})
-    return graph
-
-
-def small_model(matrix: Floats, numbers: Floats) -> Any:
-    """Tokens go through the matrix."""
-    return model(numbers, lambda op, tokens: op.matmul(tokens, op.constant(matrix), False, True))
 
 
 def model_of_halves(matrix: Floats, numbers: Floats) -> Any:
