@@ -80,7 +80,7 @@ EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=3s --start-period=30s --retries=3 \
     CMD ["python", "-c", "import os, urllib.request as web; web.build_opener(web.ProxyHandler({})).open(f\"http://127.0.0.1:{os.environ['PORT']}/health/live\", timeout=2)"]
 
-# The server stops in order at SIGTERM; give it 15 s (docker stop --time 15), and run it with
-# --init, so that a signal is heeded while it is still starting, too.
+# The server stops in order at SIGTERM, within the 10 s that an engine gives it. Run it with --init,
+# so that a signal is heeded while it is still starting, too.
 STOPSIGNAL SIGTERM
 CMD ["groundwork", "serve"]

@@ -54,7 +54,7 @@ fix: $(INSTALLED) ## format, and mend what the linter can
 bench: $(INSTALLED) ## measure on real documents, into reports/bench (DATA=folder, ARGS=--txtai PYTHON …)
 	$(BIN)/python -m benchmarks $(DATA) $(ARGS)
 
-eval: $(INSTALLED) ## search quality on a question set (QUESTIONS=folder in BEIR layout; else our own)
+eval: $(INSTALLED) ## search quality on a question set (QUESTIONS=folder as docs/evaluation.md says; else our own)
 	$(BIN)/groundwork eval $(QUESTIONS)
 
 snapshots: $(INSTALLED) ## write .env.example and the OpenAPI snapshot after a deliberate change

@@ -114,7 +114,8 @@ class Container:
 
         Where the settings want another model or splitter than what is stored was made with, that
         goes on answering while everything is made anew in the background. `open_model` opens the
-        former model; with `any_model` that is left out, for work that embeds everything again.
+        model of the settings, and then the former one; that is left out with `any_model`, for work
+        that embeds everything again.
         Without `run_jobs`, what was promised waits for the next server, and so does a change of
         model or splitter.
 

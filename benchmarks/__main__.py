@@ -1,4 +1,4 @@
-"""`make bench`: the figures that README and the issues speak of, as one report with plots.
+"""`make bench`: what is promised of speed, memory and quality, measured, as one report with plots.
 
     python -m benchmarks DATA [--only PART …] [--output FOLDER] [--txtai PYTHON] …
 

@@ -293,7 +293,7 @@ def count_handlers(of: str, *, unless_raised_again: bool) -> dict[str, int]:
     return found
 
 
-def test_only_the_worker_catches_every_exception() -> None:
+def test_only_what_must_not_end_catches_every_exception() -> None:
     assert count_handlers("Exception", unless_raised_again=False) == MAY_CATCH_EXCEPTION
 
 

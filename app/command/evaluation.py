@@ -34,7 +34,10 @@ class _Wishes:
 def evaluate(
     ctx: typer.Context,
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="Judged questions: BEIR's layout, or ours.")
+        Path,
+        typer.Argument(
+            metavar="DIR", help="Judged questions, laid out as docs/evaluation.md says."
+        ),
     ],
     mode: Annotated[
         list[str] | None,

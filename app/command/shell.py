@@ -21,7 +21,8 @@ _STDOUT, _STDERR = 1, 2
 EPILOG = (
     "Exit codes: 0 done; 1 failed; 2 wrong usage or setting; 3 the data directory cannot be "
     "opened, most often because a server holds it; 4 verify found problems and did "
-    "not mend them, or eval is worse than its baseline; 130 Ctrl-C.\n\n"
+    "not mend them, or eval is worse than its baseline; 130 Ctrl-C. serve: 1 where anything but a "
+    "setting keeps it from starting, 0 when Ctrl-C or a signal has ended it in order.\n\n"
     "Settings such as DATA_DIR, SOURCE_ROOTS, HOST and PORT come from the environment or .env."
 )
 

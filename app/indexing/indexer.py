@@ -62,7 +62,9 @@ class Indexer:
         """Bring what is searchable of an item up to date with its source.
 
         A source that cannot be read, or a model that fails, gives a result with `error`; what was
-        searchable stays so. Raises NotFoundError, WorkStoppedError, StorageError.
+        searchable stays so, but for what is known to be gone at the source.
+
+        Raises NotFoundError, WorkStoppedError, StorageError.
         """
         started = time.perf_counter()
 

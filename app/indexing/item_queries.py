@@ -66,7 +66,7 @@ def fail_item(
     indexed_source: tuple[str, str],
     retry_after_seconds: float | None = None,
 ) -> None:
-    """Note a failure of an item that exists; what was searchable stays so.
+    """Note a failure of an item that exists; what is searchable is not touched.
 
     An active item of which nothing is stored, and a pending one, get the status `error`. It says
     nothing of an item that was pointed at another source meanwhile.

@@ -148,7 +148,7 @@ Tags = Annotated[
     ),
     AfterValidator(tidy_tags),
     Field(
-        description="A list, or one string with commas; answered as a list.",
+        description="A list, or, where they are short, one string with commas; answered as a list.",
         examples=[["docker", "production"]],
     ),
 ]

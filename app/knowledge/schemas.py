@@ -93,7 +93,9 @@ class WholeItem(ItemFields):
     document_type: TypeOfDocument
     category: Category = None
     tags: Tags = Field(default_factory=list)
-    collection: Collection | None = Field(None, description="Default: `knowledge_base`.")
+    collection: Collection | None = Field(
+        None, description="Default: that of CHROMA_COLLECTION_NAME, `knowledge_base`."
+    )
     licence: Licence = None
     refresh_interval: RefreshInterval = None
     importance: Importance = None

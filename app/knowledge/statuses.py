@@ -1,8 +1,7 @@
 """The statuses of an item, and what a client may make of them.
 
     pending ──indexed──► active ──taken out of the index, or another source──► pending
-       │                   ▲
-       └──failed──► error ──indexed
+       └──failed──► error ──indexed──► active ──nothing left at the source──► error
     any ──a client──► archived ──a client──► active if it is indexed, else pending
 
 What indexing does is written in `app/indexing`; here stands what clients may do: archive an item,

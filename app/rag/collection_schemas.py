@@ -36,7 +36,7 @@ class CollectionLanguage(BaseModel):
 
 
 class Collection(BaseModel):
-    """A collection that items name."""
+    """A collection that items name, that has a ranking or language of its own, or the default."""
 
     name: str = Field(description="As items name it.")
     items: int = Field(description="How many items are in it.")

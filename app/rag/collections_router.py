@@ -17,7 +17,7 @@ CollectionName = Annotated[str, Path(min_length=1, max_length=500, description="
 
 @router.get("/collections", operation_id="list_collections", responses=problem_responses(422, 507))
 def list_collections(rag: RAGDep) -> list[Collection]:
-    """List the collections that items name, and the default one, with ranking and language."""
+    """List the collections that items name or that say something, and the default one."""
     return [Collection.of(found) for found in rag.collections()]
 
 

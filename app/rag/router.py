@@ -58,7 +58,8 @@ async def index_knowledge(
     """Index a knowledge item, or bring it up to date: only what changed is embedded.
 
     Answers when the work is done. A source that cannot be read answers 200 with `success: false`
-    and an `error`; what was searchable before stays so.
+    and an `error`; what was searchable before stays so. Only what is known to be gone (a page that
+    answers 404 or 410, a folder's last document) leaves the search, even where that fails the item.
     """
     if not wait:
         return _promised(await rag.submit_index(knowledge_id, force=force))

@@ -201,7 +201,7 @@ class RAGService:
         return await self._threads.search(assemble)
 
     def collections(self) -> list[Collection]:
-        """The collections that items name, with the ranking and the language of each."""
+        """The collections that items name or that say something, and the default one."""
         return self._engine.collection_settings.all()
 
     def collection(self, name: str) -> Collection:
