@@ -127,7 +127,7 @@ class Settings(BaseSettings):
         512, ge=256, description="Padded tokens of one inference batch."
     )
     embedding_threads: int = Field(
-        0, ge=0, description="Threads for inference; 0 means one per core."
+        0, ge=0, description="Threads for inference; 0 means one per core, which is the most."
     )
     embedding_timeout_seconds: float = Field(
         30.0,

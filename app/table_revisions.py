@@ -28,7 +28,7 @@ def present_revisions(connection: Connection) -> tuple[str, ...]:
 @functools.cache
 def newest_revision() -> str:
     """By the names of the files, each of which begins with the revision it brings."""
-    return max(file.name for file in (_FOLDER / "versions").glob("*_*.py")).partition("_")[0]
+    return max(file.name for file in (_FOLDER / "versions").glob("[0-9]*_*.py")).partition("_")[0]
 
 
 def bring_to(connection: Connection, revision: str) -> None:

@@ -1,6 +1,7 @@
 """What the words of a query ask of a text: what must not stand there, and what to highlight."""
 
 import bisect
+import heapq
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -46,6 +47,7 @@ class QueryWords:
         self._analyser = analyser
         self._parsed = parsed
         self._finder = TermFinder(_subject(self._parsed), analyser)
+        self._longer_version = _longer_version(self._parsed)
 
     @property
     def meaning(self) -> str:
@@ -109,7 +111,7 @@ class QueryWords:
         Pairs of characters that overlap are one stretch of a script without spaces.
         """
         last: _Match | None = None
-        for token in self._finder.find(content):
+        for token in self._tokens(content):
             if last is not None and token.start < last[1]:
                 last = (last[0], max(last[1], token.end), last[2] | {token.term})
                 continue
@@ -118,6 +120,16 @@ class QueryWords:
             last = (token.start, token.end, frozenset({token.term}))
         if last is not None:
             yield last
+
+    def _tokens(self, content: str) -> Iterator[Token]:
+        """What the query asks for, in the order of the text; `3.11` also finds `3.11.2`."""
+        if self._longer_version is None:
+            return self._finder.find(content)
+        longer = (
+            Token(match["version"], *match.span(), position=0, is_whole=True)
+            for match in self._longer_version.finditer(content)
+        )
+        return heapq.merge(self._finder.find(content), longer, key=lambda token: token.start)
 
     def _telling_sentence(
         self, content: str, path: str, found: Sequence[_Match]
@@ -160,11 +172,22 @@ def _subject(parsed: ParsedQuery) -> frozenset[str]:
 
 
 def _terms(word: Word) -> tuple[str, ...]:
-    """The ways to write a word; the `v` of `v99` alone is none."""
+    """The ways to write a word; the `v` of `v99` alone is none, nor is the `11` of `3.11`."""
+    if word.version:
+        bare = word.whole.removeprefix("v")
+        return bare, f"v{bare}"
     parts = word.parts
     if len(parts) > 1:
         parts = tuple(part for part in parts if len(part) > 1 or not part.isascii())
     return tuple(term for term in (*parts, word.whole, word.stem) if term)
+
+
+def _longer_version(parsed: ParsedQuery) -> re.Pattern[str] | None:
+    """Finds versions that begin as one of the query does."""
+    asked = dict.fromkeys(".".join(word.version) for word in parsed.words if word.version)
+    if not asked:
+        return None
+    return re.compile(rf"(?<![\w.])v?(?P<version>{'|'.join(map(re.escape, asked))})(?:\.\d+)+")
 
 
 def _best(found: Sequence[_Match]) -> list[_Match]:

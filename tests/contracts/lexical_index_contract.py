@@ -297,6 +297,23 @@ class LexicalIndexContract:
         for query in ("1.5.11", "v1.5.11", "1.5"):
             assert [hit.chunk_id for hit in index.search(query, 2)] == ["tagged"]
 
+    def test_what_begins_as_a_version_is_also_found_by_its_words(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("disk", "a disk of one inch"),
+                record("both", "for Pythons 3.8 and 3.12"),
+                record("first", "lamps of 2.4.0rc2"),
+                *(record(f"other-{n}", "buoys and ropes") for n in range(20)),
+            ]
+        )
+        for query, found in (
+            ("1.5-inch", "disk"),
+            ("3.8-3.12", "both"),
+            ("2.4.0rc2", "first"),
+            ("v2.4.0-rc.2", "first"),
+        ):
+            assert index.search(query, 1)[0].chunk_id == found, query
+
     def test_of_equals_the_lower_ids_are_found_however_they_came_in(self, index: LexicalIndex):
         records = [record(f"chunk-{n:03d}", "lion river", item_id=n % 2 + 1) for n in range(400)]
         scrambled = sorted(records, key=lambda one: one.chunk_id[::-1], reverse=True)

@@ -70,6 +70,8 @@ def test_nothing_fails_and_every_highlight_is_a_stretch_of_the_content(query, co
         ("fox", "", []),
         ("E0047", "E0046, E0047 and E 0047", ["E0047", "0047"]),
         ("OAuth2", "OAuth2 and OAuth 1", ["OAuth2", "Auth"]),
+        ("in 3.11", "11 ropes, v3.11, 3.11.2, 13.11 and 3.110", ["v3.11", "3.11.2"]),
+        ("v3.11 ropes", "11 ropes (3.11)", ["ropes", "3.11"]),
     ],
 )
 def test_the_words_that_match_are_marked_as_they_stand(query, content, expected):

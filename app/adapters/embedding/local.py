@@ -1,5 +1,6 @@
 """The default embedder: the converted model on the fast CPU runtime, without torch."""
 
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -77,8 +78,9 @@ class LocalEmbedder:
     ) -> Self:
         """Load the model, converting it first unless this folder of models has it.
 
-        `threads`: for documents, 0 for one per core (a query has one more of its own). Raises
-        StartupError; without `may_write`, also where the model would have to be converted.
+        `threads`: for documents, 0 for one per core, which is also the most (a query has one more
+        of its own). Raises StartupError; without `may_write`, also where the model would have to
+        be converted.
         """
         with ThreadPoolExecutor(1) as pool:
             importing = pool.submit(import_openvino)  # while the weights are hashed
@@ -87,7 +89,7 @@ class LocalEmbedder:
             importing.result()
         encoder = CompiledEncoder(
             exported.folder / MODEL,
-            threads=threads or available_cores(),
+            threads=min(threads or sys.maxsize, available_cores()),
             padding_id=exported.manifest.padding_id,
             precision=exported.manifest.precision,
             int8_group=exported.manifest.int8_group,

@@ -32,11 +32,11 @@ LENGTH_STEP = 16
 shape it has seen: over 1,500 texts of all lengths 347 MB RSS against 391, at the same speed."""
 
 QUERY_WIDTHS = (20, 40)
-"""Tokens of queries for which a copy of the model of that very shape is compiled (31 MB each): of
-700 questions 97 % fit into one. Among scans of 100,000 vectors these take 2.3 ms on average and 2.0
-in the middle, 16, 24, 32 and 40 tokens 2.2 and 2.1, 16 and 32 2.4 and 2.4. The vectors are
-those of the model of any shape, which took half as long again as four widths; but in 8 bits with
-bf16 for the rest they round otherwise (ADR 2)."""
+"""Tokens of queries for which a copy of the model of that very shape is compiled (some 40 MB each
+in 8 bits, 47 in bf16): of 700 questions 97 % fit into one. Among scans of 100,000 vectors these
+take 2.3 ms on average and 2.0 in the middle, 16, 24, 32 and 40 tokens 2.2 and 2.1, 16 and 32 2.4
+and 2.4. The vectors are those of the model of any shape, which took half as long again as four
+widths; but in 8 bits with bf16 for the rest they round otherwise (ADR 2)."""
 
 PREPARED_SHAPES = 8
 """Shapes for which OpenVINO keeps what it prepared, for each layer: over 3,800 texts 357 MB RSS
@@ -71,7 +71,9 @@ def import_openvino() -> Any:
 def _give_way() -> None:
     """Lower the priority of this thread, and of those it starts; only Linux knows how."""
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), DOCUMENT_NICENESS)
+        thread = threading.get_native_id()
+        nice = os.getpriority(os.PRIO_PROCESS, thread)  # whoever is nicer yet may not go back
+        os.setpriority(os.PRIO_PROCESS, thread, max(DOCUMENT_NICENESS, nice))
 
 
 class InferenceStream:

@@ -23,10 +23,10 @@ def take_token_table(openvino: Any, model: Any) -> TokenTable | None:
     Gives the table to look them up in. None, and the model as it was, where it has no such table.
     """
     for lookup in model.get_ops():
-        if lookup.get_type_name() != "Gather":
+        if not _gives_rows_as_numpy_does(lookup):
             continue
         table, ids = (_converted(lookup.input_value(number)) for number in (0, 1))
-        if table.get_type_name() != "Constant" or not _is_input(ids, INPUT_IDS):
+        if not (_is_readable(table) and _is_input(ids, INPUT_IDS)):
             continue
         vectors = openvino.opset13.parameter(lookup.get_output_shape(0), np.float32)
         vectors.output(0).set_names({INPUT_VECTORS})
@@ -36,6 +36,21 @@ def take_token_table(openvino: Any, model: Any) -> TokenTable | None:
         rows: TokenTable = table.data
         return rows
     return None
+
+
+def _gives_rows_as_numpy_does(node: Any) -> bool:
+    """Whether this is `table[ids]`, in 32 bits."""
+    if node.get_type_name() != "Gather" or node.get_attributes()["batch_dims"] != 0:
+        return False
+    axis = node.input_value(2).get_node()
+    is_first = axis.get_type_name() == "Constant" and not axis.data.any()
+    return is_first and node.get_output_element_type(0).to_string() == "f32"
+
+
+def _is_readable(table: Any) -> bool:
+    """Whether NumPy knows its numbers; those of bf16 it takes for f16."""
+    is_constant = table.get_type_name() == "Constant"
+    return is_constant and table.get_output_element_type(0).to_string() in ("f16", "f32")
 
 
 def _converted(value: Any) -> Any:

@@ -103,7 +103,7 @@ class QueryCompiler:
     def _full(self, words: Iterable[Word]) -> float:
         """What BM25 gives to these words at most: the parts of names count as words."""
         mark = self._queries[0].mark
-        parts = dict.fromkeys(mark + part for word in words for part in word.parts)
+        parts = dict.fromkeys(mark + part for word in words for part in word.version or word.parts)
         return BM25_FULL * sum(self._blending.rarity(BODY, part) for part in parts)
 
     def _wanted(self) -> list[tuple[Occur, Query]]:
@@ -119,7 +119,10 @@ class QueryCompiler:
     # Plain words -------------------------------------------------------------------------------
 
     def _plain(self, queries: Sequence[SpokenQuery]) -> Query | None:
-        """Any of the words in any field: one flat union, which tantivy need not score in full."""
+        """Any of the words in any field: one flat union, which tantivy need not score in full.
+
+        But with a version, whose parts stand side by side, it does: ADR 23 says what that takes.
+        """
         places = dict.fromkeys(
             place
             for query in queries

@@ -17,7 +17,7 @@ from app.adapters.lexical_index.symbols import defined_symbols
 from app.adapters.lexical_index.terms import IndexTerms
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 10
+SCHEMA_VERSION = 11
 """Raise it whenever the fields or what stands in them change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"

@@ -5,9 +5,10 @@ People say a number as they speak, file names say it as it sorts: `PEP 8` and `p
 written in one piece in both, as `oauth2` is, is a word like others and names nothing.
 """
 
-import re
 import unicodedata
-from itertools import islice
+from collections.abc import Iterable, Set
+
+import regex
 
 from app.adapters.lexical_index.analysis import Analyser, fold
 from app.adapters.lexical_index.path_tails import ENDING, MOST_CHARACTERS, MOST_PATHS, AskedPath
@@ -17,14 +18,19 @@ APART = "#"
 JOINED = "##"
 """The same for those who write them in one piece."""
 
-_WORD = r"(?<![^\W_])(?P<word>[^\W\d_]{1,32})"
+_WORD = r"(?<![\p{L}\p{M}\p{N}]|\p{L}['\u2019])(?P<word>\p{L}[\p{L}\p{M}]{0,31})"
+"""Not the end of another one, as in `it's 5`."""
 _NUMBER = r"0*(?P<number>\d{1,9}(?:\.\d{1,9}){0,3})"
-_NO_DATE = r"(?![^\W_]|[-_.]\d)"
-_IN_NAME = re.compile(rf"{_WORD}(?P<apart>[-_ .]?){_NUMBER}{_NO_DATE}")
-_AT_START = re.compile(_NUMBER + _NO_DATE)
-_AT_END = re.compile(_WORD + "$")
-_IN_QUERY = re.compile(
-    rf"{_WORD}(?P<apart>[-_ ]?#?| no\.? ?){_NUMBER}(?!\.?\w|[-/]\d)", re.IGNORECASE
+_END = r"(?![\p{L}\p{M}\p{N}])"
+_NO_DATE = rf"(?!(?:19|20)\d\d[-_]\d{{1,2}}{_END}|\d{{1,2}}[-_.]\d{{1,2}}[-_.](?:19|20)\d\d{_END})"
+_NUMBER_IN_NAME = rf"{_NO_DATE}{_NUMBER}{_END}(?!\.\d)"
+_IN_NAME = regex.compile(rf"{_WORD}(?P<apart>[-_ .]?){_NUMBER_IN_NAME}")
+_AT_START = regex.compile(_NUMBER_IN_NAME)
+_AT_END = regex.compile(_WORD + "$")
+_IN_QUERY = regex.compile(
+    rf"{_WORD}(?P<apart>[-_ ]?#?| no\.? ?){_NUMBER}"
+    r"(?!\.?\w|[-\u2013/:]\d|,\d{3}(?!\d))",  # no range, path, time or thousands
+    regex.IGNORECASE,
 )
 
 
@@ -35,7 +41,8 @@ def numbered_names(key: str) -> list[str]:
     """
     *folders, name = _composed(key[-MOST_CHARACTERS:]).rstrip("/").split("/")
     stem = ENDING.sub("", name)
-    found = [(match["word"], match["number"], match["apart"]) for match in _IN_NAME.finditer(stem)]
+    said = _IN_NAME.finditer(stem, concurrent=False)
+    found = [(match["word"], match["number"], match["apart"]) for match in said]
     number = _AT_START.match(stem)
     word = _AT_END.search(folders[-1]) if folders else None
     if number and word:
@@ -48,15 +55,26 @@ def numbered_names(key: str) -> list[str]:
     return list(dict.fromkeys(terms))
 
 
-def asked_numbers(text: str, analyser: Analyser) -> tuple[AskedPath, ...]:
-    """The numbered documents that the plain text of a query names, the first ones."""
-    if not any(map(str.isdigit, text)):
-        return ()
+def asked_numbers(
+    stretches: Iterable[str], analyser: Analyser, idle: Set[str] = frozenset()
+) -> tuple[AskedPath, ...]:
+    """The numbered documents that the plain text of a query names, the first ones.
+
+    `stretches` of it do not stand side by side; words that are `idle` name nothing: `of 3`.
+    """
     asked: dict[str, AskedPath] = {}
-    for match in islice(_IN_QUERY.finditer(_composed(" ".join(text.split()))), MOST_PATHS):
-        if words := tuple(analyser.words(match[0])):
+    for stretch in stretches:
+        if not any(map(str.isdigit, stretch)):
+            continue
+        text = _composed(" ".join(stretch.split()))
+        for match in _IN_QUERY.finditer(text, concurrent=False):
+            words = tuple(analyser.words(match[0]))
+            if not words or fold(match["word"]) in idle:
+                continue
             term = _term(match["word"], match["number"], APART if match["apart"] else JOINED)
             asked.setdefault(term, AskedPath((term,), words))
+            if len(asked) == MOST_PATHS:
+                return tuple(asked.values())
     return tuple(asked.values())
 
 
@@ -69,5 +87,9 @@ def _composed(text: str) -> str:
 
 
 def _term(word: str, number: str, between: str) -> str:
-    """Without the ending of a plural, as folders are called."""
-    return fold(word).removesuffix("s") + between + fold(number)
+    """Without the ending of a plural, as folders are called, and in Western digits."""
+    first, *others = "".join(
+        sign if sign == "." else str(unicodedata.decimal(sign)) for sign in number
+    ).split(".")
+    folded = fold(word)
+    return (folded.removesuffix("s") or folded) + between + ".".join((str(int(first)), *others))

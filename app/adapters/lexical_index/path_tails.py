@@ -17,7 +17,7 @@ MOST_PARTS = 16
 MOST_CHARACTERS = 256
 """Of a term, and of what may be a path."""
 MOST_PATHS = 4
-"""That are looked for in one query, the first ones."""
+"""That are looked for in one query, the first ones; as many numbered documents beside them."""
 
 ROOT = "/"
 """Before a term that is a whole key."""

@@ -92,11 +92,12 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     if not plain and not phrases:
         plain = [word for words in excluded for word in words]
         excluded = []
+    languages = in_use | {analyser.language}
     return ParsedQuery(
-        tuple(_distinct(_telling(plain, in_use | {analyser.language}))),
+        tuple(_distinct(_telling(plain, languages))),
         tuple(dict.fromkeys(phrases)),
         tuple(excluded[:MAX_EXCLUSIONS]),
-        () if _is_pasted(text) else _paths(" ".join(unquoted), analyser),
+        () if _is_pasted(text) else _named(unquoted, analyser, languages),
         " ".join(wanted) if excluded else text,
     )
 
@@ -113,8 +114,11 @@ def _stretches(text: str) -> Iterator[tuple[str, str]]:
     yield "plain", text[end:]
 
 
-def _paths(text: str, analyser: Analyser) -> tuple[AskedPath, ...]:
-    return asked_paths(text, analyser) + asked_numbers(text, analyser)
+def _named(
+    stretches: list[str], analyser: Analyser, languages: frozenset[str]
+) -> tuple[AskedPath, ...]:
+    numbered = asked_numbers(stretches, analyser, _stop_words(languages))
+    return asked_paths(" ".join(stretches), analyser) + numbered
 
 
 def _is_pasted(text: str) -> bool:
@@ -123,8 +127,12 @@ def _is_pasted(text: str) -> bool:
 
 def _telling(words: list[Word], languages: frozenset[str]) -> list[Word]:
     """The words without stop words, unless there are no others."""
-    stop_words = [STOP_WORDS[language] for language in languages if language in STOP_WORDS]
-    return [word for word in words if not any(word.whole in some for some in stop_words)] or words
+    stop_words = _stop_words(languages)
+    return [word for word in words if word.whole not in stop_words] or words
+
+
+def _stop_words(languages: frozenset[str]) -> frozenset[str]:
+    return frozenset().union(*(STOP_WORDS.get(language, ()) for language in languages))
 
 
 def _distinct(words: list[Word]) -> list[Word]:

@@ -3,6 +3,7 @@
 So does a reference: Sphinx's `.. py:function:: open(file)` says what `open` is.
 """
 
+import heapq
 import itertools
 import re
 from collections.abc import Iterator
@@ -37,13 +38,25 @@ _ASSIGNED = regex.compile(  # constants and functions that are values: NAME = â€
     rf"|(?P<value>{_NAME})[ \t]*+[:=][ \t]*+(?:async[ \t]++)?function\b)(?!=)",
     regex.MULTILINE,
 )
+_DECLARED_IN_C = (  # the name stands behind its type, before brackets or at the end of the line
+    r"(?:c|cpp):(?:function|member|data|var|type|macro)::[ \t]++"
+    r"(?:[^\n(=\[]{0,120}?(?:[ \t*&>]|\(\*[ \t]*+))??"
+    r"(?P<declared>~?+[\w$][\w.$:~]{0,119}+)(?=[ \t]*+(?:\((?!\*)|[)=\[]|\r?$))"
+)
+_OBJECT = (  # functions of C may stand without their domain, in Sphinx's older way
+    r"(?!c(?:pp)?:(?:function|member|data|var|type|macro):)(?:[a-z]++:)?"
+    r"(?:(?:function|method|staticmethod|classmethod|macro|member)::[ \t]++"
+    r"(?:[^(\n]{0,120}?[ \t*&](?=[\w.$:]++[ \t]*+\())?"
+    r"|(?:class|struct|union|exception|data|attribute|property|decorator|module|type|enum"
+    r"|enumerator|var|concept)::[ \t]++(?:template[ \t]*+<[^\n]{0,120}>[ \t]*+)?)"
+    r"(?P<object>(?!template\b)[\w$](?:[\w.$:]{0,118}[\w$])?+)(?![\w.$:]*-)"
+)
+_CHOICE = (
+    r"(?:std:)?(?:option|envvar|confval|setting)::[ \t]++"
+    r"(?P<choice>-{0,2}[\w$](?:[\w.$:-]{0,118}[\w$])?)"
+)
 _DESCRIBED = regex.compile(  # the directives of Sphinx's domains that describe an object
-    r"^[ \t]*+\.\.[ \t]++(?:[a-z]++:)?"
-    r"(?:function|method|staticmethod|classmethod|class|exception|data|attribute|property|decorator"
-    r"|module|macro|type|struct|union|enum|enumerator|member|var|concept|option|envvar|confval"
-    r"|setting)::[ \t]++(?:[^(\n]{0,120}?[ \t*&](?=[\w.$:]++\())?"  # the type of a C function
-    r"(?P<name>-{0,2}[\w$](?:[\w.$:-]{0,118}[\w$])?)",
-    regex.MULTILINE,
+    rf"^[ \t]*+\.\.[ \t]++(?:{_DECLARED_IN_C}|{_OBJECT}|{_CHOICE})", regex.MULTILINE
 )
 
 
@@ -70,18 +83,16 @@ def defined_symbols(code: str) -> list[str]:
 
 def _names(code: str) -> Iterator[str]:
     """What is described or defined in so many words comes before what is assigned."""
-    for pattern, may_be_there in (
-        (_DESCRIBED, _may_describe),
-        (_DEFINITION, _may_define),
-        (_ASSIGNED, _may_assign),
-    ):
-        if may_be_there(code):
-            for match in pattern.finditer(code, concurrent=False):
-                yield from filter(None, match.groups())
+    described = _DESCRIBED.finditer(code, concurrent=False) if _may_describe(code) else ()
+    defined = _DEFINITION.finditer(code, concurrent=False) if _may_define(code) else ()
+    assigned = _ASSIGNED.finditer(code, concurrent=False) if _may_assign(code) else ()
+    in_so_many_words = heapq.merge(described, defined, key=lambda match: match.start())
+    for match in itertools.chain(in_so_many_words, assigned):
+        yield from filter(None, match.groups())
 
 
 def _may_describe(code: str) -> bool:
-    return ".. " in code and ":: " in code
+    return ".." in code and "::" in code
 
 
 def _may_define(code: str) -> bool:

@@ -1,5 +1,6 @@
 """What text is taken apart into: tokens and words, and the terms that an index holds of them."""
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,7 +8,8 @@ from typing import NamedTuple, Self
 
 from app.adapters.lexical_index.names import SPLIT_MARK, Name, name_mark, whole_mark
 
-_VERSION = re.compile(r"v?\d+\.\d")
+_VERSION = re.compile(r"v?\d+\.[\d.]+(?P<suffix>(?:a|b|c|rc|alpha|beta|dev|post)\d*)?")
+"""Of a word in one piece."""
 
 
 class Token(NamedTuple):
@@ -51,11 +53,16 @@ class Word:
     def version(self) -> tuple[str, ...]:
         """The parts of a number with dots, without a v before it; none for other words.
 
-        They say little apart: 2.1.3 is not where there is a 1, a 2 and a 3.
+        They say little apart: 2.1.3 is not where there is a 1, a 2 and a 3. `1.5-inch` and
+        `3.8-3.12`, whose whole has lost the hyphen, say something apart.
         """
-        if _VERSION.match(self.whole) is None:
+        said = _VERSION.fullmatch(self.whole)
+        if said is None:
             return ()
-        return self.parts[1:] if self.parts[0] == "v" else self.parts
+        parts = self.parts[1:] if self.parts[0] == "v" else self.parts
+        numbers = len(list(itertools.takewhile(str.isdecimal, parts)))
+        lost = 1 if said["suffix"] else 0  # 2.1.0rc1 in one piece is 2.10rc1
+        return parts if said[0].count(".") >= numbers - 1 - lost else ()
 
     def is_half_of(self, part: str) -> bool:
         """Whether the word is an open edge, and this part of a text begins or ends it."""

@@ -4,6 +4,7 @@ import html
 import re
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from bs4 import BeautifulSoup, Tag
 from markdownify import ATX, MarkdownConverter
@@ -47,7 +48,7 @@ def markdown_of(page: str, elements: int) -> str:
     if elements > MAX_ELEMENTS:
         text = _plain_text(page)
     else:
-        soup = BeautifulSoup(page, "html.parser")
+        soup = BeautifulSoup(page, "html.parser", element_classes={Tag: _Element})
         place_labels(soup)
         make_tables_of_grids(soup)
         drop_names_of_languages(soup)
@@ -77,6 +78,19 @@ def _plain_text(page: str) -> str:
 
 def _text_of(markup: str) -> str:
     return html.unescape(re.sub(r"<[^<>]*>", "\n", INLINE_TAG.sub("", markup)))
+
+
+class _Element(Tag):
+    """Looks for what is around it by its name alone, which markdownify asks of every element."""
+
+    def find_parent(self, name: Any = None, attrs: Any = None, **others: Any) -> Tag | None:
+        """The nearest element around this one; the library makes a filter for each question."""
+        if not isinstance(name, str) or attrs or others:
+            return super().find_parent(name, attrs, **others)
+        parent = self.parent
+        while parent is not None and parent.name != name:
+            parent = parent.parent
+        return parent
 
 
 class _Converter(MarkdownConverter):

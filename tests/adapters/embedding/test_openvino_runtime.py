@@ -1,5 +1,10 @@
 """What a converted model is compiled to: copies for short queries, and late ones for documents."""
 
+import os
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +13,7 @@ import pytest
 
 from app.adapters.embedding.exported_model import MODEL
 from app.adapters.embedding.openvino_runtime import (
+    DOCUMENT_NICENESS,
     QUERY_WIDTHS,
     CompiledEncoder,
     LateModel,
@@ -18,6 +24,7 @@ from app.adapters.embedding.openvino_runtime import (
 from app.adapters.embedding.token_vectors import take_token_table
 from app.errors import EmbeddingError
 from tests.adapters.embedding.small_models import Floats, small_model
+from tests.patience import PATIENCE_SECONDS
 
 TOKENS, WIDTH = 50, 16
 PADDING = 3
@@ -62,22 +69,55 @@ def test_the_table_of_a_model_holds_the_vectors_of_its_tokens(path: Path, number
     }  # fmt: skip
 
 
-def test_a_model_without_a_table_is_left_as_it_was() -> None:
+def doubled(op: Any, ids: Any) -> Any:
+    return op.multiply(ids, op.constant(np.int64(2)))
+
+
+def of_bf16(op: Any, ids: Any) -> Any:
+    """NumPy takes its bits for those of f16."""
+    table = op.constant(np.eye(5), dtype=import_openvino().Type.bf16)
+    return op.gather(op.convert(table, "f32"), ids, op.constant(0))
+
+
+def in_16_bits(op: Any, ids: Any) -> Any:
+    table = op.constant(np.eye(5), dtype=import_openvino().Type.f16)
+    return op.gather(table, ids, op.constant(0))
+
+
+def by_column(op: Any, ids: Any) -> Any:
+    return op.gather(op.constant(np.eye(5, dtype=np.float32)), ids, op.constant(1))
+
+
+@pytest.mark.parametrize("made", [doubled, of_bf16, in_16_bits, by_column])
+def test_a_model_without_a_table_that_numpy_can_look_up_is_left_as_it_was(
+    made: Callable[[Any, Any], Any],
+) -> None:
     openvino = import_openvino()
     op = openvino.opset13
     ids = op.parameter([1, 4], np.int64, name="input_ids")
-    model = openvino.Model([op.multiply(ids, op.constant(np.int64(2)))], [ids])
+    ids.output(0).set_names({"input_ids"})
+    model = openvino.Model([made(op, ids)], [ids])
     assert take_token_table(openvino, model) is None
     assert len(model.inputs) == 1
 
 
-@pytest.mark.parametrize("length", [1, *QUERY_WIDTHS, QUERY_WIDTHS[0] + 1, QUERY_WIDTHS[-1] + 1])
+def test_with_axis_and_number_as_numpy_has_them_the_same_table_is_taken() -> None:
+    openvino = import_openvino()
+    op = openvino.opset13
+    ids = op.parameter([1, 4], np.int64, name="input_ids")
+    ids.output(0).set_names({"input_ids"})
+    rows = op.gather(op.constant(np.eye(5, dtype=np.float32)), ids, op.constant(0))
+    table = take_token_table(openvino, openvino.Model([rows], [ids]))
+    assert np.array_equal(table, np.eye(5))
+
+
+@pytest.mark.parametrize("length", [1, 19, 20, 21, 39, 40, 41])
 def test_a_query_of_any_length_gets_the_sum_of_its_tokens_also_after_a_longer_one(
     encoder: CompiledEncoder, numbers: Floats, length: int
 ) -> None:
-    longest = np.full(QUERY_WIDTHS[-1], 7)
+    width = next((width for width in QUERY_WIDTHS if length <= width), length + 9)
     tokens: TokenIds = np.arange(length) % TOKENS
-    encoder.query_stream.run([longest[: max(QUERY_WIDTHS[0], length)]])
+    encoder.query_stream.run([np.full(width, 7)])
     (vector,) = encoder.query_stream.run([tokens])
     assert np.allclose(vector, unit(numbers[tokens].sum(axis=0)), atol=1e-5)
 
@@ -89,20 +129,49 @@ def test_documents_get_the_vectors_that_queries_get(encoder: CompiledEncoder) ->
         assert np.allclose(stream.run(rows), queries, atol=1e-5)
 
 
-def test_what_is_compiled_late_is_compiled_once_for_all_its_streams(path: Path) -> None:
+def test_what_is_compiled_late_is_compiled_once_for_all_that_need_it_at_once(path: Path) -> None:
     core = import_openvino().Core()
     compiled: list[Any] = []
+    both_ask, may_go_on = threading.Barrier(3), threading.Event()
 
     def compile_now() -> Any:
+        assert may_go_on.wait(PATIENCE_SECONDS)
         compiled.append(core.compile_model(str(path), "CPU"))
         return compiled[-1]
 
+    def embed(stream: LateStream) -> Any:
+        both_ask.wait(PATIENCE_SECONDS)
+        return [stream.run([np.arange(3)]) for _ in range(2)]
+
     model = LateModel(compile_now)
-    streams = [LateStream(model, PADDING) for _ in range(2)]
-    assert compiled == []
-    for stream in [*streams, *streams]:
-        stream.run([np.arange(3)])
+    with ThreadPoolExecutor(2) as pool:
+        vectors = [pool.submit(embed, LateStream(model, PADDING)) for _ in range(2)]
+        both_ask.wait(PATIENCE_SECONDS)
+        assert compiled == []
+        may_go_on.set()
+        first, second = (each.result(PATIENCE_SECONDS) for each in vectors)
+    assert np.array_equal(first, second)
     assert len(compiled) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, threads have no niceness")
+def test_a_service_that_is_nicer_than_its_documents_would_be_stays_so(path: Path) -> None:
+    core = import_openvino().Core()
+    seen: list[int] = []
+
+    def compile_now() -> Any:
+        seen.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return core.compile_model(str(path), "CPU")
+
+    def embed(nice: int) -> None:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)
+        LateStream(LateModel(compile_now), PADDING).run([np.arange(3)])
+
+    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    for nice in (own, max(own, 15)):
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(embed, nice).result()
+    assert seen == [max(own, DOCUMENT_NICENESS), max(own, 15)]
 
 
 def test_a_model_that_cannot_be_compiled_late_is_an_error_and_tried_again(path: Path) -> None:

@@ -83,3 +83,19 @@ def test_any_text_is_a_query(text: str):
     assert all(query.excluded)
     assert query.words or query.phrases or not query.excluded
     assert len(set(query.words)) == len(query.words)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("what does PEP 8 say", ["pep#8"]),
+        ("8 of PEP -draft 8", []),
+        ('flask "session cookie" 3', []),
+        ('"session cookie" of RFC 3', ["rfc#3"]),
+    ],
+)
+def test_a_number_belongs_to_the_word_that_stands_before_it_in_the_query(
+    text: str, named: list[str]
+) -> None:
+    paths = parse_query(text, ANALYSER).paths
+    assert [way for path in paths for way in path.ways] == named

@@ -496,7 +496,7 @@ def repeated(text, size=5_000_000):
         "<table><tr><td class=lines-code>" * 90 + repeated("x <b>y</b>", 400_000),
         "<table>" + "<tr><td class=blob-code>x</td>\n" * 16_000,
         "<pre>" + repeated("x\n\n\n\n`", 4_000_000),
-        repeated("<p hidden>x</p>y ", 3_000_000),
+        repeated("<p hidden>x</p>y ", 2_000_000),
         repeated('<math alttext="x">', 3_000_000),
         repeated("<sup>x", 300_000),
         "<math>" + repeated("<mfrac><mi>x</mi>", 3_000_000),
