@@ -174,8 +174,7 @@ def _subject(parsed: ParsedQuery) -> frozenset[str]:
 def _terms(word: Word) -> tuple[str, ...]:
     """The ways to write a word; the `v` of `v99` alone is none, nor is the `11` of `3.11`."""
     if word.version:
-        bare = word.whole.removeprefix("v")
-        return bare, f"v{bare}"
+        return word.version_wholes
     parts = word.parts
     if len(parts) > 1:
         parts = tuple(part for part in parts if len(part) > 1 or not part.isascii())

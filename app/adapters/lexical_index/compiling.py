@@ -157,8 +157,7 @@ class QueryCompiler:
         symbols = [*parts, *names]
         if word.version:
             parts = [tuple(mark + part for part in word.version)]
-            bare = word.whole.removeprefix("v")
-            symbols = names = [(bare,), (f"v{bare}",)]
+            symbols = names = [(whole,) for whole in word.version_wholes]
         stemmed = [*parts, (mark + word.stem,)] if word.is_compound else parts
         for field, sequences in (
             (BODY, stemmed),

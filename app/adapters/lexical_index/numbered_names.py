@@ -56,7 +56,7 @@ def numbered_names(key: str) -> list[str]:
 
 
 def asked_numbers(
-    stretches: Iterable[str], analyser: Analyser, idle: Set[str] = frozenset()
+    stretches: Iterable[str], analyser: Analyser, idle: Set[str]
 ) -> tuple[AskedPath, ...]:
     """The numbered documents that the plain text of a query names, the first ones.
 

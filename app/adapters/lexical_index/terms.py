@@ -64,6 +64,12 @@ class Word:
         lost = 1 if said["suffix"] else 0  # 2.1.0rc1 in one piece is 2.10rc1
         return parts if said[0].count(".") >= numbers - 1 - lost else ()
 
+    @property
+    def version_wholes(self) -> tuple[str, str]:
+        """A version in one piece, as it is written without and with a v."""
+        bare = self.whole.removeprefix("v")
+        return bare, f"v{bare}"
+
     def is_half_of(self, part: str) -> bool:
         """Whether the word is an open edge, and this part of a text begins or ends it."""
         return bool(self.edge) and re.fullmatch(self.edge, part) is not None

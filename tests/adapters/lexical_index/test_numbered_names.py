@@ -95,7 +95,7 @@ def test_of_many_numbers_the_first_are_looked_for():
 
 
 @given(
-    st.text(st.sampled_from("xBséñжλ章"), min_size=1, max_size=8),
+    st.text(st.sampled_from("xKséñжλ章"), min_size=1, max_size=8),
     st.integers(0, 999_999_999),
     st.sampled_from(["-", "_", " ", "."]),
 )
@@ -106,5 +106,5 @@ def test_the_zeros_before_a_number_and_the_case_do_not_matter(word: str, number:
 
 @given(st.text(), st.text())
 def test_any_text_and_any_key_will_do(text: str, key: str):
-    assert len(asked_numbers([text], ANALYSER)) <= MOST_PATHS
+    assert len(asked_numbers([text], ANALYSER, IDLE)) <= MOST_PATHS
     assert all(not term.split()[1:] for term in numbered_names(key))
