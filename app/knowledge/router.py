@@ -35,7 +35,7 @@ ServiceDep = Annotated[KnowledgeService, Depends(get_knowledge_service)]
     "",
     status_code=201,
     operation_id="create_knowledge",
-    responses=located(201) | problem_responses(400, 413, 422, 507),
+    responses=located(201) | problem_responses(400, 422, 507),
 )
 def create_knowledge(
     item: schemas.ItemCreate, service: ServiceDep, response: Response
@@ -108,7 +108,7 @@ def get_knowledge(knowledge_id: ItemId, service: ServiceDep) -> schemas.Item:
 @router.patch(
     "/{knowledge_id}",
     operation_id="update_knowledge",
-    responses=problem_responses(400, 404, 409, 413, 422, 507),
+    responses=problem_responses(400, 404, 409, 422, 507),
 )
 def update_knowledge(
     knowledge_id: ItemId, changes: schemas.ItemUpdate, service: ServiceDep
@@ -123,7 +123,7 @@ def update_knowledge(
 @router.put(
     "/{knowledge_id}",
     operation_id="replace_knowledge",
-    responses=problem_responses(400, 404, 413, 422, 507),
+    responses=problem_responses(400, 404, 422, 507),
 )
 def replace_knowledge(
     knowledge_id: ItemId, item: schemas.ItemReplacement, service: ServiceDep

@@ -36,7 +36,7 @@ def get_collection_ranking(name: CollectionName, rag: RAGDep) -> StoredRanking:
     "/collections/{name}/ranking",
     operation_id="set_collection_ranking",
     response_model_exclude_none=True,
-    responses=problem_responses(400, 404, 413, 422, 507),
+    responses=problem_responses(400, 404, 422, 507),
 )
 def set_collection_ranking(
     name: CollectionName, body: CollectionRankingBody, rag: RAGDep
@@ -64,7 +64,7 @@ def get_collection_language(name: CollectionName, rag: RAGDep) -> CollectionLang
 @router.put(
     "/collections/{name}/language",
     operation_id="set_collection_language",
-    responses=problem_responses(400, 404, 413, 422, 507),
+    responses=problem_responses(400, 404, 422, 507),
 )
 def set_collection_language(
     name: CollectionName, body: CollectionLanguage, rag: RAGDep

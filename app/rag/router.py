@@ -110,7 +110,7 @@ async def remove_from_index(knowledge_id: ItemId, rag: RAGDep) -> schemas.Remova
     "/search",
     operation_id="search",
     response_model=answer_schemas.SearchAnswer,
-    responses=problem_responses(400, 413, 422, 503, 507),
+    responses=problem_responses(400, 422, 503, 507),
 )
 async def search(body: search_schemas.SearchBody, rag: RAGDep) -> Response:
     """Find the chunks that answer a question, with the lines where they stand."""

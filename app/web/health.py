@@ -66,7 +66,11 @@ async def home() -> RedirectResponse:
     return RedirectResponse("/docs")
 
 
-@router.get("/health/live", operation_id="get_liveness", responses={403: problem_responses()[403]})
+@router.get(
+    "/health/live",
+    operation_id="get_liveness",
+    responses={status: problem_responses()[status] for status in (403, 413)},
+)
 async def get_liveness() -> Liveness:
     """Answer as long as the process runs; waits for nothing."""
     return Liveness()

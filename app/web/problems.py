@@ -85,8 +85,8 @@ class Problem(BaseModel):
 def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """The `responses` of an operation for these error statuses, for the OpenAPI schema.
 
-    403 and 503 are always among them: the origin guard stands before every operation, and all need
-    the database.
+    403, 413 and 503 are always among them: the guards of origin and size stand before every
+    operation, even one that takes no body, and all need the database.
     """
     schema = {"$ref": "#/components/schemas/Problem"}
     return {
@@ -95,7 +95,7 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
             "content": {MEDIA_TYPE: {"schema": schema}},
         }
         | (RETRY_AFTER if status in (503, 507) else {})
-        for status in sorted({403, 503, *statuses})
+        for status in sorted({403, 413, 503, *statuses})
     }
 
 

@@ -6,7 +6,7 @@ written in one piece in both, as `oauth2` is, is a word like others and names no
 """
 
 import unicodedata
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Iterator, Set
 
 import regex
 
@@ -27,11 +27,13 @@ _NUMBER_IN_NAME = rf"{_NO_DATE}{_NUMBER}{_END}(?!\.\d)"
 _IN_NAME = regex.compile(rf"{_WORD}(?P<apart>[-_ .]?){_NUMBER_IN_NAME}")
 _AT_START = regex.compile(_NUMBER_IN_NAME)
 _AT_END = regex.compile(_WORD + "$")
-_IN_QUERY = regex.compile(
-    rf"{_WORD}(?P<apart>[-_ ]?#?| no\.? ?){_NUMBER}"
-    r"(?!\.?\w|[-\u2013/:]\d|,\d{3}(?!\d))",  # no range, path, time or thousands
-    regex.IGNORECASE,
+_ASKED_NUMBER = _NUMBER + r"(?!\.?\w|[-\u2013/:]\d|,\d{3}(?!\d))"
+"""No range, path, time or thousands."""
+_IN_QUERY = regex.compile(rf"{_WORD}(?P<apart>[-_ ]?#?| no\.? ?){_ASKED_NUMBER}", regex.IGNORECASE)
+_ANOTHER = regex.compile(
+    rf"(?:,? (?:and|or|&|und|oder|et|ou|y|o) |, )#?{_ASKED_NUMBER}", regex.IGNORECASE
 )
+"""Behind a number: another one of the same word, as in `PEPs 484, 526 and 612`."""
 
 
 def numbered_names(key: str) -> list[str]:
@@ -67,11 +69,11 @@ def asked_numbers(
         if not any(map(str.isdigit, stretch)):
             continue
         text = _composed(" ".join(stretch.split()))
-        for match in _IN_QUERY.finditer(text, concurrent=False):
-            words = tuple(analyser.words(match[0]))
-            if not words or fold(match["word"]) in idle:
+        for said, word, number, between in _said_numbers(text):
+            words = tuple(analyser.words(said))
+            if not words or fold(word) in idle:
                 continue
-            term = _term(match["word"], match["number"], APART if match["apart"] else JOINED)
+            term = _term(word, number, between)
             asked.setdefault(term, AskedPath((term,), words))
             if len(asked) == MOST_PATHS:
                 return tuple(asked.values())
@@ -79,6 +81,17 @@ def asked_numbers(
 
 
 # Inside ----------------------------------------------------------------------------------------
+
+
+def _said_numbers(text: str) -> Iterator[tuple[str, str, str, str]]:
+    """Each number of a query: how it and its word are said, both alone, and what joins them."""
+    for match in _IN_QUERY.finditer(text, concurrent=False):
+        word = match["word"]
+        yield match[0], word, match["number"], APART if match["apart"] else JOINED
+        another = _ANOTHER.match(text, match.end(), concurrent=False)
+        while another:
+            yield f"{word} {another['number']}", word, another["number"], APART
+            another = _ANOTHER.match(text, another.end(), concurrent=False)
 
 
 def _composed(text: str) -> str:

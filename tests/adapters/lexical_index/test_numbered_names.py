@@ -44,6 +44,10 @@ def names(query: str, key: str) -> bool:
         ("Café 3", "Café 03 - Karte.md"),
         ("pep 8", "https://example.org/pep-0008/"),
         ("PEPs 8, 20 and 257", "pep-0008.rst"),
+        ("PEPs 8, 20 and 257", "pep-0020.rst"),
+        ("PEPs 8, 20, and 257 compared", "pep-0257.rst"),
+        ("pep 8 or #20", "pep-0020.rst"),
+        ("pep8 & 20", "pep-0020.rst"),
         ("PEP \uff10\uff18", "pep-0008.rst"),
         ("PEP \u0660\u0668", "pep-0008.rst"),
         ("\u0905\u0927\u094d\u092f\u093e\u092f 3", "\u0905\u0927\u094d\u092f\u093e\u092f-03.md"),
@@ -82,6 +86,11 @@ def test_a_word_and_a_number_name_a_document(query: str, key: str):
         ("commit a1b2c3", "a1b2c3.md"),
         ("in 3 days", "3.md"),
         ("abc 12", "xabc-12.md"),
+        ("PEP 8 in 2001", "pep-2001.rst"),
+        ("PEP 8 and 20 others", "others-20.md"),
+        ("PEP 8, 1,000 words", "pep-0001.rst"),
+        ("PEP 8 and 3:12", "pep-0003.rst"),
+        ("PEP 8 and 2nd edition", "pep-0002.rst"),
     ],
 )
 def test_what_merely_resembles_a_number_names_nothing(query: str, key: str):
