@@ -32,7 +32,7 @@ class ContextBody(SearchBody):
     max_tokens: MaxTokens = Field(
         requests.MAX_TOKENS,
         description="Most tokens of the context, headers included, as the embedding model counts "
-        "them.",
+        "them; a word of more than 100 characters is at least one for every 4.",
     )
     format: ContextFormat = Field(
         ContextFormat.MARKDOWN,

@@ -2,6 +2,7 @@
 
 import bisect
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,10 @@ from app.search.queries import citation
 
 CHARACTERS_PER_TOKEN = 4
 """Of English text, roughly; for models of which only the endpoint knows how they count."""
+
+LONG_WORD = re.compile(r"\w{101,}")
+"""WordPiece makes one unknown token of a word of more than 100 characters (the default of BERT's
+tokenizer), such as an encoded key. The models that read contexts make hundreds of it."""
 
 MOST_CHARACTERS_PER_TOKEN = 16
 """A stretch with more characters for each token left is not even counted: a line of 10 MB would
@@ -64,9 +69,11 @@ class ContextBudget:
 
     def count(self, text: str) -> int:
         """Tokens of the text, or an estimate where the model does not tell how it counts."""
-        if self._meter is not None:
-            return self._meter.count(text)
-        return -(-len(text) // CHARACTERS_PER_TOKEN)
+        if self._meter is None:
+            return _estimate(text)
+        words = LONG_WORD.findall(text)
+        unknown = sum(max(_estimate(word) - self._meter.count(word), 0) for word in words)
+        return self._meter.count(text) + unknown
 
     @property
     def is_spent(self) -> bool:
@@ -252,3 +259,7 @@ class ContextBudget:
 
     def _count_up_to(self, text: str, most: int) -> int:
         return self.count(text) if len(text) <= most * MOST_CHARACTERS_PER_TOKEN else most + 1
+
+
+def _estimate(text: str) -> int:
+    return -(-len(text) // CHARACTERS_PER_TOKEN)

@@ -348,6 +348,15 @@ def test_a_scrap_of_a_hit_is_left_out(shelf: Shelf):
     assert [omission.document.key for omission in answer.omitted] == ["p.md"]
 
 
+@pytest.mark.parametrize("ways_to_count", [lambda _: 0, len])
+def test_a_word_that_the_model_takes_for_one_token_is_counted_by_its_characters(ways_to_count):
+    meter = WordMeter(ways_to_count)
+    budget = ContextBudget(400, meter, FORMATS["markdown"])
+    key = "x" * 800
+    assert budget.count("short words, no more") == meter.count("short words, no more")
+    assert budget.count(f"a {key} b\n{key}") == max(2 * 200 + 2, meter.count(f"a {key} b\n{key}"))
+
+
 def test_the_budget_holds_even_for_a_model_that_counts_the_whole_as_more_than_its_parts():
     budget = ContextBudget(
         50, WordMeter(lambda text: 30 * (text.count("# File") - 1)), FORMATS["markdown"]

@@ -92,7 +92,8 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
     """
     for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            return clean(data.decode(encoding, "replace")), encoding.removesuffix("-sig")
+            text = data.decode(encoding, "replace").lstrip("\ufeff")  # some write it twice
+            return clean(text), encoding.removesuffix("-sig")
     attempts = (_decode_declared, _decode_wide)
     for attempt in attempts:
         decoded = attempt(data, declared)

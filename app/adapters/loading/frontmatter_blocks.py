@@ -71,8 +71,7 @@ def _read_yaml(block: str) -> Fields:
             _require_shallow(depth)
         fields = yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506  builds only str, list, dict
     except yaml.MarkedYAMLError as error:
-        # The mark counts the block's lines from 0, and the file has one line above them.
-        line = f" in line {error.problem_mark.line + 2}" if error.problem_mark else ""
+        line = f" in line {_line_in_file(block, error.problem_mark)}" if error.problem_mark else ""
         raise ValueError(f"{error.problem or error.context}{line}") from error
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
@@ -81,6 +80,11 @@ def _read_yaml(block: str) -> Fields:
     if not isinstance(fields, dict):
         raise ValueError("it is not a list of `name: value` lines")  # noqa: TRY004
     return fields
+
+
+def _line_in_file(block: str, mark: yaml.Mark) -> int:
+    """YAML itself also counts lines that end with U+2028; the file has one above the block."""
+    return len(LINE_BREAK.findall(block, 0, mark.index)) + 2
 
 
 def _read_toml(block: str) -> Fields:

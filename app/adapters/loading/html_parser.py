@@ -35,8 +35,10 @@ class StandardParser(HTMLParser, ABC):
     quadratic time on what is left when a page ends inside a tag.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_xml: bool = False) -> None:
+        """`is_xml`: `/>` ends any element, as it does where a page is XHTML by its media type."""
         super().__init__(convert_charrefs=True)
+        self._is_xml = is_xml
         self.stack: list[str] = []
         """The names of the elements that are open, the outermost first."""
         self._too_deep: Counter[str] = Counter()
@@ -71,6 +73,13 @@ class StandardParser(HTMLParser, ABC):
             return super().parse_marked_section(i, report)
         return self.parse_bogus_comment(i, report)
 
+    def parse_starttag(self, i: int) -> int:
+        """Where the tag ends that begins at `i`, or below nought; no text follows `<style/>`."""
+        end = super().parse_starttag(i)
+        if self._is_xml and end > 0 and self.rawdata.endswith("/>", i, end):
+            self.clear_cdata_mode()
+        return end
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Put an element on the stack, and end what ends where it begins."""
         given = {name: value or "" for name, value in attrs}
@@ -89,7 +98,7 @@ class StandardParser(HTMLParser, ABC):
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """As above, for `<x/>`."""
         self.handle_starttag(tag, attrs)
-        if tag in FOREIGN:
+        if tag in FOREIGN or (self._is_xml and tag not in VOID):
             self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:

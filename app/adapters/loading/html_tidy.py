@@ -58,13 +58,16 @@ QUOTING = {"blockquote", "figure"}
 BLANKS = re.compile(r"[ \t]+")
 
 
-def tidy(page: str) -> TidyPage:
-    """Tidy a page; raises SourceUnreadableError for one of more than MAX_TAGS tags."""
+def tidy(page: str, *, is_xml: bool = False) -> TidyPage:
+    """Tidy a page, perhaps one of XHTML.
+
+    Raises SourceUnreadableError for one of more than MAX_TAGS tags.
+    """
     if page.count("<") > MAX_TAGS:
         raise SourceUnreadableError(
             f"The page holds more than {MAX_TAGS:,} HTML tags; index its parts one by one."
         )
-    parser = _Tidy()
+    parser = _Tidy(is_xml=is_xml)
     parser.feed(page)
     parser.finish()
     return TidyPage(
@@ -87,8 +90,8 @@ def tidy(page: str) -> TidyPage:
 class _Tidy(StandardParser):
     """Writes `pieces` while it reads."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, *, is_xml: bool) -> None:
+        super().__init__(is_xml=is_xml)
         self.pieces: list[str] = []
         self.parts: list[Part] = []
         self.headings: list[tuple[int, list[str]]] = []

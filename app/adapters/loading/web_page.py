@@ -50,12 +50,13 @@ def declared_charset(data: bytes) -> str | None:
     return "utf-8" if name and name.lower().startswith("utf-16") else name
 
 
-def read_page(page: str, address: str) -> WebPage:
+def read_page(page: str, address: str, *, is_xml: bool = False) -> WebPage:
     """Convert a page fetched from `address`; `markdown` is empty when nothing is to be read.
 
-    Raises SourceUnreadableError for a page with too many tags.
+    `is_xml`: it came as XHTML and not as HTML, which gives `<p/>` another meaning. Raises
+    SourceUnreadableError for a page with too many tags.
     """
-    tidied = tidy(page)
+    tidied = tidy(page, is_xml=is_xml)
     content = content_of(tidied)
     title = tidied.title or content.heading
     language = tidied.language

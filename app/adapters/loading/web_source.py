@@ -27,9 +27,10 @@ from app.adapters.loading.web_page import begins_like_html, declared_charset, re
 from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument, SourceEntry, SourceListing
 
-HTML_TYPES = {"text/html", "application/xhtml+xml"}
+XHTML = "application/xhtml+xml"
+HTML_TYPES = {"text/html", XHTML}
 
-READING_RULES = "14"
+READING_RULES = "15"
 """To be counted up when the same page is turned into another text: then 304 is no answer."""
 
 MOST_STAMP_CHARACTERS = 200
@@ -116,7 +117,7 @@ def _is_html(page: FetchedPage) -> bool:
 
 def _html(page: FetchedPage, entry: SourceEntry) -> LoadedDocument:
     text, encoding = decode(page.body, page.charset or declared_charset(page.body))
-    read = read_page(text, page.url)
+    read = read_page(text, page.url, is_xml=page.content_type == XHTML)
     if not read.markdown:
         raise SourceUnreadableError(NO_CONTENT)
     return LoadedDocument(

@@ -97,6 +97,26 @@ def test_a_page_is_read_as_what_the_server_says_it_is(
     assert loaded.title == title or (title is None and loaded.title)
 
 
+XHTML = """<html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="s.js"/></head>
+<body><p>one</p><iframe src="y"/><p>two<br/></p><p/><style/><p>three</p><textarea/><div hidden=""/>
+<p>four</p></body></html>"""
+
+
+@pytest.mark.parametrize(
+    ("content_type", "page", "content"),
+    [
+        ("application/xhtml+xml", XHTML, "one\n\ntwo\n\nthree\n\nfour"),
+        ("text/html", "<p>one</p><iframe src='y'/><p>two</p>", "one"),  # as browsers do
+    ],
+)
+def test_what_ends_within_its_tag_hides_nothing_in_xhtml_and_ends_nothing_in_html(
+    sources, site, content_type, page, content
+):
+    site.expect_request("/p").respond_with_data(page, content_type=content_type)
+    (loaded,) = read_all(sources.open(site.url_for("/p"), "website"))
+    assert loaded.content == content
+
+
 @pytest.mark.parametrize(
     "told", ["https://docs.python.org/3/library/os.html", "http://{}@evil.example/", "http://["]
 )

@@ -238,6 +238,13 @@ def test_broken_frontmatter_costs_a_warning_and_stays_in_the_text(block):
     assert (loaded.content, loaded.first_line) == (text, 1)
 
 
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["Unix", "Windows", "old Mac"])
+def test_broken_yaml_is_broken_in_a_line_of_the_file(ending):
+    block = 'title: "a\u2028b"\nx: \u0085 y\ntags: [a'
+    (warning,) = document(f"---\n{block}\n---\n# Heading\n".replace("\n", ending)).warnings
+    assert warning.endswith(" in line 5.")  # where the block ends and the list does not
+
+
 @pytest.mark.parametrize(
     ("block", "reason"),
     [
