@@ -24,6 +24,7 @@ from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchBody
 from app.trusted_authorities import tls_context
 
+API = "/api/v1"
 POLL_SECONDS = 0.3
 CONNECT_TIMEOUT_SECONDS = 5.0
 ANSWER_TIMEOUT_SECONDS = 60.0
@@ -130,7 +131,7 @@ class RemoteBackend:
         """Send a request; raises AppError unless it succeeds."""
         content = None if body is None else body.model_dump(mode="json", exclude_unset=True)
         try:
-            response = self._client.request(method, f"/api/v1{path}", params=query, json=content)
+            response = self._client.request(method, f"{API}{path}", params=query, json=content)
         except httpx.TimeoutException as error:
             message = f"The server at {self._address} took too long to answer."
             raise UnavailableError(message) from error
@@ -200,8 +201,11 @@ def _failure(knowledge_id: int, job: Job) -> IndexingResult:
 
 @contextmanager
 def open_remote(url: str) -> Iterator[RemoteBackend]:
-    """Call the server at an address (`http://` may be left out) for the block."""
-    address = url if "://" in url else f"http://{url}"
+    """Call the server at an address, or at that of its API, for the block.
+
+    `http://` may be left out.
+    """
+    address = (url if "://" in url else f"http://{url}").rstrip("/").removesuffix(API)
     timeout = httpx.Timeout(ANSWER_TIMEOUT_SECONDS, connect=CONNECT_TIMEOUT_SECONDS)
     try:
         # No proxy and no .netrc from the environment: what is asked is nobody else's business.

@@ -272,6 +272,13 @@ def test_rebuild_says_what_the_index_holds(run_local: Run, guide: Path) -> None:
     assert run_local("verify").exit_code == 0
 
 
+@pytest.mark.parametrize("ending", ["", "/", "/api/v1", "/api/v1/"])
+def test_a_server_may_be_named_by_the_address_of_its_api(
+    run_local: Run, server_url: str, ending: str
+) -> None:
+    assert run_local("list", "--url", server_url.removeprefix("http://") + ending).exit_code == 0
+
+
 @pytest.mark.parametrize("command", ["verify", "rebuild", "compact"])
 def test_care_is_never_taken_through_a_server(run_local: Run, command: str) -> None:
     result = run_local(command, "--url", "http://127.0.0.1:1")
