@@ -1,13 +1,16 @@
 """Load and split: finds out what changed at a source, and prepares just that."""
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from app.errors import (
+    AppError,
     SourceError,
     SourceGoneError,
     SourceNotFoundError,
     SourceUnavailableError,
+    SourceUnreadableError,
 )
 from app.indexing.claims import StopSignal
 from app.indexing.documents import (
@@ -28,6 +31,8 @@ from app.protocols import (
     TextSplitter,
     TokenMeter,
 )
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -87,11 +92,30 @@ class DocumentPreparer:
         """Yield new and changed documents; afterwards the survey is complete."""
         for entry in self._listing.entries:
             self._signal.check()
-            document = self._prepare(entry)
+            document = self._prepare_guarded(entry)
             self.survey.seen += 1
             if document is not None:
                 yield document
         self._note_gone()
+
+    def _prepare_guarded(self, entry: SourceEntry) -> PreparedDocument | None:
+        """As `_prepare`; a document that shows a mistake of ours costs itself, not the others.
+
+        What was known of it stays.
+        """
+        try:
+            return self._prepare(entry)
+        except AppError:
+            raise
+        except Exception as error:
+            logger.exception("%s cannot be read because of an unexpected error", entry.uri)
+            failure = SourceUnreadableError(
+                f"{entry.uri} cannot be read because of a mistake on our side "
+                f"({type(error).__name__}); the server's log says more."
+            )
+            self.survey.errors.append(failure)
+            self.survey.skipped.append(SourceNote(entry.uri, failure.detail))
+            return None
 
     def _prepare(self, entry: SourceEntry) -> PreparedDocument | None:
         known = self._known.get(entry.key)

@@ -229,7 +229,7 @@ def _stands_at(
         following |= {
             end + len(writing)
             for end in ends
-            for writing in (word.parts, (word.stem,))
+            for writing in (() if word.has_signs else (word.parts, (word.stem,)))
             if tuple(parts[end : end + len(writing)]) == writing
         }
         if word.edge:

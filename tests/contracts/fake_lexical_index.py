@@ -8,7 +8,7 @@ from app.adapters.lexical_index.numbered_names import numbered_names
 from app.adapters.lexical_index.path_tails import AskedPath, path_tails
 from app.adapters.lexical_index.said_words import SaidWords
 from app.adapters.lexical_index.shown import shown_paragraphs
-from app.adapters.lexical_index.terms import Phrase, Word
+from app.adapters.lexical_index.terms import Phrase, Word, needs_signs
 from app.errors import LexicalIndexError
 from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
 
@@ -172,6 +172,8 @@ def _stands_at(phrase: Phrase, text: list[Word], place: int) -> bool:
     """Whether the phrase begins within the word at `place`, names taken apart or not."""
     if len(phrase) == 1 and phrase[0].whole and phrase[0].whole in _terms(text[place]):
         return True
+    if needs_signs(phrase):
+        return False
     wanted = [(word, part) for word in phrase for part in word.parts]
     parts = [part for word in text[place : place + len(wanted)] for part in word.parts]
     for start in range(len(text[place].parts)):
@@ -194,4 +196,5 @@ def _same(one: Word, other: Word) -> bool:
 
 def _terms(word: Word) -> set[str]:
     singles = {single for single, _, _ in word.singles}
-    return {*word.parts, *singles, *([word.whole, word.stem] if word.whole else [])}
+    signed = {name for name, _ in word.signed}
+    return {*word.parts, *singles, *signed, *([word.whole, word.stem] if word.whole else [])}

@@ -406,6 +406,28 @@ class LexicalIndexContract:
         for query, matching in PHRASES.items():
             assert found(index, query) == matching, query
 
+    @pytest.mark.parametrize(
+        ("name", "holding", "about"),
+        [
+            ("__slots__", "declare `__slots__` in a class", "slots, slots and more slots"),
+            ("--reload", "run it with --reload=yes", "reload, reloading, reload again"),
+            ("_private", "call self._private() never", "private as private can be"),
+        ],
+    )
+    def test_a_name_that_signs_make_of_a_word_stands_alone_in_quotes(
+        self, index: LexicalIndex, name: str, holding: str, about: str
+    ):
+        others = [record(f"other{n}", about, title=about, path=f"{n}.md") for n in range(5)]
+        index.upsert([record("holds", holding, path="h.md"), *others])
+        assert found(index, name) == {"holds", *(other.chunk_id for other in others)}
+        assert found(index, f'"{name}"') == {"holds"}
+
+    @pytest.mark.parametrize("name", ["__slots__", "_slots"])
+    def test_such_a_name_left_out_leaves_the_word_in(self, index: LexicalIndex, name: str):
+        index.upsert([record("name", f"the {name} of a class"), record("word", "slots of a class")])
+        assert found(index, f"class -{name}") == {"word"}
+        assert found(index, "class -slots") == set()
+
     def test_a_phrase_stands_where_a_reader_sees_it(self, index: LexicalIndex):
         text = "see [the guide](how/to.md) for <b>brown</b> foxes\n\nhere [quick][ref]\n\ndogs"
         index.upsert(

@@ -5,6 +5,7 @@ the match, and much longer while other threads want it.
 """
 
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -15,7 +16,7 @@ import Stemmer
 from app.adapters.lexical_index.names import SPLIT_MARK, Name, names_in_mixed_case
 from app.adapters.lexical_index.terms import IndexTerms, StretchTerms, Token, TokenValues, Word
 
-ANALYSER_VERSION = 2
+ANALYSER_VERSION = 3
 """Raise it whenever the same text gives other terms: an index made before is then made anew."""
 
 KNOWN_LANGUAGES: tuple[str, ...] = tuple(Stemmer.algorithms())
@@ -40,7 +41,7 @@ _WITHOUT_SPACES = (
 _RAW_WORD = regex.compile(
     r"(?<!\w)[A-Za-z](?:\+\+|\#)(?![\w+\#])"  # C++, C#
     r"|(?:(?<![\w.)\]])\.(?=\p{L})"  # .NET
-    r"|(?<![^\s`'\"(\[|,])-(?=[A-Za-z](?!\+\+|\#)))?"  # -m, but -C++ as above
+    r"|(?<![^\s`'\"(\[|,])--?(?=[A-Za-z](?!\+\+|\#)))?"  # -m, --user, but -C++ as above
     r"[\w\u00ad]+(?:[.\-'\u2019\u2010\u2011][\w\u00ad]+|(?<=\d),\d{3}(?!\w))*"
     r"|\p{Extended_Pictographic}|\p{Regional_Indicator}"
 )
@@ -64,6 +65,7 @@ _PIECE = regex.compile(
     r"|[\p{Lu}\p{Lt}]?[^\p{Lu}\p{Lt}\p{Nd}]+"
     r"|."
 )
+_SIGNED = regex.compile(r"(?<!\w)(?P<before>_++)(?P<word>[^\W_]++)(?P<after>_*+)(?!\w)")
 _POSSESSIVE = regex.compile(r"['\u2019][sS]$")
 _INVISIBLE = regex.compile(r"[\u00ad\u200c\u200d\ufe0e\ufe0f\s]+")
 _ACCENTS = regex.compile(r"(?<=[\p{Latin}\p{Greek}])[\u0300-\u036f]+")
@@ -201,16 +203,18 @@ class Analyser:
         if not pieces:
             return self._sign(raw, offset)
         dotted = raw.startswith(".")
-        whole = ("." if dotted else "") + whole
+        signs = _signs_around(raw) if len(pieces) == 1 else ("", "")
+        whole = ("." if dotted else signs[0]) + whole + signs[1]
         is_name = len(whole) <= MAX_TERM_CHARACTERS
         return Word(
             tuple(self._stem(piece) for piece, _, _ in pieces),
             tuple((start, end) for _, start, end in pieces),
             whole if is_name else "",
-            self._stem(whole) if is_name else "",
-            is_compound=is_name and (len(pieces) > 1 or dotted),
+            (whole if any(signs) else self._stem(whole)) if is_name else "",
+            is_compound=is_name and (len(pieces) > 1 or dotted or any(signs)),
             names=tuple(self._names(raw, offset, [piece[1:] for piece in pieces])),
-            is_switch=raw.startswith("-"),
+            is_switch=raw.startswith("-") and not raw.startswith("--"),
+            signed=tuple(_signed(raw, [start - offset for _, start, _ in pieces])),
         )
 
     def _names(self, raw: str, offset: int, spans: Sequence[tuple[int, int]]) -> Iterator[Name]:
@@ -250,6 +254,26 @@ def _is_plain(raw: str) -> bool:
     Nothing takes it apart, and there is nothing to it but its stem.
     """
     return raw.isascii() and raw.isalpha() and (raw[1:] or raw).islower()
+
+
+def _signs_around(raw: str) -> tuple[str, str]:
+    """What makes a name of a word: `__slots__`, `_private`, `--user`; `_this_` is emphasis."""
+    if raw.startswith("--"):
+        return "--", ""
+    bare = raw.strip("_")
+    before, after = raw[: raw.index(bare)], raw[raw.index(bare) + len(bare) :]
+    return ("", "") if not before or before == after == "_" else (before, after)
+
+
+def _signed(raw: str, starts: Sequence[int]) -> Iterator[tuple[str, int]]:
+    """The names that `Word.signed` has, by where the pieces start."""
+    if len(starts) < 2 or "_" not in raw:
+        return
+    for name in _SIGNED.finditer(raw, concurrent=False):
+        first = bisect_left(starts, name.start("word"))
+        is_one_piece = bisect_left(starts, name.end("word")) == first + 1
+        if is_one_piece and any(_signs_around(name[0])) and len(name[0]) <= MAX_TERM_CHARACTERS:
+            yield name["before"] + fold(name["word"]) + name["after"], first
 
 
 def fold(text: str) -> str:

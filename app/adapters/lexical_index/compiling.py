@@ -20,6 +20,7 @@ from app.adapters.lexical_index.fields import (
     QUOTABLE,
     SAID,
     SHOWN,
+    SIGNED,
     SPLITS,
     SYMBOLS,
     TAILS,
@@ -29,7 +30,7 @@ from app.adapters.lexical_index.fields import (
 )
 from app.adapters.lexical_index.languages import SpokenQuery
 from app.adapters.lexical_index.names import SPLIT_MARK, name_mark, whole_mark
-from app.adapters.lexical_index.terms import Phrase, Word
+from app.adapters.lexical_index.terms import Phrase, Word, needs_signs
 from app.protocols import SearchScope
 
 MAX_SEARCHED_WORDS = 48
@@ -154,17 +155,19 @@ class QueryCompiler:
         """Each field and term where a plain word is looked for, or terms side by side."""
         parts: list[tuple[str, ...]] = [(mark + part,) for part in word.parts]
         names: list[tuple[str, ...]] = [(word.whole,)] if word.whole else []
-        symbols = [*parts, *names]
+        symbols = parts if word.has_signs else [*parts, *names]
         if word.version:
             parts = [tuple(mark + part for part in word.version)]
             symbols = names = [(whole,) for whole in word.version_wholes]
-        stemmed = [*parts, (mark + word.stem,)] if word.is_compound else parts
+        stemmed = parts
+        if word.is_compound and not word.has_signs:
+            stemmed = [*parts, (mark + word.stem,)]
         for field, sequences in (
             (BODY, stemmed),
             (TITLE, stemmed),
             (PATH, stemmed),
             (SYMBOLS, symbols),
-            (IDENTIFIERS, names),
+            (SIGNED if word.has_signs else IDENTIFIERS, names),
         ):
             if self._weight(field) > 0:
                 yield from (Place(field, terms) for terms in sequences)
@@ -172,7 +175,8 @@ class QueryCompiler:
     def _frequency(self, word: Word, mark: str) -> tuple[bool, int]:
         """Sorts the rarest first, and what the content never holds last."""
         frequencies = [self._searcher.doc_freq(BODY, mark + part) for part in word.parts]
-        frequencies += [self._searcher.doc_freq(IDENTIFIERS, word.whole)] if word.whole else []
+        field = SIGNED if word.has_signs else IDENTIFIERS
+        frequencies += [self._searcher.doc_freq(field, word.whole)] if word.whole else []
         found = [frequency for frequency in frequencies if frequency]
         return not found, min(found, default=0)
 
@@ -199,7 +203,7 @@ class QueryCompiler:
 
     def _phrase_places(self, phrase: Phrase, mark: str) -> Iterator[Place]:
         """Each field where the phrase is looked for, with the terms that say it there."""
-        variants = self._variants(phrase, mark)
+        variants = [] if needs_signs(phrase) else self._variants(phrase, mark)
         yield from (
             Place(field, variant, self._patterns(variant, phrase, mark))
             for field in (BODY, TITLE)
@@ -222,7 +226,7 @@ class QueryCompiler:
                 self._said(mark, name_mark(phrase[0].stem)),
             ]
         writings = [dict.fromkeys([word.parts, *_in_one_piece(word)]) for word in phrase]
-        for parts in islice(product(*writings), MAX_VARIANTS):
+        for parts in () if needs_signs(phrase) else islice(product(*writings), MAX_VARIANTS):
             terms = tuple(mark + term for word in parts for term in word)
             place = Place(BODY, terms, self._patterns(terms, phrase, mark))
             if self._may_hold(place):
@@ -307,6 +311,9 @@ class QueryCompiler:
         return float(getattr(self._weights, field))
 
     def _weighted(self, query: Query, field: str, terms: Sequence[str]) -> Query:
+        if field == SIGNED:  # most texts have none, so that BM25 would take two for too many
+            rarity = self._blending.rarity(field, terms[0])
+            return Query.const_score_query(query, self._weight(field) * rarity)
         weight = self._weight(field) * self._blending.factor(field, terms)
         return query if weight == 1.0 else Query.boost_query(query, weight)
 

@@ -14,10 +14,10 @@ from app.adapters.lexical_index.numbered_names import numbered_names
 from app.adapters.lexical_index.path_tails import path_tails
 from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.lexical_index.symbols import defined_symbols
-from app.adapters.lexical_index.terms import IndexTerms
+from app.adapters.lexical_index.terms import IndexTerms, has_signs
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 11
+SCHEMA_VERSION = 12
 """Raise it whenever the fields or what stands in them change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -27,6 +27,9 @@ in two calls (0.1 ms), where stored texts take one call each, which lets other t
 waits for them."""
 BODY, TITLE, PATH = "body", "title", "path"
 SYMBOLS, IDENTIFIERS, SPLITS = "symbols", "identifiers", "splits"
+SIGNED = "signed"
+"""Names that differ from a word by signs, as `__slots__` does: not among the identifiers, which
+would be longer for them and each count for less."""
 TAILS = "tails"
 """What the document may be called by its path, each in one piece: see path_tails.py and
 numbered_names.py."""
@@ -66,6 +69,9 @@ class FieldWeights:
     counted in full, a function of that name outweighs the one that does it."""
     identifiers: float = 0.5
     """Compound names in one piece, wherever they stand."""
+    signed: float = 2.0
+    """Four times as much as other names: texts that are all about slots are not what a question for
+    `__slots__` wants."""
     tails: float = 3.0
     """Being what a path in the query names: by how much it counts for more than a text that says
     all words of the path as densely as BM25 rewards, where nothing else is said; beside other words
@@ -111,6 +117,7 @@ def make_schema() -> tantivy.Schema:
         (SHOWN, "position"),
         (SYMBOLS, "freq"),
         (IDENTIFIERS, "freq"),
+        (SIGNED, "basic"),
         (QUOTABLE, "basic"),
         (SPLITS, "basic"),
         (SAID, "basic"),
@@ -133,14 +140,17 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
     symbols: list[str] = []
     for name in defined_symbols(record.content):
         terms = analyser.index_terms(name)
-        symbols += _marked(mark, terms.parts) + terms.wholes
+        symbols += _marked(mark, terms.parts)
+        symbols += [whole for whole in terms.wholes if not has_signs(whole)]
+    wholes = [whole for terms in (content, *titles, path) for whole in terms.wholes]
     texts = {
         BODY: _marked(mark, content.parts),
         TITLE: _apart(mark, titles),
         PATH: _marked(mark, path.parts),
         SHOWN: _apart(mark, shown),
         SYMBOLS: symbols,
-        IDENTIFIERS: [whole for terms in (content, *titles, path) for whole in terms.wholes],
+        IDENTIFIERS: [whole for whole in wholes if not has_signs(whole)],
+        SIGNED: list(set(filter(has_signs, wholes))),
         QUOTABLE: list({whole for terms in (content, *titles) for whole in terms.wholes}),
         SPLITS: _marked(
             mark, list({split for terms in (content, *titles, path) for split in terms.splits})

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.adapters.lexical_index.terms import Word
+from app.adapters.lexical_index.terms import Word, needs_signs
 
 
 class SaidWords:
@@ -18,6 +18,7 @@ class SaidWords:
     def __init__(self, words: Sequence[Word]) -> None:
         self._parts = [part for word in words for part in word.parts]
         self._wholes = {word.whole for word in words if word.is_compound and not word.is_switch}
+        self._wholes |= {name for word in words for name, _ in word.signed}
         self._wholes |= {single for word in words for single, _, _ in word.singles}
         self._places: dict[str, list[int]] = {}
         """Where each part stands."""
@@ -40,6 +41,8 @@ class SaidWords:
         """Whether the words stand there side by side."""
         if len(phrase) == 1 and phrase[0].whole in self._wholes:
             return True
+        if needs_signs(phrase):
+            return False
         return any(self._ends(start, phrase) - self._within for start in self._starts(phrase[0]))
 
     def _starts(self, word: Word) -> Iterator[int]:

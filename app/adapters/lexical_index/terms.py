@@ -38,16 +38,24 @@ class Word:
     stem: str
     """The whole, stemmed: the term that it would be if it were written in lower case."""
     is_compound: bool = False
-    """Whether the whole says more than the parts, as in `getUserName` or `.NET`."""
+    """Whether the whole says more than the parts, as in `getUserName`, `.NET` or `__slots__`."""
     singles: tuple[tuple[str, int, int], ...] = ()
     """The single characters of a stretch without spaces, with their spans."""
     names: tuple[Name, ...] = ()
     """`JavaScript` alone and in `JavaScript-based`; none in `java_script` or `Java8`."""
     is_switch: bool = False
-    """Whether a minus stands before it, as in `python -m venv`."""
+    """Whether one minus stands before it, as in `python -m venv`."""
+    signed: tuple[tuple[str, int], ...] = ()
+    """Parts that signs make names of within a longer one, as they are written, each with its
+    number: `__dict__` in `self.__dict__`."""
     edge: str = ""
     """At the edge of a phrase that may begin or end within a text without spaces: an expression
     for the parts that it stands for there."""
+
+    @property
+    def has_signs(self) -> bool:
+        """Whether the whole differs from the only part by signs: `__slots__`, `--reload`."""
+        return has_signs(self.whole)
 
     @property
     def version(self) -> tuple[str, ...]:
@@ -77,6 +85,16 @@ class Word:
 
 Phrase = tuple[Word, ...]
 """Words that stand side by side, at least one."""
+
+
+def has_signs(whole: str) -> bool:
+    """Whether a word in one piece is a name by its signs."""
+    return whole.startswith(("_", "-"))
+
+
+def needs_signs(phrase: Sequence[Word]) -> bool:
+    """Whether it is one word that is no longer said where its signs are missing."""
+    return len(phrase) == 1 and phrase[0].has_signs
 
 
 class IndexTerms(NamedTuple):
@@ -120,6 +138,7 @@ class StretchTerms(NamedTuple):
             tuple(_tokens(words)),
             tuple(part for word in words for part in word.parts),
             tuple(word.whole for word in compounds)
+            + tuple(name for word in words for name, _ in word.signed)
             + tuple(single for word in words for single, _, _ in word.singles),
             tuple(SPLIT_MARK.join((word.whole, *word.parts)) for word in compounds),
             tuple(name for word in words for name in _said_as_a_whole(word)),
@@ -141,6 +160,7 @@ def _said_as_a_whole(word: Word) -> Iterator[str]:
     stems = [name.stem for name in word.names if name.stem]
     if word.is_compound and word.stem not in stems:
         yield whole_mark(word.whole)
+    yield from (whole_mark(name) for name, _ in word.signed)
     yield from map(name_mark, stems)
 
 
@@ -150,6 +170,8 @@ def _tokens(words: Sequence[Word]) -> Iterator[TokenValues]:
     for word in words:
         if word.is_compound:
             yield word.whole, word.spans[0][0], word.spans[-1][1], position, True
+        for name, number in word.signed:
+            yield name, *word.spans[number], position + number, True
         for number, (character, start, end) in enumerate(word.singles):
             place = position + min(number, len(word.parts) - 1)
             yield character, start, end, place, True

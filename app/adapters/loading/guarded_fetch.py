@@ -198,7 +198,10 @@ class GuardedFetcher:
             raise SourceUnavailableError(f"{address.host} does not answer: {error}") from error
         except (httpcore.NetworkError, httpcore.ProtocolError, ssl.SSLError) as error:
             raise SourceUnavailableError(f"{address} cannot be fetched now: {error}") from error
-        except (httpcore.UnsupportedProtocol, httpx.HTTPError, httpx.InvalidURL) as error:
+        except (
+            *(httpcore.UnsupportedProtocol, httpx.HTTPError, httpx.InvalidURL),
+            UnicodeError,  # httpx decodes the host that a redirect names
+        ) as error:
             raise SourceUnreadableError(f"{address} cannot be fetched: {error}") from error
 
     def _page(
@@ -249,9 +252,10 @@ def check_address(url: str) -> httpx.URL:
     """Parse an http(s) address; raises SourceRefusedError for any other, and for passwords."""
     try:
         address = httpx.URL(url)
+        host = address.host  # decoded only now, which `xn--a` does not let itself be
     except (httpx.InvalidURL, UnicodeError) as error:
         raise SourceRefusedError(f"This is not a web address: {error}") from error
-    if address.scheme not in {"http", "https"} or not address.host:
+    if address.scheme not in {"http", "https"} or not host:
         raise SourceRefusedError(
             f"Only http:// and https:// addresses are fetched, not {address.scheme or 'this'!r}."
         )

@@ -27,6 +27,12 @@ COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.DOTALL)
 """By the HTML standard (13.2.5.43 on); the parser of Python 3.11 follows an older one."""
 
 
+_LEADING_ZEROS = re.compile("&#0+(?=[0-9])")
+_TOO_LARGE = re.compile("&#[0-9]{8,};?")
+"""A number that no character has, which the standard reads as U+FFFD. Python's parser makes a
+number of all its digits, which fails above 4,300 of them."""
+
+
 class StandardParser(HTMLParser, ABC):
     """Knows the elements that are open, and tells when one begins or ends.
 
@@ -42,6 +48,10 @@ class StandardParser(HTMLParser, ABC):
         self.stack: list[str] = []
         """The names of the elements that are open, the outermost first."""
         self._too_deep: Counter[str] = Counter()
+
+    def feed(self, data: str) -> None:
+        """Read some of the page."""
+        super().feed(_TOO_LARGE.sub("\ufffd", _LEADING_ZEROS.sub("&#", data)))
 
     @abstractmethod
     def begins(self, tag: str, given: dict[str, str]) -> None:

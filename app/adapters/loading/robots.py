@@ -1,5 +1,6 @@
 """Honours robots.txt (RFC 9309): asks each site once a day what may be read of it."""
 
+import re
 import threading
 import time
 from collections import OrderedDict
@@ -34,6 +35,11 @@ MOST_SITES = 1000
 
 MOST_BYTES = 512 * 1024
 """What is read of a robots.txt; RFC 9309, 2.5 asks for at least 500 KiB."""
+
+_AGENT_LINE = re.compile(r"user(?:-|\s*)agent(?:\s*:|\s|$)", re.IGNORECASE)
+_SITE_WIDE = re.compile(r"(?:site-?map|sitemaps|host)\s*(?::|\s|$)", re.IGNORECASE)
+_RULE = re.compile(r"[^:]*:|(?:allow|dis+al+o?w|diasllow|disallaw)\s", re.IGNORECASE)
+"""As lines begin that Protego reads; a line of anything else parts no group."""
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -119,12 +125,34 @@ class RobotsRules:
             return _Rules(self._clock() + KEPT_SECONDS)
         except SourceError as error:
             return _Rules(self._clock() + UNREACHABLE_SECONDS, failure=_not_told(site, error))
-        return _Rules(self._clock() + KEPT_SECONDS, parsed=Protego.parse(text))
+        return _Rules(self._clock() + KEPT_SECONDS, parsed=Protego.parse(rules_for_us(text)))
 
 
 def _whole_lines(body: bytes) -> bytes:
     """As much as is read: part of a rule would be another rule."""
     return body if len(body) <= MOST_BYTES else body[: body.rfind(b"\n", 0, MOST_BYTES) + 1]
+
+
+def rules_for_us(text: str) -> str:
+    """Those groups of a robots.txt that mean Groundwork, as one.
+
+    Protego keeps each rule once for each agent of its group: a file of 85 KB with 4,000 agents
+    before 2,000 rules took it 28 s and 700 MB.
+    """
+    groups: list[tuple[set[str], list[str]]] = []
+    for line in text.splitlines():
+        said = line.partition("#")[0].strip()
+        if _AGENT_LINE.match(said):
+            if not groups or groups[-1][1]:
+                groups.append((set(), []))
+            agent = _AGENT_LINE.sub("", said, count=1).strip().lower()
+            groups[-1][0].update({agent, agent.replace("*", "")} - {""})
+        elif groups and _RULE.match(said) and not _SITE_WIDE.match(said):
+            groups[-1][1].append(said)
+    agents = set().union(*(agents for agents, _ in groups))
+    ours = max((agent for agent in agents if agent in AGENT.lower()), key=len, default="*")
+    rules = [rule for agents, rules in groups if ours in agents for rule in rules]
+    return "\n".join([f"User-agent: {AGENT}", *rules])
 
 
 def _allows(rules: Protego, url: str) -> bool:

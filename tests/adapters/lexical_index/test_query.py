@@ -41,7 +41,7 @@ def parsed(text: str) -> tuple[list[str], list[str], list[str]]:
         ('-"big dogs"', (["big", "dogs"], [], [])),
         ("... -dogs", (["dogs"], [], [])),
         ("well-known a-b", (["wellknown", "ab"], [], [])),
-        ("pass --flag", (["pass", "flag"], [], [])),
+        ("pass --flag", (["pass", "--flag"], [], [])),
         ("cold -5 degrees", (["cold", "5", "degrees"], [], [])),
         ("cats - dogs", (["cats", "dogs"], [], [])),
         ('a 5" pipe and 6" pipe', (["5", "pipe", "6"], [], [])),

@@ -7,7 +7,7 @@ import time
 import pytest
 from werkzeug import Response
 
-from app.adapters.loading.guarded_fetch import GuardedFetcher
+from app.adapters.loading.guarded_fetch import GuardedFetcher, check_address
 from app.adapters.loading.guarded_network import AllowedHosts, resolve_with_system
 from app.adapters.loading.page_answers import decompressed
 from app.errors import (
@@ -182,6 +182,24 @@ def test_a_name_is_resolved_once_and_the_checked_address_is_used(httpserver):
     assert fetcher.fetch(f"http://rebound.example:{httpserver.port}/").body == b"ok"
     assert asked == [("rebound.example", httpserver.port)]
     assert httpserver.log[-1][0].headers["Host"] == f"rebound.example:{httpserver.port}"
+
+
+NO_HOSTS = ["http://xn--a/", "http://xn--zzzzzzzzzzz/x"]
+
+
+@pytest.mark.parametrize("address", NO_HOSTS)
+def test_a_host_that_no_name_can_be_decoded_to_is_refused(address):
+    with pytest.raises(SourceRefusedError, match="not a web address"):
+        check_address(address)
+
+
+@pytest.mark.parametrize("address", NO_HOSTS)
+def test_a_redirect_to_such_a_host_makes_a_page_unreadable(httpserver, fetch, address):
+    httpserver.expect_request("/").respond_with_response(
+        Response(status=302, headers={"Location": address})
+    )
+    with pytest.raises(SourceUnreadableError, match="cannot be fetched"):
+        fetch(httpserver.url_for("/"))
 
 
 @pytest.mark.parametrize("headers", [{}, {"Location": " "}], ids=["none", "blank"])

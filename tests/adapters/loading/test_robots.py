@@ -1,15 +1,26 @@
 """robots.txt is honoured, at the first fetch and at every further one."""
 
 import gzip
+import time
 from itertools import pairwise
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from protego import Protego
 from werkzeug import Request, Response
 
 from app.adapters.loading.guarded_fetch import GuardedFetcher
 from app.adapters.loading.guarded_network import Deadline
-from app.adapters.loading.robots import KEPT_SECONDS, MOST_BYTES, UNREACHABLE_SECONDS, RobotsRules
+from app.adapters.loading.robots import (
+    AGENT,
+    KEPT_SECONDS,
+    MOST_BYTES,
+    UNREACHABLE_SECONDS,
+    RobotsRules,
+    rules_for_us,
+)
 from app.errors import SourceRefusedError, SourceUnavailableError
 
 
@@ -231,3 +242,29 @@ def test_a_huge_file_full_of_hostile_patterns_is_read_quickly(httpserver, allowe
     lines = [f"Disallow: /{'*a' * 50}{n}$" for n in range(5000)]
     serve(httpserver, "User-agent: *\n" + "\n".join(lines))
     assert allowed("/" + "a" * 2000)
+
+
+def test_many_agents_before_many_rules_are_read_quickly(httpserver, allowed):
+    agents = [f"User-agent: {n}" for n in range(15_000)] + ["User-agent: *"]
+    serve(httpserver, "\n".join(agents + ["Disallow: /a"] * 15_000))
+    started = time.process_time()
+    assert allowed("/b")
+    assert not allowed("/a")
+    assert time.process_time() - started < 5  # 15,000 times 15,000 would take minutes
+
+
+LINES = st.sampled_from(
+    [
+        *("User-agent: *", "user-agent: Groundwork", "useragent ground", "User agent: work*"),
+        *("User-agent: Other", "User-agent:", "User-agent", "User-agent: groundwork-2 # x"),
+        *("Disallow: /a", "Disallow: /", "Allow: /b", "disallow /b", "Disallow:", "dissalow: /c"),
+        *("Crawl-delay: 3", "Sitemap: http://x/a", "Host: x", "foo: bar", "no rule", "", "# x"),
+    ]
+)
+
+
+@given(st.lists(LINES, max_size=12), st.sampled_from(["/a", "/b", "/c", "/d"]))
+def test_the_rules_for_us_say_what_the_whole_file_says(lines, path):
+    text, url = "\n".join(lines), f"https://example.org{path}"
+    whole, ours = Protego.parse(text), Protego.parse(rules_for_us(text))
+    assert ours.can_fetch(url, AGENT) == whole.can_fetch(url, AGENT)

@@ -521,6 +521,23 @@ def test_hostile_pages_end_in_seconds_with_a_text_or_a_clear_error(page):
     assert time.process_time() - started < 10
 
 
+@pytest.mark.parametrize(
+    ("reference", "read"),
+    [
+        ("&#" + "9" * 5000 + ";", "\ufffd"),
+        ("&#" + "0" * 5000 + "65;", "A"),
+        ("&#00000065", "A"),
+        ("&#12345678;", "\ufffd"),
+        ("&#1114112;", "\ufffd"),
+        ("&#x" + "f" * 5000 + ";", "\ufffd"),
+    ],
+    ids=lambda each: each[:12],
+)
+def test_a_reference_to_no_character_is_read_as_the_standard_says(reference, read):
+    page = f"<p>x{reference}y<p><img alt='a{reference}b' src=c.png><p>{reference}<b"
+    assert markdown(page) == f"x{read}y\n\na{read}b\n\n{read}"
+
+
 @pytest.mark.parametrize("tag", ["blockquote", "ol><li", "dl><dd", "ul><li><blockquote"])
 def test_no_nesting_makes_a_page_many_times_its_size(tag):
     page = f"<{tag}>" * 40 + "x\n" * 10_000
