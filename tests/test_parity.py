@@ -32,10 +32,12 @@ PAGES = [
 MAY_CATCH_EXCEPTION = {
     "app/generations/renewal.py": 1,
     "app/jobs/surviving.py": 1,
+    "app/indexing/preparing.py": 1,
     "app/indexing/writer_thread.py": 1,
 }
-"""The loops of the threads that must not end. The other place is the handler of problems, which is
-handed to the layer that catches."""
+"""The loops of the threads that must not end, and that over the documents of an item, of which one
+that meets a mistake of ours must not keep the others out. The other place is the handler of
+problems, which is handed to the layer that catches."""
 
 MAY_HAND_OVER_BASE_EXCEPTION = {"app/indexing/prefetch.py": 1, "app/indexing/writer_thread.py": 1}
 """Threads that pass an error on to the thread that waits for their work."""
