@@ -150,7 +150,7 @@ def rules_for_us(text: str) -> str:
         elif groups and _RULE.match(said) and not _SITE_WIDE.match(said):
             groups[-1][1].append(said)
     agents = set().union(*(agents for agents, _ in groups))
-    ours = max((agent for agent in agents if agent in AGENT.lower()), key=len, default="*")
+    ours = max(filter(AGENT.lower().startswith, agents), key=len, default="*")
     rules = [rule for agents, rules in groups if ours in agents for rule in rules]
     return "\n".join([f"User-agent: {AGENT}", *rules])
 
