@@ -213,3 +213,16 @@ def test_what_is_excluded_is_neither_meant_nor_required():
     assert asked.require_words
     assert not words("fox -draft").require_words
     assert words("-draft").meaning == "-draft"
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("do import __future__ first", True),
+        ("do import a.__future__ first", False),
+        ("do import future first", False),
+    ],
+)
+def test_a_name_by_its_signs_is_one_within_a_phrase_too(content, says):
+    assert words('first -"import __future__"').reject(content) == says
+    assert words('"import __future__"').lack_phrases(content) != says

@@ -260,8 +260,8 @@ def _signs_around(raw: str) -> tuple[str, str]:
     """What makes a name of a word: `__slots__`, `_private`, `--user`; `_this_` is emphasis."""
     if raw.startswith("--"):
         return "--", ""
-    bare = raw.strip("_")
-    before, after = raw[: raw.index(bare)], raw[raw.index(bare) + len(bare) :]
+    before = raw[: len(raw) - len(raw.lstrip("_"))]
+    after = raw[len(raw.rstrip("_")) :]
     return ("", "") if not before or before == after == "_" else (before, after)
 
 

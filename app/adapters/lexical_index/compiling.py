@@ -155,13 +155,11 @@ class QueryCompiler:
         """Each field and term where a plain word is looked for, or terms side by side."""
         parts: list[tuple[str, ...]] = [(mark + part,) for part in word.parts]
         names: list[tuple[str, ...]] = [(word.whole,)] if word.whole else []
-        symbols = parts if word.has_signs else [*parts, *names]
+        symbols = [*parts, *names]
         if word.version:
             parts = [tuple(mark + part for part in word.version)]
             symbols = names = [(whole,) for whole in word.version_wholes]
-        stemmed = parts
-        if word.is_compound and not word.has_signs:
-            stemmed = [*parts, (mark + word.stem,)]
+        stemmed = [*parts, (mark + word.stem,)] if word.is_compound else parts
         for field, sequences in (
             (BODY, stemmed),
             (TITLE, stemmed),
@@ -216,8 +214,8 @@ class QueryCompiler:
         """What leaves a record out: that its content surely says the phrase.
 
         Titles and paths do not: one folder's name would take away all that lies in it. A phrase of
-        several words in a record that says its first or last within a name, too, is left in: which
-        of the two it is, only the text tells.
+        several words in a record that says its first or last within a name, too, is left in, and so
+        is one with `__slots__` in it: which of the two it is, only the text tells.
         """
         clauses = []
         if len(phrase) == 1 and phrase[0].whole:
@@ -226,7 +224,8 @@ class QueryCompiler:
                 self._said(mark, name_mark(phrase[0].stem)),
             ]
         writings = [dict.fromkeys([word.parts, *_in_one_piece(word)]) for word in phrase]
-        for parts in () if needs_signs(phrase) else islice(product(*writings), MAX_VARIANTS):
+        says_signs = any(word.has_signs for word in phrase)
+        for parts in () if says_signs else islice(product(*writings), MAX_VARIANTS):
             terms = tuple(mark + term for word in parts for term in word)
             place = Place(BODY, terms, self._patterns(terms, phrase, mark))
             if self._may_hold(place):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.adapters.lexical_index.terms import Word, needs_signs
+from app.adapters.lexical_index.terms import Word
 
 
 class SaidWords:
@@ -25,6 +25,8 @@ class SaidWords:
         for place, part in enumerate(self._parts):
             self._places.setdefault(part, []).append(place)
         self._names: dict[int, tuple[int, str]] = {}
+        self._signed: set[tuple[int, str]] = set()
+        """Where names stand that signs make of a part."""
         self._within: set[int] = set()
         self._switches: set[int] = set()
         place = 0
@@ -35,14 +37,15 @@ class SaidWords:
                 first, end = place + name.first, place + name.end
                 self._names[first] = (end, name.stem)
                 self._within.update(range(first + 1, end))
+            self._signed.update((place + number, name) for name, number in word.signed)
+            if word.has_signs:
+                self._signed.add((place, word.whole))
             place += len(word.parts)
 
     def say(self, phrase: Sequence[Word]) -> bool:
         """Whether the words stand there side by side."""
         if len(phrase) == 1 and phrase[0].whole in self._wholes:
             return True
-        if needs_signs(phrase):
-            return False
         return any(self._ends(start, phrase) - self._within for start in self._starts(phrase[0]))
 
     def _starts(self, word: Word) -> Iterator[int]:
@@ -67,6 +70,8 @@ class SaidWords:
 
     def _after(self, place: int, word: Word) -> set[int]:
         """Where the word may end that begins at this part."""
+        if word.has_signs:
+            return {place + 1} if (place, word.whole) in self._signed else set()
         found = {
             place + len(writing)
             for writing in (word.parts, (word.stem,))

@@ -5,10 +5,13 @@ from urllib.parse import urldefrag, urljoin
 
 from app.adapters.loading.encoding import decode
 from app.adapters.loading.html_tidy import tidy
-from app.adapters.loading.web_page import begins_like_html, declared_charset
+from app.adapters.loading.web_page import (
+    HTML_TYPES,
+    XHTML,
+    begins_like_html,
+    declared_charset,
+)
 from app.errors import SourceUnreadableError
-
-HTML_TYPES = {"text/html", "application/xhtml+xml"}
 
 MOST_SECONDS = 5
 """Who is sent on later is given something to read before."""
@@ -41,7 +44,7 @@ def refresh_target(
     if not is_html or not NAMED.search(beginning):
         return None
     text, _ = decode(beginning, charset or declared_charset(beginning))
-    page = tidy(text)
+    page = tidy(text, is_xml=content_type == XHTML)
     return _elsewhere(address, page.base, _target(page.refresh or ""))
 
 

@@ -11,6 +11,9 @@ from app.adapters.loading.page_markdown import markdown_of
 from app.adapters.loading.text_document import is_on_host_of
 from app.adapters.loading.titles import MAX_TITLE_CHARACTERS
 
+XHTML = "application/xhtml+xml"
+HTML_TYPES = {"text/html", XHTML}
+
 DECLARED_CHARSET = re.compile(
     rb"""<meta[^<>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE
 )

@@ -23,12 +23,15 @@ from app.adapters.loading.text_document import (
     document_from_bytes,
     losses,
 )
-from app.adapters.loading.web_page import begins_like_html, declared_charset, read_page
+from app.adapters.loading.web_page import (
+    HTML_TYPES,
+    XHTML,
+    begins_like_html,
+    declared_charset,
+    read_page,
+)
 from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument, SourceEntry, SourceListing
-
-XHTML = "application/xhtml+xml"
-HTML_TYPES = {"text/html", XHTML}
 
 READING_RULES = "15"
 """To be counted up when the same page is turned into another text: then 304 is no answer."""
