@@ -137,7 +137,7 @@ def rules_for_us(text: str) -> str:
     """Those groups of a robots.txt that mean Groundwork, as one.
 
     Protego keeps each rule once for each agent of its group: a file of 85 KB with 4,000 agents
-    before 2,000 rules took it 28 s and 700 MB.
+    before 2,000 rules took it 16 s of CPU and 570 MB.
     """
     groups: list[tuple[set[str], list[str]]] = []
     for line in text.splitlines():
