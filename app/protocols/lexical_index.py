@@ -29,7 +29,8 @@ class LexicalHit(NamedTuple):
 
     chunk_id: str
     score: float
-    """BM25 over the fields, above 0; comparable within one answer only."""
+    """BM25 over the fields, more for words as they were typed; above 0, comparable within one
+    answer only."""
 
 
 class LexicalIndex(Protocol):

@@ -59,7 +59,10 @@ class Explanation(BaseModel):
     dense_rank: int | None = Field(
         description="Among the candidates by meaning; null: none of them."
     )
-    bm25: float = Field(description="0: no candidate of the lexical side.")
+    bm25: float = Field(
+        description="Of the words, up to three times as much where they stand as they were typed; "
+        "0: no candidate of the lexical side."
+    )
     lexical_rank: int | None = Field(
         description="Among the candidates by words; null: none of them."
     )

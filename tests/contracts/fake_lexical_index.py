@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Mapping, Sequence
 
+from app.adapters.lexical_index.as_typed import raised
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.numbered_names import numbered_names
 from app.adapters.lexical_index.path_tails import AskedPath, path_tails
@@ -16,7 +17,8 @@ from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
 class FakeLexicalIndex:
     """Scores by how often the words of a query stand in a record, titles counted twice.
 
-    What lies at a path in the query counts a thousand times as much.
+    What says the query as it was typed counts by how much of it; what lies at a path in the query a
+    thousand times as much as what says the words.
     """
 
     def __init__(self, language: str = "english") -> None:
@@ -72,6 +74,7 @@ class FakeLexicalIndex:
                 _count((_bare(word),), texts, loosely=not word.version) for word in parsed.words
             )
             score += sum(_count(phrase, quoted) for phrase in parsed.phrases)
+            score = raised(score, _share(parsed.neighbours, texts[:-1]))
             score += _named(parsed.paths, record.path)
             if score:
                 hits.append(LexicalHit(record.chunk_id, float(score)))
@@ -153,6 +156,12 @@ def _named(paths: Sequence[AskedPath], key: str) -> float:
     tails = {*path_tails(key), *numbered_names(key)}
     places = [path.ways.index(way) for path in paths for way in path.ways if way in tails]
     return sum(1000 / (1 + place) for place in places)
+
+
+def _share(neighbours: Sequence[Phrase], texts: list[list[Word]]) -> float:
+    """Of the neighbours those that stand side by side in the texts, too."""
+    said = [_count(phrase, texts) > 0 for phrase in neighbours]
+    return sum(said) / len(said) if said else 0.0
 
 
 def _bare(word: Word) -> Word:

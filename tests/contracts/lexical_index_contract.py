@@ -283,6 +283,24 @@ class LexicalIndexContract:
         for query in ("PEP 8", "what does pep8 say?", "PEP-0008"):
             assert index.search(query, 1)[0].chunk_id == "there"
 
+    def test_what_says_the_query_as_it_was_typed_comes_first(self, index: LexicalIndex):
+        apart = "A name is what you import, and what you cannot. "
+        index.upsert(
+            [
+                record("apart", apart * 2),
+                record("as typed", "Now and then it says: cannot import the name. Look twice."),
+                *many(20),
+            ]
+        )
+        for query in (
+            "cannot import the name",
+            "Why is it “Cannot import the Name!",
+            "cannot import the name -buoys",
+        ):
+            for scope in (EVERYWHERE, SearchScope(item_ids=frozenset([1]))):
+                assert index.search(query, 1, scope)[0].chunk_id == "as typed", query
+        assert index.search("import name cannot", 1)[0].chunk_id == "apart"
+
     def test_a_version_is_not_where_its_digits_are(self, index: LexicalIndex):
         index.upsert(
             [

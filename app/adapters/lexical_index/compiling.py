@@ -8,11 +8,13 @@ from typing import NamedTuple
 import tantivy
 from tantivy import Occur, Query
 
+from app.adapters.lexical_index.as_typed import MAX_RUNS, Run, runs_in, typed_runs
 from app.adapters.lexical_index.blending import Blending
 from app.adapters.lexical_index.edges import patterns_of
 from app.adapters.lexical_index.fields import (
     ALSO_ALONE,
     BODY,
+    CHUNK_ID,
     DOCUMENT,
     IDENTIFIERS,
     ITEM,
@@ -101,6 +103,31 @@ class QueryCompiler:
         words = [*self._searched(self._queries[0]), *(word for each in phrases for word in each)]
         return self._full(words)
 
+    def as_typed(self, chunk_ids: Sequence[str]) -> Query | None:
+        """Finds those of these records that say words of the query side by side, as it does.
+
+        Their score is the share of its runs, each weighed by its rarity: 1 for the query as it was
+        typed. None where it has no runs.
+        """
+        runs = {forms: self._rarity(forms) for forms in typed_runs(self._queries)}
+        rarest = sorted(runs, key=lambda forms: -runs[forms])[:MAX_RUNS]
+        whole = sum(runs[forms] for forms in rarest)
+        naming = set(self._naming())
+        said = [
+            (Occur.Should, Query.const_score_query(self._in_a_row(forms), runs[forms] / whole))
+            for forms in rarest
+            if runs[forms] and forms[0] not in naming
+        ]
+        if not (said and chunk_ids):
+            return None
+        among = Query.term_set_query(self._schema, CHUNK_ID, list(chunk_ids))
+        return Query.boolean_query(
+            [
+                (Occur.Must, Query.const_score_query(among, 0.0)),
+                (Occur.Must, Query.boolean_query(said)),
+            ]
+        )
+
     def _full(self, words: Iterable[Word]) -> float:
         """What BM25 gives to these words at most: the parts of names count as words."""
         mark = self._queries[0].mark
@@ -177,6 +204,25 @@ class QueryCompiler:
         frequencies += [self._searcher.doc_freq(field, word.whole)] if word.whole else []
         found = [frequency for frequency in frequencies if frequency]
         return not found, min(found, default=0)
+
+    # Words as they were typed ------------------------------------------------------------------
+
+    def _rarity(self, forms: Sequence[Run]) -> float:
+        """That of its two words; what no record says is not what tells records apart."""
+        first, *_, last = forms[0]
+        said = [term for term in (first, last) if self._blending.frequency(BODY, term)]
+        return sum(self._blending.rarity(BODY, term) for term in said)
+
+    def _in_a_row(self, forms: Sequence[Run]) -> Query:
+        """The terms side by side, in any of the languages."""
+        places = [Place(field, run) for field in (BODY, TITLE) for run in forms]
+        return Query.boolean_query([(Occur.Should, self._side_by_side(each)) for each in places])
+
+    def _naming(self) -> Iterator[Run]:
+        """The runs that name a document which is there: what mentions PEP 8 is not PEP 8."""
+        for path in self._queries[0].parsed.paths:
+            if any(self._searcher.doc_freq(TAILS, way) for way in path.ways):
+                yield from runs_in(path.words, self._queries[0].mark)
 
     # Phrases -----------------------------------------------------------------------------------
 

@@ -1,8 +1,9 @@
 """What a person means by the text of a query: words, phrases, and what must not be there."""
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
+from itertools import pairwise
 
 import regex
 
@@ -16,6 +17,8 @@ MAX_CHARACTERS = 8_000
 """What stands behind is not read; the API refuses longer queries anyway."""
 MAX_WORDS = 512
 """Distinct plain words that are kept; an index may look for fewer, the rarest."""
+MOST_APART = 4
+"""Places from a word to the next that counts as its neighbour: `state of the art`."""
 MAX_PHRASES = 8
 MAX_EXCLUSIONS = 16
 MAX_PHRASE_WORDS = 64
@@ -55,6 +58,8 @@ class ParsedQuery:
     """A record must hold none of these; empty unless there is something to find."""
     paths: tuple[AskedPath, ...] = ()
     """File names, paths and numbered documents in the plain text: what is called so comes first."""
+    neighbours: tuple[Phrase, ...] = ()
+    """Each word of the plain text and the next one, with the stop words that stand between."""
     wanted: str = ""
     """The text without what is excluded: what the query means."""
 
@@ -70,7 +75,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     all languages `in_use` are left out, and those of the analyser's.
     """
     text = text[:MAX_CHARACTERS]
-    plain: list[Word] = []
+    plain_stretches: list[Sequence[Word]] = []
     unquoted: list[str] = []
     phrases: list[Phrase] = []
     excluded: list[Phrase] = []
@@ -88,16 +93,18 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         elif kind == "required" and len(phrases) < MAX_PHRASES:
             phrases.append(with_open_edges(words))
         else:
-            plain.extend(words)
-    if not plain and not phrases:
-        plain = [word for words in excluded for word in words]
-        excluded = []
+            plain_stretches.append(words)
+    if not plain_stretches and not phrases:
+        plain_stretches, excluded = [*excluded], []
     languages = in_use | {analyser.language}
+    plain = [word for words in plain_stretches for word in words]
+    telling = _telling(plain, languages)
     return ParsedQuery(
-        tuple(_distinct(_telling(plain, languages))),
+        tuple(_distinct(telling or plain)),
         tuple(dict.fromkeys(phrases)),
         tuple(excluded[:MAX_EXCLUSIONS]),
         () if _is_pasted(text) else _named(unquoted, analyser, languages),
+        tuple(two for words in plain_stretches for two in _neighbours(words, set(telling))),
         " ".join(wanted) if excluded else text,
     )
 
@@ -126,9 +133,17 @@ def _is_pasted(text: str) -> bool:
 
 
 def _telling(words: list[Word], languages: frozenset[str]) -> list[Word]:
-    """The words without stop words, unless there are no others."""
+    """The words without stop words."""
     stop_words = _stop_words(languages)
-    return [word for word in words if word.whole not in stop_words] or words
+    return [word for word in words if word.whole not in stop_words]
+
+
+def _neighbours(words: Sequence[Word], telling: Set[Word]) -> Iterator[Phrase]:
+    """Each of the telling words and the next one, and what stands between, if that is little."""
+    places = [place for place, word in enumerate(words) if word in telling]
+    for first, second in pairwise(places):
+        if second - first <= MOST_APART:
+            yield tuple(words[first : second + 1])
 
 
 def _stop_words(languages: frozenset[str]) -> frozenset[str]:

@@ -3,13 +3,13 @@
 import threading
 from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 import tantivy
 from tantivy import Occur, Query
 
+from app.adapters.lexical_index.as_typed import READ_AGAIN, raised
 from app.adapters.lexical_index.compiling import QueryCompiler
 from app.adapters.lexical_index.fields import (
     CHUNK_ID,
@@ -80,16 +80,24 @@ class TantivyIndex:
         if limit <= 0:
             return []
         with translated_errors("be searched"):
-            asked = limit + len(removed)
+            asked = max(limit, READ_AGAIN) + len(removed)
+            compiler = self._compiler(query, view)
             try:
-                found = best_and_ties(searcher, self._compiler(query, view), scope, asked)
+                found = best_and_ties(searcher, compiler, scope, asked)
             except ValueError:  # of more pairs with one character than tantivy looks for: 16,384
                 compiler = self._compiler(query, view, edges_open=False)
                 found = best_and_ties(searcher, compiler, scope, asked)
             chunk_ids = chunk_ids_at(searcher, [place for _, place in found])
-        ranked = sorted(zip((-score for score, _ in found), chunk_ids, strict=True))
-        held = (hit for hit in ranked if hit[1] not in removed)
-        return [LexicalHit(chunk_id, -negative) for negative, chunk_id in islice(held, limit)]
+            hits = [
+                LexicalHit(chunk_id, score)
+                for chunk_id, (score, _) in zip(chunk_ids, found, strict=True)
+                if chunk_id not in removed
+            ]
+            shares = self._shares(searcher, compiler, hits)
+        ranked = sorted(
+            (-raised(hit.score, shares.get(hit.chunk_id, 0.0)), hit.chunk_id) for hit in hits
+        )
+        return [LexicalHit(chunk_id, -negative) for negative, chunk_id in ranked[:limit]]
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         """The document number of each of these records; unknown ids are left out."""
@@ -275,6 +283,22 @@ class TantivyIndex:
 
     def _with_ids(self, chunk_ids: Sequence[str]) -> Query:
         return Query.term_set_query(self._schema, CHUNK_ID, list(chunk_ids))
+
+    def _shares(
+        self, searcher: tantivy.Searcher, compiler: QueryCompiler, hits: Sequence[LexicalHit]
+    ) -> dict[str, float]:
+        """How much of the query the best of the hits say as it was typed; the best come first.
+
+        All that tie with the last of them are looked at: so the first of many are always the same.
+        """
+        last = hits[READ_AGAIN - 1].score if len(hits) > READ_AGAIN else 0.0
+        best = [hit.chunk_id for hit in hits if hit.score >= last]
+        query = compiler.as_typed(best)
+        if query is None:
+            return {}
+        found = searcher.search(query, len(best), count=False).hits
+        chunk_ids = chunk_ids_at(searcher, [place for _, place in found])
+        return dict(zip(chunk_ids, (share for share, _ in found), strict=True))
 
     @staticmethod
     def _found(searcher: tantivy.Searcher, query: Query, limit: int) -> list[str]:

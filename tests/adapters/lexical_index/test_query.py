@@ -99,3 +99,23 @@ def test_a_number_belongs_to_the_word_that_stands_before_it_in_the_query(
 ) -> None:
     paths = parse_query(text, ANALYSER).paths
     assert [way for path in paths for way in path.ways] == named
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cannot import name", ["cannot import", "import name"]),
+        ("why do I get No such file?", ["get no such file"]),
+        ("state of the art", ["state of the art"]),
+        ("state of the of the art", []),
+        ("one word", ["one word"]),
+        ("word", []),
+        ("to be or not", []),
+        ('red lamps "in quotes" old ropes', ["red lamps", "old ropes"]),
+        ("red lamps -buoys ropes", ["red lamps"]),
+        ("-red -lamps", []),
+    ],
+)
+def test_neighbours_are_words_and_the_stop_words_between(text: str, expected: list[str]):
+    neighbours = parse_query(text, ANALYSER).neighbours
+    assert [" ".join(word.whole for word in words) for words in neighbours] == expected

@@ -49,6 +49,21 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TantivyIndex]:
     index.close()
 
 
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TantivyIndex]:
+    """400 records that say the words in every order, more or less often."""
+    words = ["user name", "name user", "users the fox", "foxes name", "github user name", "--user"]
+    index = TantivyIndex(tmp_path_factory.mktemp("rows"))
+    index.upsert(
+        [
+            record(f"r{n:03d}", f"{words[n % 6]} {'fox ' * (n % 7)}{words[n % 5]}{' x' * (n % 11)}")
+            for n in range(400)
+        ]
+    )
+    yield index
+    index.close()
+
+
 @given(
     texts=st.lists(st.tuples(TEXTS, LANGUAGES), min_size=1, max_size=8),
     queries=st.lists(QUERIES, min_size=8, max_size=8),
@@ -94,6 +109,12 @@ def test_exclusions_leave_out_what_says_a_word_and_never_what_does_not(
         assert found(index, f"shared -{word}") == found(fake, f"shared -{word}"), word
     for text in (*words, *phrases):
         assert found(index, f'shared -"{text}"') >= found(fake, f'shared -"{text}"'), text
+
+
+@given(TEXTS, st.integers(1, 400))
+@settings(max_examples=60, deadline=None)
+def test_the_first_of_few_are_the_first_of_many(rows: TantivyIndex, query: str, limit: int):
+    assert rows.search(query, limit) == rows.search(query, 1000)[:limit]
 
 
 @given(st.text(SIGNS, max_size=200))
