@@ -69,7 +69,9 @@ class LexicalIndex(Protocol):
         ...
 
     def ceiling(self, query: str) -> float:
-        """The BM25 that would be full for this query: that of a text which says all of it.
+        """The BM25 that would be full for this query: that of a text which says all of its words.
+
+        Words as they were typed may lift a score above it.
 
         0 when the query has no word that is searched for.
         """

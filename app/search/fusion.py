@@ -45,7 +45,8 @@ class BothSides:
     cosines: npt.NDArray[np.floating]
     """Cosine of query and chunk, known for every candidate; 0 throughout if there is no vector."""
     bm25: npt.NDArray[np.floating]
-    """BM25 of the chunk, above 0; 0 where the lexical side did not find it."""
+    """BM25 of the chunk, more for words as they were typed, above 0; 0 where the lexical side did
+    not find it."""
     found_dense: npt.NDArray[np.bool_]
     """Whether the dense side found it. Only ranks need this: every cosine counts."""
     bm25_ceiling: float | None = None

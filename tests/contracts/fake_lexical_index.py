@@ -183,20 +183,36 @@ def _stands_at(phrase: Phrase, text: list[Word], place: int) -> bool:
         return True
     if needs_signs(phrase):
         return False
-    wanted = [(word, part) for word in phrase for part in word.parts]
-    parts = [part for word in text[place : place + len(wanted)] for part in word.parts]
-    for start in range(len(text[place].parts)):
-        held = parts[start : start + len(wanted)]
-        if len(held) == len(wanted) and all(
-            part == term or word.is_half_of(part)
-            for (word, term), part in zip(wanted, held, strict=True)
-        ):
-            return True
-    following = text[place : place + len(phrase)]
-    return len(following) == len(phrase) and all(
-        _same(a, b) or a.is_half_of(b.parts[-1 if a is phrase[0] else 0])
-        for a, b in zip(phrase, following, strict=True)
+    words_at: dict[int, Word] = {}
+    parts: list[str] = []
+    for word in text[place:]:
+        words_at[len(parts)] = word
+        parts += word.parts
+    return any(
+        _says_from(phrase, parts, words_at, start) for start in range(len(text[place].parts))
     )
+
+
+def _says_from(
+    phrase: Phrase, parts: list[str], words_at: dict[int, Word], start: int, first: int = 0
+) -> bool:
+    """Whether the words of the phrase, from its `first`, follow each other from this part on."""
+    if first == len(phrase):
+        return True
+    if start >= len(parts):
+        return False
+    word = phrase[first]
+    ends = set()
+    held = parts[start : start + len(word.parts)]
+    if len(held) == len(word.parts) and all(
+        part == term or word.is_half_of(part) for term, part in zip(word.parts, held, strict=True)
+    ):
+        ends.add(start + len(held))
+    if word.stem and parts[start] == word.stem:
+        ends.add(start + 1)
+    if start in words_at and _same(word, words_at[start]):
+        ends.add(start + len(words_at[start].parts))
+    return any(_says_from(phrase, parts, words_at, end, first + 1) for end in ends)
 
 
 def _same(one: Word, other: Word) -> bool:

@@ -6,14 +6,14 @@ Markov Random Field Model for Term Dependencies", 2005 (sequential dependence). 
 here is measured in docs/adr/0025.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from app.adapters.lexical_index.languages import SpokenQuery
-from app.adapters.lexical_index.terms import Word
 
 READ_AGAIN = 64
-"""So many of the best by single words are looked at: what says the query says its words."""
+"""So many of the best by single words are looked at, and what scores like the last of them: what
+says the query says its words."""
 MAX_RUNS = 16
 """Of more runs the rarest are looked for: they say as well as all whether it is this text. Each has
 to be looked for in all records that have its words."""
@@ -24,7 +24,8 @@ AS_TYPED_POWER = 4
 texts that a question about it finds."""
 
 Run = tuple[str, ...]
-"""Terms that stand side by side in the query: two that tell something, and stop words between."""
+"""Terms that stand side by side in the query: two parts of a name, or the end of a word and the
+beginning of the next with the stop words between."""
 
 
 def typed_runs(queries: Sequence[SpokenQuery]) -> list[tuple[Run, ...]]:
@@ -35,11 +36,6 @@ def typed_runs(queries: Sequence[SpokenQuery]) -> list[tuple[Run, ...]]:
     # Every language takes a text apart alike: what is one run in one is one run in each.
     spoken = zip(*map(_runs_of_query, queries), strict=False)
     return list(dict.fromkeys(tuple(dict.fromkeys(forms)) for forms in spoken))
-
-
-def runs_in(words: Iterable[Word], mark: str) -> Iterator[Run]:
-    """Those of words that stand side by side, none of them a stop word."""
-    return pairwise(_terms(words, mark))
 
 
 def raised(bm25: float, share: float) -> float:
@@ -53,13 +49,12 @@ def raised(bm25: float, share: float) -> float:
 
 def _runs_of_query(query: SpokenQuery) -> list[Run]:
     mark, parsed = query.mark, query.parsed
-    runs = [run for word in parsed.words for run in runs_in([word], mark)]
+    runs: list[Run] = []
+    for word in parsed.words:
+        runs += pairwise(mark + part for part in word.version or word.parts)
     for first, *between, last in parsed.neighbours:
-        *_, start = _terms([first], mark)
-        end, *_ = _terms([last], mark)
-        runs.append((start, *_terms(between, mark), end))
+        if first.has_signs or last.has_signs:
+            continue  # in a row with `slots` is not with `__slots__`, and only that is wanted
+        parts = [first.parts[-1], *(part for word in between for part in word.parts), last.parts[0]]
+        runs.append(tuple(mark + part for part in parts))
     return runs
-
-
-def _terms(words: Iterable[Word], mark: str) -> list[str]:
-    return [mark + part for word in words for part in word.version or word.parts]

@@ -1,14 +1,14 @@
 """Turns a parsed query into a tantivy query, term by term; nothing is ever parsed by tantivy."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from itertools import islice, product
 from typing import NamedTuple
 
 import tantivy
 from tantivy import Occur, Query
 
-from app.adapters.lexical_index.as_typed import MAX_RUNS, Run, runs_in, typed_runs
+from app.adapters.lexical_index.as_typed import MAX_RUNS, Run, typed_runs
 from app.adapters.lexical_index.blending import Blending
 from app.adapters.lexical_index.edges import patterns_of
 from app.adapters.lexical_index.fields import (
@@ -107,16 +107,16 @@ class QueryCompiler:
         """Finds those of these records that say words of the query side by side, as it does.
 
         Their score is the share of its runs, each weighed by its rarity: 1 for the query as it was
-        typed. None where it has no runs.
+        typed, less where it names a document. None where it has no runs that count.
         """
-        runs = {forms: self._rarity(forms) for forms in typed_runs(self._queries)}
-        rarest = sorted(runs, key=lambda forms: -runs[forms])[:MAX_RUNS]
-        whole = sum(runs[forms] for forms in rarest)
-        naming = set(self._naming())
+        weights = {forms: self._run_weight(forms) for forms in typed_runs(self._queries)}
+        rarest = sorted(weights, key=lambda forms: -weights[forms])[:MAX_RUNS]
+        whole = sum(weights[forms] for forms in rarest)
+        naming = self._terms_naming_documents()
         said = [
-            (Occur.Should, Query.const_score_query(self._in_a_row(forms), runs[forms] / whole))
+            (Occur.Should, Query.const_score_query(self._in_a_row(forms), weights[forms] / whole))
             for forms in rarest
-            if runs[forms] and forms[0] not in naming
+            if weights[forms] and naming.isdisjoint((forms[0][0], forms[0][-1]))
         ]
         if not (said and chunk_ids):
             return None
@@ -207,22 +207,31 @@ class QueryCompiler:
 
     # Words as they were typed ------------------------------------------------------------------
 
-    def _rarity(self, forms: Sequence[Run]) -> float:
-        """That of its two words; what no record says is not what tells records apart."""
-        first, *_, last = forms[0]
-        said = [term for term in (first, last) if self._blending.frequency(BODY, term)]
-        return sum(self._blending.rarity(BODY, term) for term in said)
+    def _run_weight(self, forms: Sequence[Run]) -> float:
+        """How rare its two words are; 0 where no record says one of them, so that none can be told
+        from others by the run.
+        """
+        ends = forms[0][0], forms[0][-1]
+        count = self._blending.frequency
+        if not all(count(BODY, term) or count(TITLE, term) for term in ends):
+            return 0.0
+        return sum(self._blending.rarity(BODY, term) for term in ends)
 
     def _in_a_row(self, forms: Sequence[Run]) -> Query:
         """The terms side by side, in any of the languages."""
         places = [Place(field, run) for field in (BODY, TITLE) for run in forms]
         return Query.boolean_query([(Occur.Should, self._side_by_side(each)) for each in places])
 
-    def _naming(self) -> Iterator[Run]:
-        """The runs that name a document which is there: what mentions PEP 8 is not PEP 8."""
-        for path in self._queries[0].parsed.paths:
-            if any(self._searcher.doc_freq(TAILS, way) for way in path.ways):
-                yield from runs_in(path.words, self._queries[0].mark)
+    def _terms_naming_documents(self) -> Set[str]:
+        """Those that name a document which is there: what mentions PEP 8 is not PEP 8."""
+        query = self._queries[0]
+        return {
+            query.mark + part
+            for path in query.parsed.paths
+            if any(self._searcher.doc_freq(TAILS, way) for way in path.ways)
+            for word in path.words
+            for part in word.parts
+        }
 
     # Phrases -----------------------------------------------------------------------------------
 

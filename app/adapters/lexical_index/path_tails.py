@@ -89,10 +89,20 @@ def _ways(said: str, *, alone: bool) -> Iterator[str]:
         if alone:
             yield whole + NO_ENDING
         for tail in others:
+            if _has_blank(said) and not _has_blank(_last_parts(path, tail.count("/") + 1)):
+                continue  # of a sentence that ends with a path: asked for as a word
             if has_ending:
                 yield ROOT + tail
             if alone and "/" in tail:
                 yield ROOT + tail + NO_ENDING
+
+
+def _has_blank(text: str) -> bool:
+    return len(text.split()) > 1
+
+
+def _last_parts(path: str, count: int) -> str:
+    return "/".join(path.replace("\\", "/").rstrip("/").split("/")[-count:])
 
 
 def _plain(path: str) -> str:

@@ -18,7 +18,7 @@ MAX_CHARACTERS = 8_000
 MAX_WORDS = 512
 """Distinct plain words that are kept; an index may look for fewer, the rarest."""
 MOST_APART = 4
-"""Places from a word to the next that counts as its neighbour: `state of the art`."""
+"""Places from a word to the next that still counts as its neighbour: `state of the art` has 3."""
 MAX_PHRASES = 8
 MAX_EXCLUSIONS = 16
 MAX_PHRASE_WORDS = 64
@@ -59,7 +59,7 @@ class ParsedQuery:
     paths: tuple[AskedPath, ...] = ()
     """File names, paths and numbered documents in the plain text: what is called so comes first."""
     neighbours: tuple[Phrase, ...] = ()
-    """Each word of the plain text and the next one, with the stop words that stand between."""
+    """Each word of the plain text but stop words and the next one, with the stop words between."""
     wanted: str = ""
     """The text without what is excluded: what the query means."""
 
@@ -98,13 +98,14 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         plain_stretches, excluded = [*excluded], []
     languages = in_use | {analyser.language}
     plain = [word for words in plain_stretches for word in words]
-    telling = _telling(plain, languages)
+    stop_words = _stop_words(languages)
+    telling = [word for word in plain if word.whole not in stop_words]
     return ParsedQuery(
         tuple(_distinct(telling or plain)),
         tuple(dict.fromkeys(phrases)),
         tuple(excluded[:MAX_EXCLUSIONS]),
         () if _is_pasted(text) else _named(unquoted, analyser, languages),
-        tuple(two for words in plain_stretches for two in _neighbours(words, set(telling))),
+        tuple(two for words in plain_stretches for two in _neighbours(words, stop_words)),
         " ".join(wanted) if excluded else text,
     )
 
@@ -132,15 +133,8 @@ def _is_pasted(text: str) -> bool:
     return len(text.strip().splitlines()) > 1
 
 
-def _telling(words: list[Word], languages: frozenset[str]) -> list[Word]:
-    """The words without stop words."""
-    stop_words = _stop_words(languages)
-    return [word for word in words if word.whole not in stop_words]
-
-
-def _neighbours(words: Sequence[Word], telling: Set[Word]) -> Iterator[Phrase]:
-    """Each of the telling words and the next one, and what stands between, if that is little."""
-    places = [place for place, word in enumerate(words) if word in telling]
+def _neighbours(words: Sequence[Word], stop_words: Set[str]) -> Iterator[Phrase]:
+    places = [place for place, word in enumerate(words) if word.whole not in stop_words]
     for first, second in pairwise(places):
         if second - first <= MOST_APART:
             yield tuple(words[first : second + 1])

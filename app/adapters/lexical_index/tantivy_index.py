@@ -142,8 +142,8 @@ class TantivyIndex:
 
         `n` of `N` records hold the word in their content, each in its own language; a word that
         none holds counts in full.
-        What BM25 gives one field that says every word again and again; several fields may lift a
-        score above it.
+        What BM25 gives one field that says every word again and again; several fields, or words as
+        they were typed, may lift a score above it.
         """
         view = self._open_view()
         with translated_errors("be searched"):

@@ -1,0 +1,124 @@
+"""What says the query in a row comes first, and what only seems to say it gains nothing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.adapters.lexical_index.tantivy_index import TantivyIndex
+from app.protocols import LexicalRecord
+from tests.contracts.lexical_index_contract import many, record
+
+TIES = 120
+"""More than are looked at again."""
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[TantivyIndex]:
+    index = TantivyIndex(tmp_path / "tantivy")
+    index.upsert(many(30))
+    yield index
+    index.close()
+
+
+def first(index: TantivyIndex, query: str) -> str:
+    return index.search(query, 1)[0].chunk_id
+
+
+def scores(index: TantivyIndex, query: str) -> dict[str, float]:
+    return {hit.chunk_id: hit.score for hit in index.search(query, 50)}
+
+
+def test_a_name_with_signs_is_not_said_by_the_word_in_a_row(index):
+    index.upsert(
+        [
+            record("word", "class slots are what a class has; uvicorn reload of the server"),
+            record("name", "A class may have `__slots__` in it, uvicorn needs --reload for it."),
+        ]
+    )
+    assert first(index, "class __slots__") == "name"
+    assert first(index, "uvicorn --reload") == "name"
+
+
+def test_a_version_with_a_v_is_said_as_it_stands(index):
+    index.upsert(
+        [
+            record("with", "Version v2.1.3 released, and the lamps were mended"),
+            record("without", "Version 2.1.3 released, and the lamps were mended"),
+        ]
+    )
+    assert first(index, "Version v2.1.3 released") == "with"
+    assert first(index, "Version 2.1.3 released") == "without"
+
+
+def test_a_word_that_nothing_says_counts_against_nothing(index):
+    index.upsert(
+        [
+            record("row", "lamps: cannot open lock of ferries"),
+            record("apart", "ferries: open of lock cannot lamps"),
+        ]
+    )
+    plain, longer = (
+        scores(index, query)
+        for query in ("cannot open lock ferries", "cannot open lock Frobnicate ferries")
+    )
+    assert plain["row"] > plain["apart"]
+    plain, longer = (
+        scores(index, query) for query in ("cannot open lock", "cannot open lock Frobnicate")
+    )
+    assert longer["row"] == pytest.approx(plain["row"])
+    assert longer["row"] > 2 * longer["apart"]
+
+
+def test_words_of_titles_alone_are_words_in_a_row_as_well(index):
+    index.upsert(
+        [
+            record("apart", "lamps", title="Handbook Frobnicate"),
+            record("row", "lamps", title="Frobnicate Handbook"),
+        ]
+    )
+    assert first(index, "frobnicate handbook") == "row"
+
+
+@pytest.mark.parametrize(
+    "query", ["PEP 8 naming conventions", "PEPs 8, 257 and 484", "what does PEP 8 say"]
+)
+def test_what_mentions_a_document_says_no_more_of_its_name(index, query):
+    texts = [
+        LexicalRecord(f"{number}", 1, number, "lamps and ropes", path=f"peps/pep-{number:04d}.rst")
+        for number in (8, 257, 484)
+    ]
+    mention = "PEP 8 naming conventions are here, as PEPs 8, 257 and 484 say, and PEP 8 says"
+    index.upsert([*texts, record("mention", mention)])
+    assert first(index, query) in {"8", "257", "484"}
+
+
+def test_a_message_that_ends_with_a_path_is_no_name_of_another_file(index):
+    index.upsert(
+        [
+            record("message", "ropes: cannot open lock file src/app.py"),
+            LexicalRecord("file", 1, 7, "lamps", path="app.py"),
+        ]
+    )
+    found = scores(index, "cannot open lock file src/app.py")
+    assert found["message"] > scores(index, "file lock open cannot src/app.py")["message"] * 1.1
+
+
+def test_a_file_whose_name_has_blanks_is_named_from_any_folder_above(index):
+    index.upsert([LexicalRecord("file", 1, 7, "lamps", path="my file.md"), record("no", "my file")])
+    assert first(index, "docs/my file.md") == "file"
+
+
+def test_of_ties_the_same_are_looked_at_however_they_came_in(tmp_path):
+    """Half of them say it in a row, and gain; the others tie with them by words."""
+    ties = [record(f"t{n:03d}", "lamp rope" if n % 2 else "rope lamp") for n in range(TIES)]
+    answers = []
+    for name, records in (("up", ties), ("down", ties[::-1])):
+        index = TantivyIndex(tmp_path / name)
+        for one in records:
+            index.add([one])
+        index.keep()
+        answers.append(index.search("lamp rope", TIES))
+        index.close()
+    assert answers[0] == answers[1]
+    assert [int(hit.chunk_id[1:]) % 2 for hit in answers[0]] == [1] * 60 + [0] * 60
