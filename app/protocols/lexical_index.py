@@ -56,7 +56,8 @@ class LexicalIndex(Protocol):
         `JavaScript`). Of excluded phrases and names it may leave some in, where names are spelt in
         several ways: the text itself has the last word. Words are compared by their stems in the
         language of each record. What lies at a path that the query names, such as `docs/keys.md`,
-        counts for more than what says all words of that path.
+        counts for more than what says all words of that path, and what says plain words side by
+        side as the query does for more than what says them apart.
         """
         ...
 

@@ -67,9 +67,9 @@ class Explanation(BaseModel):
         description="Among the candidates by words; null: none of them."
     )
     bm25_ceiling: float | None = Field(
-        description="What BM25 would give a text that says all of the query. BM25 divided by it, "
-        "at most 1, is the share of the query that a text covers. Null: not known; `coverage` is "
-        "`convex` then."
+        description="What BM25 would give a text that says all words of the query. `bm25` divided "
+        "by it, at most 1, is the share of the query that a text counts as covering. Null: not "
+        "known; `coverage` is `convex` then."
     )
     bm25_highest: float = Field(
         description="Among the candidates. All methods but `rrf` divide BM25 by it."

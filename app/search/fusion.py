@@ -205,8 +205,9 @@ def coverage(candidates: BothSides) -> Fusion:
     tell little, and the cosine decides. (`contrasts` is 1 and 0 then.)
 
     Divided by the ceiling, BM25 says which share of the query, each word weighed by its rarity, a
-    text covers. Where even the best covers little, its words count for less; a heading typed as it
-    stands counts for more, whoever else comes near.
+    text covers; what says it as it was typed passes for up to three times that. Where even the best
+    covers little, its words count for less; a heading typed as it stands counts for more, whoever
+    else comes near.
 
     A document's cosine is the highest among its candidates. It tells documents apart by meaning
     and leaves more of the choice within one to the words; a document gains nothing by being long.

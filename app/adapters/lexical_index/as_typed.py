@@ -15,13 +15,11 @@ READ_AGAIN = 64
 """So many of the best by single words are looked at, and what scores like the last of them: what
 says the query says its words."""
 MAX_RUNS = 16
-"""Of more runs the rarest are looked for: they say as well as all whether it is this text. Each has
-to be looked for in all records that have its words."""
+"""Of more runs the rarest are looked for: each costs a look at all records that have its words."""
 AS_TYPED_WEIGHT = 2.0
 """How many times its BM25 a record gains that says all of the query in a row."""
 AS_TYPED_POWER = 4
-"""So that the whole counts, and a run or two next to nothing: `boundary layer` is in half of the
-texts that a question about it finds."""
+"""So that the whole counts, and a run or two of many next to nothing."""
 
 Run = tuple[str, ...]
 """Terms that stand side by side in the query: two parts of a name, or the end of a word and the

@@ -14,7 +14,6 @@ from app.adapters.lexical_index.edges import patterns_of
 from app.adapters.lexical_index.fields import (
     ALSO_ALONE,
     BODY,
-    CHUNK_ID,
     DOCUMENT,
     IDENTIFIERS,
     ITEM,
@@ -103,8 +102,8 @@ class QueryCompiler:
         words = [*self._searched(self._queries[0]), *(word for each in phrases for word in each)]
         return self._full(words)
 
-    def as_typed(self, chunk_ids: Sequence[str]) -> Query | None:
-        """Finds those of these records that say words of the query side by side, as it does.
+    def as_typed(self) -> Query | None:
+        """Finds records that say words of the query side by side, as it does.
 
         Their score is the share of its runs, each weighed by its rarity: 1 for the query as it was
         typed, less where it names a document. None where it has no runs that count.
@@ -118,15 +117,7 @@ class QueryCompiler:
             for forms in rarest
             if weights[forms] and naming.isdisjoint((forms[0][0], forms[0][-1]))
         ]
-        if not (said and chunk_ids):
-            return None
-        among = Query.term_set_query(self._schema, CHUNK_ID, list(chunk_ids))
-        return Query.boolean_query(
-            [
-                (Occur.Must, Query.const_score_query(among, 0.0)),
-                (Occur.Must, Query.boolean_query(said)),
-            ]
-        )
+        return Query.boolean_query(said) if said else None
 
     def _full(self, words: Iterable[Word]) -> float:
         """What BM25 gives to these words at most: the parts of names count as words."""

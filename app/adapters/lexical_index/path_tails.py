@@ -55,8 +55,10 @@ def asked_paths(text: str, analyser: Analyser) -> tuple[AskedPath, ...]:
     """The file names and paths in the plain text of a query.
 
     A word with an ending or a scheme is one, and so is all of the text, which may have blanks in
-    it. One word that is all of the text need only have a sign within: `pep-0572`, `v1.5.11`,
-    `guide/index`. In a sentence such words (`and/or`, `3.11`) are mostly no paths.
+    it: then the last parts of it name a document only if these have blanks, too, as those of a
+    sentence that ends with a path do not. One word that is all of the text need only have a sign
+    within: `pep-0572`, `v1.5.11`, `guide/index`. In a sentence such words (`and/or`, `3.11`) are
+    mostly no paths.
     """
     written = text.split()
     alone = len(written) == 1

@@ -59,7 +59,8 @@ class ParsedQuery:
     paths: tuple[AskedPath, ...] = ()
     """File names, paths and numbered documents in the plain text: what is called so comes first."""
     neighbours: tuple[Phrase, ...] = ()
-    """Each word of the plain text but stop words and the next one, with the stop words between."""
+    """Each word of the plain text but stop words and the next such one, with the stop words between
+    them; at most MOST_APART places apart."""
     wanted: str = ""
     """The text without what is excluded: what the query means."""
 

@@ -293,10 +293,12 @@ class TantivyIndex:
         """
         last = hits[READ_AGAIN - 1].score if len(hits) > READ_AGAIN else 0.0
         best = [hit.chunk_id for hit in hits if hit.score >= last]
-        query = compiler.as_typed(best)
-        if query is None:
+        said = compiler.as_typed() if best else None
+        if said is None:
             return {}
-        found = searcher.search(query, len(best), count=False).hits
+        among = Query.const_score_query(self._with_ids(best), 0.0)
+        both = Query.boolean_query([(Occur.Must, among), (Occur.Must, said)])
+        found = searcher.search(both, len(best), count=False).hits
         chunk_ids = chunk_ids_at(searcher, [place for _, place in found])
         return dict(zip(chunk_ids, (share for share, _ in found), strict=True))
 

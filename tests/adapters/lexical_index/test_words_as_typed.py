@@ -58,14 +58,8 @@ def test_a_word_that_nothing_says_counts_against_nothing(index):
             record("apart", "ferries: open of lock cannot lamps"),
         ]
     )
-    plain, longer = (
-        scores(index, query)
-        for query in ("cannot open lock ferries", "cannot open lock Frobnicate ferries")
-    )
-    assert plain["row"] > plain["apart"]
-    plain, longer = (
-        scores(index, query) for query in ("cannot open lock", "cannot open lock Frobnicate")
-    )
+    plain = scores(index, "cannot open lock")
+    longer = scores(index, "cannot open lock Frobnicate")
     assert longer["row"] == pytest.approx(plain["row"])
     assert longer["row"] > 2 * longer["apart"]
 
