@@ -147,10 +147,12 @@ def _inferred(request: Any, inputs: dict[str, TokenIds] | None = None) -> Vector
 
 
 class LateModel:
-    """A model that whoever needs it first has compiled, on a thread that gives way to others."""
+    """A model that whoever needs it first has compiled."""
 
-    def __init__(self, compiled: Callable[[], Any]) -> None:
+    def __init__(self, compiled: Callable[[], Any], *, gives_way: bool) -> None:
+        """`gives_way`: whether its threads give way to all others."""
         self._compiled = compiled
+        self._prepare_thread = _give_way if gives_way else None
         self._model: Any = None
         self._lock = threading.Lock()
 
@@ -159,7 +161,7 @@ class LateModel:
         try:
             with self._lock:
                 if self._model is None:
-                    with ThreadPoolExecutor(1, initializer=_give_way) as pool:
+                    with ThreadPoolExecutor(1, initializer=self._prepare_thread) as pool:
                         self._model = pool.submit(self._compiled).result()
                 return self._model.create_infer_request()
         except (RuntimeError, MemoryError) as error:
@@ -184,7 +186,7 @@ class LateStream:
 class QueryStream:
     """One line of inference for queries: a short one that comes alone runs in its own shape."""
 
-    def __init__(self, any_shape: InferenceStream, shaped: Sequence[ShapedStream]) -> None:
+    def __init__(self, any_shape: LateStream, shaped: Sequence[ShapedStream]) -> None:
         """`shaped`: by rising width."""
         self._any_shape = any_shape
         self._shaped = shaped
@@ -202,9 +204,10 @@ class CompiledEncoder:
     """A converted model, compiled for queries and for documents (a single-threaded stream a core).
 
     A stream of its own lets a query run beside document batches instead of behind them; the
-    operating system shares the cores out. For documents it is compiled by the first of them: that
-    takes 0.5 s of CPU, a sixth of what a start takes otherwise. Without a weight cache of
-    OpenVINO's: it saves 0.2 s at start, but takes a damaged cache file for a good one.
+    operating system shares the cores out. For documents it is compiled by the first of them, and
+    for queries of more than QUERY_WIDTHS by the first of these: either takes 0.5 s of CPU, a sixth
+    of what a start takes otherwise, and 40 to 47 MB. Without a weight cache of OpenVINO's: it saves
+    0.2 s at start, but takes a damaged cache file for a good one.
     """
 
     def __init__(
@@ -216,7 +219,7 @@ class CompiledEncoder:
         precision: str | None = None,
         int8_group: int = 0,
     ) -> None:
-        """Compile for queries, all at once: in 0.7 s on two cores, the first runs included.
+        """Compile for short queries, all at once, the first runs included.
 
         `int8_group`: numbers that share a scale where matrices are multiplied in 8 bits, 0 where
         none are. Raises StartupError.
@@ -240,10 +243,11 @@ class CompiledEncoder:
             tables = [take_token_table(openvino, model) for model in shaped]
             # Nothing but this on threads: two that read an array of OpenVINO's for the first time
             # wait for each other for ever (one has Python's lock, the other that of the type).
-            with ThreadPoolExecutor(1 + len(shaped)) as pool:
-                *of_widths, any_shape = pool.map(compiled, [*shaped, graph])
+            with ThreadPoolExecutor(len(shaped)) as pool:
+                of_widths = list(pool.map(compiled, shaped))
+            long_queries = LateModel(lambda: compiled(graph), gives_way=False)
             self.query_stream = QueryStream(
-                InferenceStream(any_shape.create_infer_request(), padding_id),
+                LateStream(long_queries, padding_id),
                 [
                     ShapedStream(model, width, padding_id, table)
                     for model, width, table in zip(of_widths, QUERY_WIDTHS, tables, strict=True)
@@ -254,11 +258,11 @@ class CompiledEncoder:
                 f"The converted model {model_path} cannot be used: {error}"
             ) from error
         self.int8_group = int8_group
-        self.precision = str(any_shape.get_property("INFERENCE_PRECISION_HINT").to_string())
-        documents = LateModel(lambda: compiled(graph, threads))
+        self.precision = str(of_widths[0].get_property("INFERENCE_PRECISION_HINT").to_string())
+        documents = LateModel(lambda: compiled(graph, threads), gives_way=True)
         self.document_streams = [LateStream(documents, padding_id) for _ in range(threads)]
         # The first run takes some 40 ms more than the next ones: not at somebody's first query.
-        for width in (*QUERY_WIDTHS, QUERY_WIDTHS[-1] + 1):
+        for width in QUERY_WIDTHS:
             self.query_stream.run([np.full(width, padding_id)])
 
 

@@ -1,4 +1,4 @@
-"""What a converted model is compiled to: copies for short queries, and late ones for documents."""
+"""What a converted model is compiled to: copies for short queries, and late ones for all else."""
 
 import os
 import sys
@@ -129,6 +129,26 @@ def test_documents_get_the_vectors_that_queries_get(encoder: CompiledEncoder) ->
         assert np.allclose(stream.run(rows), queries, atol=1e-5)
 
 
+def test_opening_compiles_only_what_short_queries_need(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compiled: list[Any] = []
+    compile_model = import_openvino().Core.compile_model
+
+    def counted(core: Any, model: Any, *settings: Any) -> Any:
+        compiled.append(model)
+        return compile_model(core, model, *settings)
+
+    monkeypatch.setattr(import_openvino().Core, "compile_model", counted)
+    encoder = CompiledEncoder(path, threads=1, padding_id=PADDING)
+    encoder.query_stream.run([np.arange(3)])
+    assert len(compiled) == len(QUERY_WIDTHS)
+    encoder.query_stream.run([np.zeros(QUERY_WIDTHS[-1] + 1, np.int64)])
+    assert len(compiled) == len(QUERY_WIDTHS) + 1
+    encoder.document_streams[0].run([np.arange(3)])
+    assert len(compiled) == len(QUERY_WIDTHS) + 2
+
+
 def test_what_is_compiled_late_is_compiled_once_for_all_that_need_it_at_once(path: Path) -> None:
     core = import_openvino().Core()
     compiled: list[Any] = []
@@ -143,7 +163,7 @@ def test_what_is_compiled_late_is_compiled_once_for_all_that_need_it_at_once(pat
         both_ask.wait(PATIENCE_SECONDS)
         return [stream.run([np.arange(3)]) for _ in range(2)]
 
-    model = LateModel(compile_now)
+    model = LateModel(compile_now, gives_way=True)
     with ThreadPoolExecutor(2) as pool:
         vectors = [pool.submit(embed, LateStream(model, PADDING)) for _ in range(2)]
         both_ask.wait(PATIENCE_SECONDS)
@@ -155,7 +175,10 @@ def test_what_is_compiled_late_is_compiled_once_for_all_that_need_it_at_once(pat
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, threads have no niceness")
-def test_a_service_that_is_nicer_than_its_documents_would_be_stays_so(path: Path) -> None:
+@pytest.mark.parametrize("gives_way", [True, False])
+def test_documents_give_way_and_long_queries_do_not_nor_is_any_less_nice_than_the_service(
+    path: Path, *, gives_way: bool
+) -> None:
     core = import_openvino().Core()
     seen: list[int] = []
 
@@ -165,13 +188,13 @@ def test_a_service_that_is_nicer_than_its_documents_would_be_stays_so(path: Path
 
     def embed(nice: int) -> None:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), nice)
-        LateStream(LateModel(compile_now), PADDING).run([np.arange(3)])
+        LateStream(LateModel(compile_now, gives_way=gives_way), PADDING).run([np.arange(3)])
 
     own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
     for nice in (own, max(own, 15)):
         with ThreadPoolExecutor(1) as pool:
             pool.submit(embed, nice).result()
-    assert seen == [max(own, DOCUMENT_NICENESS), max(own, 15)]
+    assert seen == [max(own, DOCUMENT_NICENESS) if gives_way else own, max(own, 15)]
 
 
 def test_a_model_that_cannot_be_compiled_late_is_an_error_and_tried_again(path: Path) -> None:
@@ -183,7 +206,7 @@ def test_a_model_that_cannot_be_compiled_late_is_an_error_and_tried_again(path: 
             raise failures.pop()
         return core.compile_model(str(path), "CPU")
 
-    stream = LateStream(LateModel(compile_now), PADDING)
+    stream = LateStream(LateModel(compile_now, gives_way=True), PADDING)
     with pytest.raises(EmbeddingError, match="no memory"):
         stream.run([np.arange(3)])
     assert stream.run([np.arange(3)]).shape == (1, WIDTH)
