@@ -1,11 +1,12 @@
 """A service without model and index: SQL, items and jobs are real, for tests of just these."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import cast
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy.orm import Session
 
 from app.container import Container
 from app.database import Database
@@ -47,8 +48,8 @@ class LightService:
         self.told: list[str] = []
         self.parts = {"vector_index": PartHealth(status="ready", detail="exact: 0 records")}
 
-    def item_deleted(self, item_id: int) -> None:
-        self.told.append(f"item {item_id} deleted")
+    def deleting_item(self, _session: Session, item_id: int) -> Callable[[], None]:
+        return lambda: self.told.append(f"item {item_id} deleted")
 
     def index_changes_noted(self) -> None:
         self.told.append("index changes noted")

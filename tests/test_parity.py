@@ -31,7 +31,7 @@ PAGES = [
 
 MAY_CATCH_EXCEPTION = {
     "app/generations/renewal.py": 1,
-    "app/jobs/surviving.py": 1,
+    "app/surviving.py": 1,
     "app/indexing/preparing.py": 1,
     "app/indexing/writer_thread.py": 1,
 }

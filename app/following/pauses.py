@@ -25,7 +25,7 @@ class ItemPauses:
         return max(0.0, last + pause - moment)
 
     def note(self, item_id: int, moment: float) -> None:
-        """The item is indexed now."""
+        """A job has been added to index the item."""
         last, pause, without_rest = self._last.get(item_id, (float("-inf"), FIRST_SECONDS, 0))
         elapsed = moment - last
         if elapsed > 4 * pause:

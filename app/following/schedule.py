@@ -23,6 +23,7 @@ from app.knowledge.refreshing import (
     next_refresh,
 )
 from app.models import now
+from app.surviving import survive
 
 logger = logging.getLogger(__name__)
 
@@ -70,8 +71,8 @@ class RefreshSchedule:
         self._thread = threading.Thread(target=self._run, name="refresh-schedule", daemon=True)
 
     def start(self) -> None:
-        """Spread what fell due meanwhile, then begin."""
-        self.spread_overdue()
+        """Spread what fell due meanwhile, then begin. Raises StorageError."""
+        survive(self.spread_overdue, "What is overdue is not spread", (AppError,))
         self._thread.start()
 
     def wake(self) -> None:
@@ -99,10 +100,13 @@ class RefreshSchedule:
 
     def _seconds_after_dispatch(self) -> float:
         try:
-            return self.dispatch()
+            seconds = survive(
+                self.dispatch, "Sources that are due wait after an unexpected error", (AppError,)
+            )
         except AppError as error:
             logger.warning("Sources that are due wait: %s", error.detail)
             return FAILURE_SECONDS
+        return FAILURE_SECONDS if seconds is None else seconds
 
     def spread_overdue(self) -> None:
         """Give everything that is overdue, or lies too far ahead, a time of its own, soon.
@@ -171,6 +175,8 @@ class RefreshSchedule:
         due = self._left_after_pauses(due, paused)
         chosen = self._choose(due, busy, hosts, room)
         for item in chosen:
+            if self._stopped.is_set():
+                break
             self._add_job(item.id)
             # Until the run itself says when: it may be cancelled, or fail without a word.
             self._postpone([item], moment)

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from sqlalchemy.orm import Session
+
 from app.adapters.loading.footprints import Footprints
 from app.database import Database
 from app.following import queries
@@ -72,10 +74,15 @@ class FollowedItems:
         self._listener = listener
         self._wake = wake
 
-    def item_deleted(self, item_id: int) -> None:
-        """The item and its chunks are gone from SQL."""
-        self._listener.item_deleted(item_id)
-        self._wake()
+    def deleting_item(self, session: Session, item_id: int) -> Callable[[], None]:
+        """The item is about to go; gives what is to be called once that is committed."""
+        when_deleted = self._listener.deleting_item(session, item_id)
+
+        def tell() -> None:
+            when_deleted()
+            self._wake()
+
+        return tell
 
     def index_changes_noted(self) -> None:
         """There are new rows in the outbox; items may have changed."""

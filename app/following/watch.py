@@ -10,6 +10,7 @@ from app.errors import AppError
 from app.following.pauses import ItemPauses
 from app.following.records import FollowedItem
 from app.following.watched_folders import FootprintTaker, Notifier, WatchedFolders
+from app.surviving import survive
 
 logger = logging.getLogger(__name__)
 
@@ -81,16 +82,26 @@ class SourceWatch:
         self._folders.close()
 
     def _run(self) -> None:
-        first = True
+        has_looked = False
+
+        def look_and_wait() -> bool:
+            nonlocal has_looked
+            self.look(catch_up=has_looked)
+            has_looked = True
+            self.wait_and_dispatch()
+            return True
+
         while not self._stopped.is_set():
             try:
-                self.look(catch_up=not first)
-                first = False
-                self.wait_and_dispatch()
+                has_gone_well = survive(
+                    look_and_wait, "Watching folders pauses after an unexpected error", (AppError,)
+                )
             except AppError as error:
+                has_gone_well = False
                 if error.detail != self._complaint:
                     logger.warning("Watching folders pauses: %s", error.detail)
                 self._complaint = error.detail
+            if not has_gone_well:
                 self._recheck_at = self._clock()
                 self._stopped.wait(FAILURE_SECONDS)
 
@@ -150,4 +161,6 @@ class SourceWatch:
                 job = self._add_job(item_id)
                 self._pauses.note(item_id, moment)
                 if job is not None or not self._folders.follows(item_id):
-                    self._changed.discard(item_id)  # else `_take_items` does, if it stays so
+                    self._changed.discard(item_id)
+                # Else it is not followed at this moment. What is followed is looked at anew soon,
+                # and what is no longer among it is forgotten then.

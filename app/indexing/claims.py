@@ -112,15 +112,21 @@ class ItemClaims:
 
     def stop(self, item_id: int) -> None:
         """Ask whoever holds the item or waits for it now to stop."""
+        self.stopper(item_id)()
+
+    def stopper(self, item_id: int) -> Callable[[], None]:
+        """Asks whoever holds the item or waits for it now to stop, when it is called."""
         with self._changed:
-            for turn in self._lines.get(item_id, ()):
-                if not turn.is_removal:
-                    turn.signal.stop(
-                        ItemStoppedError(
-                            "Indexing was stopped: the item was deleted or removed from the index."
-                        )
-                    )
-            self._changed.notify_all()
+            runs = [turn for turn in self._lines.get(item_id, ()) if not turn.is_removal]
+
+        def stop() -> None:
+            reason = "Indexing was stopped: the item was deleted or removed from the index."
+            with self._changed:
+                for turn in runs:
+                    turn.signal.stop(ItemStoppedError(reason))
+                self._changed.notify_all()
+
+        return stop
 
     def items_in_use(self) -> frozenset[int]:
         """The items that somebody works on."""

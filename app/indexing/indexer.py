@@ -1,12 +1,12 @@
 """Says who may work on an item and when: indexes it, takes it out again, stops what works on it."""
 
-import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from sqlalchemy.orm import Session
+
 from app.database import Database
-from app.errors import StorageError
 from app.fault_points import FaultPoint, reached
 from app.indexing import item_queries
 from app.indexing.claims import ItemClaims
@@ -24,8 +24,6 @@ from app.knowledge.queries import get_item
 from app.models import now
 from app.protocols import Embedder, Progress, ProgressListener, TextSplitter
 from app.web.metrics import Metrics
-
-logger = logging.getLogger(__name__)
 
 TAKEN_OUT = "The item was deleted or removed from the index before the turn of this job came."
 
@@ -117,16 +115,20 @@ class Indexer:
         """Stop all runs between two steps, and wait for them; what they stored stays."""
         self._claims.close()
 
-    def item_deleted(self, item_id: int) -> None:
-        """The item has gone from SQL: end all work on it, clean both indexes."""
-        try:
-            with self._database.write() as session:
-                cancel_jobs_of_item(session, item_id, TAKEN_OUT)
-        except StorageError as error:
-            # The item is gone all the same: its jobs will find that out when their turn comes.
-            logger.warning("Jobs of item %d stay queued: %s", item_id, error.detail)
-        self._claims.stop(item_id)
-        self._publisher.settle_soon()
+    def deleting_item(self, session: Session, item_id: int) -> Callable[[], None]:
+        """Cancel the jobs of an item that is about to go.
+
+        What this gives, called once that is committed, ends all other work on it and has both
+        indexes cleaned.
+        """
+        cancel_jobs_of_item(session, item_id, TAKEN_OUT)
+        stop_work = self._claims.stopper(item_id)
+
+        def when_deleted() -> None:
+            stop_work()
+            self._publisher.settle_soon()
+
+        return when_deleted
 
     @contextmanager
     def paused(self, timeout_seconds: float | None = None) -> Iterator[bool]:

@@ -10,7 +10,7 @@ from app.database import Database
 from app.errors import StorageError
 from app.jobs import running_queries
 from app.jobs.records import Job
-from app.jobs.surviving import survive
+from app.surviving import survive
 
 logger = logging.getLogger(__name__)
 

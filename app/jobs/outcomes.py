@@ -8,8 +8,8 @@ from app.errors import AppError, UnavailableError, WorkStoppedError
 from app.jobs.leases import LeaseLostError
 from app.jobs.listening import ServiceStopping
 from app.jobs.records import FailedWithAnswer, Job, JobHandler, Outcome
-from app.jobs.surviving import survive
 from app.protocols import ProgressListener
+from app.surviving import survive
 
 WENT_WRONG = Outcome(
     "failed",

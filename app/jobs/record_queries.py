@@ -29,6 +29,9 @@ LOST: dict[str, Any] = {
 }
 """What stands for a value that cannot be read, by its column; None for any that may be empty."""
 
+DOCUMENTS_DONE, CHUNKS_EMBEDDED = "documents_done", "chunks_embedded"
+"""Of a job's progress: what tells whether an attempt gained something."""
+
 SHAPES = {"kind": str, "arguments": dict, "progress": dict, "result": dict | None}
 """What is sound to the database may still be none of these: a `[]`, or bytes for a name."""
 
@@ -90,6 +93,10 @@ def _require_shapes(values: Mapping[str, Any]) -> None:
     for name in values.keys() & SHAPES.keys():
         if not isinstance(values[name], SHAPES[name]):
             raise TypeError(f"{name} is {values[name]!r}")
+    progress = values.get("progress", {})
+    for name in (DOCUMENTS_DONE, CHUNKS_EMBEDDED):
+        if not isinstance(progress.get(name, 0), int):
+            raise TypeError(f"{name} is {progress[name]!r}")
 
 
 def _columns() -> list[str]:

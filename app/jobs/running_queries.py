@@ -10,7 +10,14 @@ from sqlalchemy.orm import Session, aliased
 from app.errors import AppError
 from app.jobs.kinds import item_of
 from app.jobs.queries import arguments_key, is_due, queue_again
-from app.jobs.record_queries import UnreadableJobError, job_record, lost_values, whole_row
+from app.jobs.record_queries import (
+    CHUNKS_EMBEDDED,
+    DOCUMENTS_DONE,
+    UnreadableJobError,
+    job_record,
+    lost_values,
+    whole_row,
+)
 from app.jobs.records import BACKGROUND, WAITED_FOR, Job, Outcome
 from app.models import JobRow, UTCDateTime, now
 
@@ -168,8 +175,8 @@ def requeue_running(session: Session, *, only_expired: bool = False) -> tuple[in
             fail_unreadable(session, job_id)
             given_up += 1
             continue
-        reached = row.progress.get("documents_done", 0)
-        if reached > row.furthest or row.progress.get("chunks_embedded", 0):
+        reached = row.progress.get(DOCUMENTS_DONE, 0)
+        if reached > row.furthest or row.progress.get(CHUNKS_EMBEDDED, 0):
             row.furthest, row.attempts = max(reached, row.furthest), 0
         if row.cancel_requested:
             row.state, row.problem, row.finished_at = "cancelled", "stopped", now()
@@ -203,24 +210,27 @@ def note_progress(
     return session.scalar(noted.returning(JobRow.cancel_requested))
 
 
-def hand_back(session: Session, job: Job) -> bool:
-    """Queue a running job again whose process stops in order: that start does not count."""
+def hand_back(session: Session, job: Job) -> str | None:
+    """Queue a running job again whose process stops in order: that start does not count.
+
+    Gives the state that it has now: it may have been cancelled. None: it is not ours any more.
+    """
     if _end_if_cancelled(session, job):
-        return True
+        return "cancelled"
     if not _queue_held(session, job):
-        return False
+        return None
     attempts = case((JobRow.attempts > 0, JobRow.attempts - 1), else_=0)
     values = {"attempts": attempts, "progress": {}}
     session.execute(update(JobRow).where(JobRow.id == job.id).values(values))
-    return True
+    return "queued"
 
 
-def retry_later(session: Session, job: Job, outcome: Outcome, delay: timedelta) -> bool:
-    """Queue a job again after a failure that may pass; False when it is not ours any more."""
+def retry_later(session: Session, job: Job, outcome: Outcome, delay: timedelta) -> str | None:
+    """Queue a job again after a failure that may pass; gives its state as `hand_back` does."""
     if _end_if_cancelled(session, job):
-        return True
+        return "cancelled"
     if not _queue_held(session, job):
-        return False
+        return None
     session.execute(
         update(JobRow)
         .where(JobRow.id == job.id)
@@ -235,13 +245,16 @@ def retry_later(session: Session, job: Job, outcome: Outcome, delay: timedelta) 
             problem=outcome.problem,
         )
     )
-    return True
+    return "queued"
 
 
 def finish_job(
     session: Session, job: Job, outcome: Outcome, progress: Mapping[str, Any] | None
-) -> bool:
-    """Note how a job ended and how far it came (None: as was noted before); False: not ours."""
+) -> str | None:
+    """Note how a job ended and how far it came (None: as was noted before).
+
+    Gives its state; None when it is not ours any more.
+    """
     values: dict[str, Any] = {
         "state": outcome.state,
         "result": _stored(outcome.result),
@@ -252,7 +265,7 @@ def finish_job(
     if progress is not None:
         values["progress"] = dict(progress)
     ended = update(JobRow).where(*_held(job.id, job.attempt_token)).values(values)
-    return session.scalar(ended.returning(JobRow.id)) is not None
+    return session.scalar(ended.returning(JobRow.state))
 
 
 def _stored(result: Mapping[str, Any] | None) -> dict[str, Any] | None:

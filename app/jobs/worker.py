@@ -18,8 +18,8 @@ from app.jobs.outcomes import outcome_of
 from app.jobs.record_queries import UnreadableJobError
 from app.jobs.records import Job, JobHandler, Outcome
 from app.jobs.retrying import retry_delay
-from app.jobs.surviving import survive
 from app.protocols import ProgressListener
+from app.surviving import survive
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +28,10 @@ RETRY_SECONDS = 5.0
 
 SHARED_QUEUE_SECONDS = 2.0
 """How often a worker looks into a queue to which other processes add."""
+
+LONGEST_SLEEP_SECONDS = 60.0
+"""After which a worker looks without being woken: the clock may be put forward meanwhile, and a job
+may fall due just between two looks."""
 
 HAND_BACK_SECONDS = 5.0
 """How long a stop waits for running jobs before it queues them again over their heads."""
@@ -163,17 +167,17 @@ class JobWorker:
             except StorageError as error:
                 self._wait_for_storage(error)
 
-    def _wait_until_woken(self, seen: int, patience_seconds: float | None) -> None:
+    def _wait_until_woken(self, seen: int, patience_seconds: float) -> None:
         with self._wake:
             self._wake.wait_for(lambda: self._woken != seen, patience_seconds)
 
-    def _patience_seconds(self) -> float | None:
-        """How long at most to wait for being woken; None: for ever."""
+    def _patience_seconds(self) -> float:
+        """How long at most to wait for being woken."""
         with self._database.read() as session:
             due = running_queries.seconds_until_due(session)
-        if not self._database.may_be_shared:
-            return due
-        return SHARED_QUEUE_SECONDS if due is None else min(due, SHARED_QUEUE_SECONDS)
+        is_shared = self._database.may_be_shared
+        longest = SHARED_QUEUE_SECONDS if is_shared else LONGEST_SLEEP_SECONDS
+        return longest if due is None else min(due, longest)
 
     def _wait_for_storage(self, error: StorageError) -> None:
         logger.error("The worker waits for the database: %s", error.detail)
@@ -217,11 +221,12 @@ class JobWorker:
         self._bell.ring(unreadable.job_id)
 
     def _hand_back(self, job: Job) -> None:
-        logger.info("Job %d goes on after the restart", job.id)
         try:
             with self._database.write() as session:
-                running_queries.hand_back(session, job)
+                state = running_queries.hand_back(session, job)
             reached(FaultPoint.JOB_HANDED_BACK)
+            if state == "queued":
+                logger.info("Job %d goes on after the restart", job.id)
         except StorageError as error:
             # It stays `running`: the next start takes it for one that a crash interrupted.
             logger.warning("Job %d was not handed back: %s", job.id, error.detail)
@@ -252,13 +257,13 @@ class JobWorker:
         reached(FaultPoint.JOB_DONE)
         with self._database.write() as session:
             if delay is not None:
-                is_ours = running_queries.retry_later(session, job, outcome, delay)
+                state = running_queries.retry_later(session, job, outcome, delay)
             else:
-                is_ours = running_queries.finish_job(session, job, outcome, progress)
-        if not is_ours:
+                state = running_queries.finish_job(session, job, outcome, progress)
+        if state is None:
             raise LeaseLostError
         reached(FaultPoint.JOB_FINISHED)
-        if delay is not None:
+        if delay is not None and state == "queued":
             logger.info("Job %d is tried again in %.0f s", job.id, delay.total_seconds())
         # What waited for this one to end can run, perhaps not in this thread; and if it is tried
         # again, somebody must wait for just so long.

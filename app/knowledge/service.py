@@ -1,6 +1,6 @@
 """The rules of knowledge items: what changes when, and who is told."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -26,14 +26,17 @@ INDEXED_FIELDS = frozenset({"title", "document_type", "category", "tags"})
 
 
 class ItemListener(Protocol):
-    """Told after a change is committed; whoever indexes listens."""
+    """Told of changes; whoever indexes listens."""
 
-    def item_deleted(self, item_id: int) -> None:
-        """The item and its chunks are gone from SQL."""
+    def deleting_item(self, session: Session, item_id: int) -> Callable[[], None]:
+        """The item is about to go; gives what is to be called once that is committed.
+
+        Afterwards its id may be that of another item, so what ends with it is to be found now.
+        """
         ...
 
     def index_changes_noted(self) -> None:
-        """There are new rows in the outbox."""
+        """There are new rows in the outbox; called after they are committed."""
         ...
 
 
@@ -140,8 +143,9 @@ class KnowledgeService:
         with self._database.write() as session:
             if not queries.delete_item(session, item_id):
                 raise unknown_item(item_id)
+            when_deleted = self._listener.deleting_item(session, item_id)
         reached(FaultPoint.ITEM_DELETED)
-        self._listener.item_deleted(item_id)
+        when_deleted()
 
     def _change(
         self,

@@ -225,8 +225,8 @@ class ContextBudget:
     def _last_line_with_room(self, lines: PassageLines, start: int) -> int:
         """Up to which line there is room from this one on; `start - 1` if not even for it.
 
-        Line by line first, which tokenizes everything once; then as the whole is counted, which
-        may differ by a few tokens.
+        Line by line first, which tokenizes everything once; then as the whole is counted: with a
+        tokenizer that differs by a few tokens, without one by half, if lines are short.
         """
         header = dataclasses.replace(lines.passage(start, start), content="")
         left = self._left - self._cost(header)
@@ -236,11 +236,18 @@ class ContextBudget:
             if left < 0:
                 break
             end += 1
-        while end >= start and self._cost(lines.passage(start, end)) > self._left:
+        while end >= start and not self._has_room(lines, start, end):
             end -= 1
-        while end < lines.last_line and self._cost(lines.passage(start, end + 1)) <= self._left:
-            end += 1
-        return end
+        if end == lines.last_line or not self._has_room(lines, start, end + 1):
+            return end
+        further = range(end + 2, lines.last_line + 1)
+        return (
+            end
+            + 1
+            + bisect.bisect_left(
+                further, True, key=lambda last: not self._has_room(lines, start, last)
+            )
+        )
 
     def _first_line_with_room(self, lines: PassageLines, latest: int) -> int:
         """From which line on there is room for all to the last one; from `latest` on there is."""
@@ -248,8 +255,11 @@ class ContextBudget:
         return lines.first_line + bisect.bisect_left(
             starts,
             True,
-            key=lambda start: self._cost(lines.passage(start, lines.last_line)) <= self._left,
+            key=lambda start: self._has_room(lines, start, lines.last_line),
         )
+
+    def _has_room(self, lines: PassageLines, start: int, end: int) -> bool:
+        return self._cost(lines.passage(start, end)) <= self._left
 
     def _cost(self, passage: Passage) -> int:
         """Tokens that the passage takes; more than there are, where it is surely too long."""

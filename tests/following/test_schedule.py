@@ -35,6 +35,7 @@ from app.knowledge.refreshing import (
 from app.models import ItemRow, now
 from tests.following.conftest import AddFollowed, Clock
 from tests.light_service import LightService
+from tests.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -400,6 +401,32 @@ def test_an_item_that_the_service_does_not_outlive_is_not_looked_at_for_a_start(
     end_all_jobs(service)  # somebody has mended it
     schedule.look_soon([item])
     assert seconds_until_due(service, clock) == [LOCAL_SPREAD_SECONDS / 2] * 2
+
+
+def test_an_unexpected_error_ends_neither_the_start_nor_the_thread(
+    service: LightService,
+    add_followed: AddFollowed,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr("app.following.schedule.FAILURE_SECONDS", 0.01)
+    monkeypatch.setattr("app.following.schedule.LEAST_SLEEP_SECONDS", 0.01)
+    added: queue.SimpleQueue[int] = queue.SimpleQueue()
+    failures = [ValueError("of a row that is damaged"), ValueError("of another one")]
+
+    def chance() -> float:
+        if failures:
+            raise failures.pop()
+        return 0.0
+
+    schedule = RefreshSchedule(service.database, added.put, chance=chance)
+    item = add_followed()
+    schedule.start()
+    # The second failure comes when the item is postponed: it stays due, and its job is promised.
+    assert [added.get(timeout=PATIENCE_SECONDS) for _ in range(2)] == [item, item]
+    schedule.close()
+    assert "of a row that is damaged" in caplog.text
+    assert "of another one" in caplog.text
 
 
 def test_the_thread_adds_what_falls_due_and_ends_when_it_is_told(

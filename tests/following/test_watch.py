@@ -2,6 +2,7 @@
 
 import errno
 import os
+import queue
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
@@ -17,6 +18,7 @@ from app.following.pauses import BURST, FIRST_SECONDS
 from app.following.records import FollowedItem
 from app.following.watch import RECHECK_SECONDS, SourceWatch
 from tests.following.conftest import Clock
+from tests.patience import PATIENCE_SECONDS
 
 MISSED = "missed"
 """Told of as a path: something changed, and nobody can say what."""
@@ -180,6 +182,32 @@ def test_what_is_watched_from_the_start_is_looked_at_soon_and_once(
     clock.forward(RECHECK_SECONDS)
     assert desk.step() == []
     assert desk.soon == [folder, file]
+
+
+def test_an_unexpected_error_does_not_end_the_thread(
+    desk: Desk, root: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("app.following.watch.FAILURE_SECONDS", 0.01)
+    item = desk.follow(root / "docs")
+    failures = [RuntimeError("of a part that it asks"), RuntimeError("of the same part")]
+    looked_at: queue.SimpleQueue[Collection[int]] = queue.SimpleQueue()
+
+    def items() -> list[FollowedItem]:
+        if failures:
+            raise failures.pop()
+        return desk.items
+
+    watch = SourceWatch(
+        items=items,
+        footprints=desk.footprints,
+        add_job=desk.add_job,
+        look_soon=looked_at.put,
+        open_notifier=desk._open,
+    )
+    watch.start()
+    assert looked_at.get(timeout=PATIENCE_SECONDS) == {item}
+    watch.close()
+    assert "Watching folders pauses after an unexpected error" in caplog.text
 
 
 def test_a_change_beside_the_start_does_not_wait_for_that_look(desk: Desk, root: Path) -> None:

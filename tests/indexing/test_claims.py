@@ -52,6 +52,17 @@ def test_two_never_hold_the_same_item_at_once():
     assert set(most) == {1}
 
 
+def test_who_comes_for_an_item_later_is_not_asked_to_stop():
+    claims = ItemClaims()
+    with claims.claim(7) as signal:
+        stop = claims.stopper(7)
+        later = Waiting(claims, 7)
+        stop()
+        with pytest.raises(ItemStoppedError):
+            signal.check()
+    assert later.end() == "held it"
+
+
 def test_different_items_do_not_wait_for_each_other():
     claims = ItemClaims()
     with claims.claim(1), claims.claim(2) as signal:

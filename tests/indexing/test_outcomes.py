@@ -6,6 +6,8 @@ import pytest
 
 from app.container import Container
 from app.errors import NotFoundError, WorkStoppedError
+from app.fault_points import FaultPoint
+from app.jobs.service import JobService
 from app.knowledge.items import ItemDraft
 from app.protocols import Progress
 from tests.fakes import MoodyEmbedder
@@ -323,6 +325,24 @@ def test_files_that_cannot_be_read_are_listed_with_their_reason(
     assert set(reasons) == {"picture.md", "empty.md", "data.json"}
     assert "binary" in reasons["picture.md"]
     assert reasons["empty.md"] == "No content to index"
+
+
+def test_what_is_promised_of_an_item_does_not_go_with_a_deleted_one_that_had_its_id(
+    container: Container, guide, source_root, monkeypatch: pytest.MonkeyPatch
+):
+    container.knowledge.save(7, ItemDraft("Guide", str(guide), "markdown"))
+    jobs = JobService(container.database, on_queued=lambda: None)
+    promised = []
+
+    def save_again(point: FaultPoint) -> None:
+        if point is FaultPoint.ITEM_DELETED:
+            container.knowledge.save(7, ItemDraft("Other", str(guide), "markdown"))
+            promised.append(jobs.add("index", {"knowledge_id": 7, "force": False}).id)
+
+    monkeypatch.setattr("app.knowledge.service.reached", save_again)
+    container.knowledge.delete(7)
+    (job_id,) = promised
+    assert jobs.get(job_id).state != "cancelled"
 
 
 def test_of_a_deleted_item_nothing_comes_into_another_that_has_its_id(

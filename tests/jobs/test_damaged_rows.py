@@ -96,6 +96,8 @@ OF_WRONG_SHAPE = [
     ("kind", NO_TEXT),
     ("kind", b"\xff"),
     *((column, json) for column in ("arguments", "progress") for json in ("[]", "null", "7")),
+    ("progress", '{"documents_done": "5"}'),
+    ("progress", '{"chunks_embedded": [1]}'),
     ("result", "[]"),
 ]
 """Columns with what is sound to the database, or to what reads JSON, and yet of no use."""

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from app.database import Database
-from app.errors import ConflictError, NotFoundError, SourceNotFoundError
+from app.errors import ConflictError, NotFoundError, SourceNotFoundError, UnavailableError
 from app.jobs import queries, record_queries, running_queries
 from app.jobs.listening import ServiceStopping
 from app.jobs.records import Job, JobHandler
@@ -383,6 +384,52 @@ def test_work_that_is_finished_while_the_service_stops_is_not_done_again(
     go_on.set()
     worker.close()
     assert jobs.get(job_id).result == {"done": True}
+
+
+def test_a_job_that_falls_due_between_two_looks_is_not_slept_through(
+    jobs: JobService, database: Database, open_worker: OpenWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.jobs.worker.LONGEST_SLEEP_SECONDS", 0.05)
+    done = threading.Event()
+
+    def note(*_: object) -> dict[str, Any]:
+        done.set()
+        return {}
+
+    job_id = jobs.add("index", {}).id
+    with database.write() as session:
+        session.get_one(JobRow, job_id).not_before = now() + timedelta(hours=1)
+    really_ask = running_queries.seconds_until_due
+
+    def fall_due_and_ask(session: Session) -> float | None:
+        with database.write() as another:
+            another.get_one(JobRow, job_id).not_before = now()
+        monkeypatch.setattr(running_queries, "seconds_until_due", really_ask)
+        return really_ask(session)
+
+    monkeypatch.setattr(running_queries, "seconds_until_due", fall_due_and_ask)
+    open_worker(note).start()
+    assert done.wait(PATIENCE_SECONDS)
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+def test_only_a_job_that_is_tried_again_is_called_so(
+    jobs: JobService,
+    open_worker: OpenWorker,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    is_cancelled: bool,
+) -> None:
+    def fail_for_now(*_: object) -> dict[str, Any]:
+        if is_cancelled:
+            jobs.cancel(job_id)
+        raise UnavailableError("The model does not answer.")
+
+    job_id = jobs.add("index", {}).id
+    with caplog.at_level(logging.INFO):
+        open_worker(fail_for_now).drain()
+    assert jobs.get(job_id).state == ("cancelled" if is_cancelled else "queued")
+    assert ("is tried again" in caplog.text) is not is_cancelled
 
 
 def test_a_job_that_comes_in_wakes_a_waiting_worker(

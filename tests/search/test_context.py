@@ -21,7 +21,7 @@ from app.search.context import (
 from app.search.context_budget import ContextBudget
 from app.search.context_formats import FORMATS, NOTHING_FITS, NOTHING_FOUND
 from app.search.passage_queries import DocumentFacts, Extent
-from app.search.passages import PassageHit, PassagePlan, lines_of_plan
+from app.search.passages import PassageHit, PassageLines, PassagePlan, lines_of_plan
 from app.search.requests import MOST_TOKENS, ContextFormatName, ContextRequest, SearchRequest
 from app.search.results import Highlight, SearchAnswer, SearchResult
 from tests.fakes import FakeEmbedder
@@ -312,6 +312,22 @@ def test_without_a_token_meter_four_characters_are_a_token(shelf: Shelf):
     )
     answer = assembler.assemble(ContextRequest(SearchRequest("q")))
     assert answer.total_tokens == -(-len(answer.context) // 4)
+
+
+def test_many_short_lines_without_a_token_meter_are_counted_a_few_times(monkeypatch):
+    budget = ContextBudget(4000, None, FORMATS["markdown"])
+    document = DocumentFacts(1, 1, "numbers.txt", "t", "u", None, None)
+    content = "7\n" * 20_000
+    hits = (PassageHit(1, "1", 0.5, Extent(0, 100, 1, 50)),)
+    plan = PassagePlan(1, document, (), hits, Extent(0, len(content), 1, 20_000))
+    made = []
+    really_make = PassageLines.passage
+    monkeypatch.setattr(
+        PassageLines, "passage", lambda *about: made.append(about) or really_make(*about)
+    )
+    budget.fill([plan], lambda plan: lines_of_plan(plan, content))
+    assert 3990 < budget.finished().total_tokens <= 4000
+    assert len(made) < 50
 
 
 class WordMeter:

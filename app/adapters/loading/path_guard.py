@@ -70,9 +70,9 @@ class PathGuard:
         links cannot be followed.
         """
         written = path_as_written(uri)
-        expanded = Path.home() / written[2:] if written.startswith("~/") else Path(written)
-        if written == "~":
-            expanded = Path.home()
+        expanded = Path(written)
+        if written == "~" or written.startswith("~/"):
+            expanded = _home(written) / written[2:]
         with _errors_told(written, "File"):
             resolved = Path(os.path.realpath(expanded))
         require_text(str(resolved), written)
@@ -176,6 +176,16 @@ def too_large(name: str, size: int, max_bytes: int) -> str:
     """The message for a file over the limit."""
     limit = f"the limit (FILE_MAX_BYTES) is {max_bytes:,}"
     return f"{printable(name)} is too large: {size:,} bytes, {limit}."
+
+
+def _home(written: str) -> Path:
+    try:
+        return Path.home()
+    except RuntimeError as error:
+        raise SourceRefusedError(
+            f"{printable(written)} is in a home folder, and the user who runs Groundwork has none. "
+            "Give the path from / on."
+        ) from error
 
 
 def _outside(written: str) -> SourceRefusedError:

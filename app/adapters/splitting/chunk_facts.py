@@ -1,11 +1,14 @@
 """Says of each chunk what most of it is, and whether it holds whole sections or a fragment."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from app.adapters.splitting.blocks import Block
+from app.adapters.splitting.headings import Heading
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.structure import Structure
 from app.protocols import CHUNK_TYPES
@@ -35,13 +38,19 @@ class FactFinder:
     """Knows the lines of one text, and answers for any stretch of it."""
 
     def __init__(self, lines: Lines, structure: Structure) -> None:
-        numbers = range(len(lines))
-        texts = [lines.text(number) for number in numbers]
-        starts = np.array([lines.start(number) for number in numbers], np.int64)
-        self._firsts = starts + np.array([len(t) - len(t.lstrip()) for t in texts], np.int64)
-        self._ends = starts + np.array([len(t.rstrip()) for t in texts], np.int64)
-        kinds = _kinds(texts, starts, structure)
-        self._totals = np.zeros((len(CHUNK_TYPES), len(texts) + 1), np.int64)
+        starts = np.fromiter(map(lines.start, range(len(lines))), np.int64, len(lines))
+        self._firsts, self._ends = starts.copy(), starts.copy()
+        in_list = np.zeros(len(lines), np.bool_)
+        goes_on = False
+        for number in range(len(lines)):
+            text = lines.text(number)
+            self._firsts[number] += len(text) - len(text.lstrip())
+            self._ends[number] += len(text.rstrip())
+            # What is indented below an entry belongs to it, whatever it is.
+            goes_on = bool(_LIST_ENTRY.match(text)) or (goes_on and text[:1].isspace())
+            in_list[number] = goes_on
+        kinds = _kinds(in_list, starts, structure)
+        self._totals = np.zeros((len(CHUNK_TYPES), len(lines) + 1), np.int64)
         for kind in range(len(CHUNK_TYPES)):
             letters = np.where(kinds == kind, self._ends - self._firsts, 0)
             self._totals[kind, 1:] = np.cumsum(letters)
@@ -71,21 +80,22 @@ def _type_of(letters: Numbers) -> str:
     return CHUNK_TYPES[most if 2 * int(letters[most]) >= total > 0 else TEXT]
 
 
-def _kinds(texts: list[str], starts: Numbers, structure: Structure) -> Numbers:
+def _kinds(in_list: npt.NDArray[np.bool_], starts: Numbers, structure: Structure) -> Numbers:
     """The kind of each line."""
-    kinds = np.full(len(texts), TEXT, np.int64)
-    in_list = False
-    for number, text in enumerate(texts):
-        # What is indented below an entry belongs to it, whatever it is.
-        in_list = bool(_LIST_ENTRY.match(text)) or (in_list and text[:1].isspace())
-        if in_list:
-            kinds[number] = LIST
-    for block in structure.blocks:
-        lines = slice(*np.searchsorted(starts, (block.start, block.end)))
-        kinds[lines] = TABLE if block.is_table else CODE
-    for heading in structure.headings:
-        kinds[slice(*np.searchsorted(starts, (heading.start, heading.end)))] = HEADING
+    kinds = np.where(in_list, LIST, TEXT)
+    blocks = structure.blocks
+    for first, after, block in zip(*_line_ranges(starts, blocks), blocks, strict=True):
+        kinds[first:after] = TABLE if block.is_table else CODE
+    for first, after in zip(*_line_ranges(starts, structure.headings), strict=True):
+        kinds[first:after] = HEADING
     return kinds
+
+
+def _line_ranges(starts: Numbers, parts: Sequence[Block | Heading]) -> tuple[list[int], list[int]]:
+    """The first line of each part, and the one after its last."""
+    firsts = np.searchsorted(starts, [part.start for part in parts])
+    afters = np.searchsorted(starts, [part.end for part in parts])
+    return firsts.tolist(), afters.tolist()
 
 
 def _worths(lines: Lines, starts: Numbers, structure: Structure) -> npt.NDArray[np.float64]:

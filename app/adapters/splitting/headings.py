@@ -49,7 +49,7 @@ _SHORT_REST_UNDERLINE = re.compile(r"(?!::)([!-/:-@\[-`{-~])\1?$")
 _MARKDOWN_UNDERLINES = {"=": 1, "-": 2}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Heading:
     """A heading, and the headings that it stands under."""
 
@@ -59,7 +59,7 @@ class Heading:
     """Outermost first; the last is its own title, if there is anything to see of it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class HeadingMark:
     """A heading as it is written, before its level is settled."""
 

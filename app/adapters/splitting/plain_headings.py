@@ -44,6 +44,8 @@ _REST = re.compile(
     r"|(?<![\w*])\*(?P<emphasis>[^\s*](?:[^*]*[^\s*])?)\*(?!\w)"
     r"|\s*\[(?:#[\w-]*|\*|\d+)\]_(?!\w)"
 )
+_MARKUP = re.compile(r"[\\{`&<*_~\[\]]")
+"""What all markup has at least one of, in Markdown as in reStructuredText."""
 _ROLE_TARGET = re.compile(r"\s*<[^<>]*>$")
 
 
@@ -56,6 +58,8 @@ def plain_heading(title: str, *, is_rest: bool = False) -> str:
     Markdown would make bold. Badges, which are links of nothing but images, are left out where
     anything else is left.
     """
+    if not _MARKUP.search(title):
+        return " ".join(title.split())
     text = _REST.sub(_rest_text, title) if is_rest else _MarkdownTitle().read(title)
     return " ".join(text.split())
 

@@ -49,11 +49,16 @@ class Opening:
 
 def verbatim_opening(line: str) -> Opening | None:
     """What begins with this line; None when nothing does."""
+    if not _ANY_MARK.search(line):
+        return None
     for form in _FORMS:
         if opening := form.opening.match(line):
             return Opening(form, opening["mark"], opening.end())
     return None
 
+
+_ANY_MARK = re.compile(r"[<{%:$]")
+"""One of these stands in the first line of every form."""
 
 _FORMS = (
     _Form(

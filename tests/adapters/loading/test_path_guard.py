@@ -52,6 +52,16 @@ def test_tilde_is_the_home_of_the_user(guard):
         guard.locate("~/nothing-here.md")
 
 
+@pytest.mark.parametrize("uri", ["~", "~/a.md"])
+def test_a_home_that_there_is_not_is_refused(guard, monkeypatch, uri):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(SourceRefusedError, match="Give the path from / on"):
+        guard.locate(uri)
+
+
 def test_dots_that_stay_inside_are_allowed_and_those_that_leave_are_not(guard, root):
     (root / "sub").mkdir()
     assert read(guard, f"{root}/sub/../doc.md") == b"hello"

@@ -1,4 +1,4 @@
-"""Keeps the threads of jobs going when something fails in a way that nobody expected."""
+"""Keeps threads going when something fails in a way that nobody expected."""
 
 import logging
 from collections.abc import Callable
