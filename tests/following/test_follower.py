@@ -82,6 +82,22 @@ def test_a_single_file_is_followed_however_it_is_saved(
     assert visible("windmill")
 
 
+def test_a_link_that_leads_elsewhere_is_followed_there(
+    container: Container, docs: Path, source_root: Path, visible
+) -> None:
+    link, new = source_root / "current", source_root / "current.new"
+    link.symlink_to(docs)
+    follow(container, link)
+    shutil.copytree(docs, source_root / "v2")
+    (source_root / "v2" / "a.md").write_text("A windmill.")
+    new.symlink_to("v2")
+    new.replace(link)  # as deployments do
+    assert visible("windmill")
+    assert visible("lighthouse", wanted=False)
+    (source_root / "v2" / "a.md").write_text("A giraffe.")
+    assert visible("giraffe")
+
+
 def test_a_folder_that_goes_away_loses_nothing_and_is_followed_when_it_is_back(
     container: Container, docs: Path, source_root: Path, visible
 ) -> None:

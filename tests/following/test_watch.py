@@ -485,6 +485,57 @@ def test_a_link_that_leads_elsewhere_is_found_by_the_next_look(
     assert desk.step() == [item]
 
 
+@pytest.mark.parametrize(
+    ("uri", "document_type", "change"),
+    [
+        ("links/current", "folder", "v2/docs/new.md"),
+        ("links/current/docs", "folder", "v2/docs/new.md"),
+        ("links/current/docs/a.md", "markdown", "v2/docs/a.md"),
+        ("links/over/docs", "folder", "v2/docs/new.md"),
+    ],
+    ids=["the item", "above a folder", "above a file", "behind another"],
+)
+def test_where_a_link_leads_from_now_on_is_watched_as_soon_as_the_system_tells(
+    desk: Desk, root: Path, clock: Clock, uri: str, document_type: str, change: str
+) -> None:
+    shutil.copytree(root / "docs", root / "v1/docs")
+    shutil.copytree(root / "docs", root / "v2/docs")
+    (root / "links").mkdir()
+    link = root / "links/current"
+    link.symlink_to("../v1")
+    (root / "links/over").symlink_to(link)
+    item = desk.follow(root / uri, document_type)
+    desk.begin()
+    (root / change).write_text("not looked at yet")
+    assert desk.change(root / change) == []
+    link.unlink()
+    link.symlink_to("../v2")
+    assert desk.change(link) == [item]
+    clock.forward(FIRST_SECONDS)
+    (root / change).write_text("changed")
+    assert desk.change(root / change) == [item]
+
+
+def test_a_link_outside_of_what_may_be_read_is_not_watched(
+    desk: Desk, root: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path.resolve() / "outside"
+    outside.mkdir()
+    (outside / "docs").symlink_to(root / "docs")
+    item = desk.follow(outside / "docs")
+    desk.begin()
+    assert str(outside) not in desk.watched
+    assert desk.change(root / "docs/a.md") == [item]
+
+
+def test_a_circle_of_links_ends(desk: Desk, root: Path) -> None:
+    (root / "one").symlink_to("two")
+    (root / "two").symlink_to("one")
+    desk.follow(root / "one/docs")
+    desk.begin()
+    assert str(root / "docs") not in desk.watched
+
+
 def test_ignore_rules_above_the_item_make_work_for_folders_only(desk: Desk, root: Path) -> None:
     item = desk.follow(root / "docs/guide")
     desk.follow(root / "docs/guide/b.md", "markdown")

@@ -40,7 +40,10 @@ class Footprint:
     folders: Mapping[str, FolderRules] = field(default_factory=dict)
     """The folders that indexing lists, with what holds in them; none for a single file."""
     identities: Mapping[str, Identity] = field(default_factory=dict)
-    """These folders and those above them, with what tells whether they are still the same."""
+    """These folders, those above them and those of the links on the way to them, with what tells
+    whether they are still the same."""
+    links: frozenset[str] = frozenset()
+    """Links on the way to the item's folder or file: where one leads may change."""
 
     @property
     def watched(self) -> frozenset[str]:
@@ -55,8 +58,9 @@ class Footprint:
         """What it means that this absolute path came, went, or else changed somehow."""
         if path == self.top and self.is_file:
             return Change.DOCUMENTS
-        if path == self.top or path in self.identities:
-            return self._meaning_of_folder(path, came_or_went=came_or_went)
+        if path in self.links or path == self.top or path in self.identities:
+            is_another = came_or_went or path in self.links
+            return self._meaning_of_folder(path, came_or_went=is_another)
         folder, _, name = path.rpartition("/")
         if name in {GIT_IGNORE, OWN_IGNORE} and folder in self.identities and not self.is_file:
             return Change.FOLDERS
@@ -100,15 +104,17 @@ class Footprints:
             place = self._guard.locate(uri.strip())
         except SourceError:
             return None
+        links = frozenset(map(str, place.links))
         if document_type != "folder":
             above = _identities_above(place)
-            return Footprint(str(place.path), is_file=True, identities=above)
+            return Footprint(str(place.path), is_file=True, identities=above, links=links)
         folders = self._walk(place)
         identities = {path: identity for path, (_, identity) in folders.items()}
         return Footprint(
             str(place.path),
             folders={path: rules for path, (rules, _) in folders.items()},
             identities={**_identities_above(place), **identities},
+            links=links,
         )
 
     def _walk(self, top: GuardedPath) -> Mapping[str, tuple[FolderRules, Identity]]:
@@ -156,9 +162,10 @@ class Footprints:
 
 
 def _identities_above(place: GuardedPath) -> dict[str, Identity]:
-    """The folders above a place up to its root, and one above it at least."""
+    """The folders above a place up to its root, one at least, and those of links on the way."""
     parts = place.parts
     above = [place.root.joinpath(*parts[:n]) for n in range(len(parts))] or [place.root.parent]
+    above += [link.parent for link in place.links]
     found: dict[str, Identity] = {}
     for path in above:
         try:

@@ -20,6 +20,8 @@ from app.errors import (
 
 FILE_SCHEME = re.compile(r"file:", re.IGNORECASE)
 OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+MOST_LINKS = 40
+"""On the way to a file, as Linux follows at most."""
 OPEN_FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 
 
@@ -33,6 +35,8 @@ class GuardedPath:
     """Names from the root down; empty for the root itself."""
     written: str
     """The path as the person wrote it, for messages."""
+    links: tuple[Path, ...] = ()
+    """The links on the way to it that lie below a root: where one leads may change."""
 
     @property
     def path(self) -> Path:
@@ -65,7 +69,7 @@ class PathGuard:
     def locate(self, uri: str) -> GuardedPath:
         """Find the allowed path that a plain path, `~/…` or `file://` address means.
 
-        Relative paths start at the working directory. Nothing is opened. Raises
+        Relative paths start at the working directory. No file is opened. Raises
         SourceRefusedError for everything outside the roots, and what `read_bytes` raises where
         links cannot be followed.
         """
@@ -80,8 +84,12 @@ class PathGuard:
             if resolved.is_relative_to(root):
                 parts = resolved.relative_to(root).parts
                 if not any(part.startswith(".") for part in parts):
-                    return GuardedPath(root, parts, written)
+                    links = filter(self._is_below_root, _links_on_the_way(expanded))
+                    return GuardedPath(root, parts, written, tuple(links))
         raise _outside(written)
+
+    def _is_below_root(self, path: Path) -> bool:
+        return any(path.is_relative_to(root) for root in self._roots)
 
     def read_bytes(self, target: GuardedPath, max_bytes: int) -> bytes:
         """Read a regular file of at most `max_bytes` bytes.
@@ -176,6 +184,24 @@ def too_large(name: str, size: int, max_bytes: int) -> str:
     """The message for a file over the limit."""
     limit = f"the limit (FILE_MAX_BYTES) is {max_bytes:,}"
     return f"{printable(name)} is too large: {size:,} bytes, {limit}."
+
+
+def _links_on_the_way(path: Path) -> Iterator[Path]:
+    """Each link that is followed from here to what the path means, in the folder it lies in."""
+    reached = Path.cwd()
+    ahead = list(reversed(path.parts))
+    links = 0
+    while ahead and links < MOST_LINKS:
+        part = ahead.pop()
+        place = reached.parent if part == ".." else reached / part
+        try:
+            target = place.readlink()
+        except OSError:  # most are no links
+            reached = place
+            continue
+        yield place
+        links += 1
+        ahead += reversed(target.parts)
 
 
 def _home(written: str) -> Path:
