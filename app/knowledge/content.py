@@ -22,7 +22,6 @@ NAMED_DOCUMENTS = 10
 """How many documents an error names; an item may have a hundred thousand."""
 
 _LINES = re.compile(r"L?(?P<start>[0-9]{1,9})((?P<dash>-)(L?(?P<end>[0-9]{1,9}))?)?")
-_SORT = "key"
 
 
 class ContentService:
@@ -36,9 +35,9 @@ class ContentService:
 
         Raises NotFoundError, and InvalidRequestError for a cursor that is not ours.
         """
-        after = None
+        name, after = f"documents of {item_id}", None
         if cursor is not None:
-            value = Cursor.decode(cursor, _SORT).value
+            value = Cursor.decode(cursor, name).value
             if not isinstance(value, str):
                 raise Cursor.refusal()
             after = value
@@ -48,7 +47,7 @@ class ContentService:
             total = content_queries.count_documents(connection, item_id)
         documents, more = found[:limit], len(found) > limit
         last = documents[-1] if more else None
-        next_cursor = Cursor(_SORT, last.key, last.row_id).encode() if last else None
+        next_cursor = Cursor(name, last.key, last.row_id).encode() if last else None
         return DocumentPage(tuple(documents), next_cursor, total)
 
     def read(self, item_id: int, document: str | None, lines: str | None) -> Content:

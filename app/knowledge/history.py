@@ -6,8 +6,6 @@ from app.knowledge.existing_items import require_item
 from app.knowledge.history_records import HistoryPage
 from app.web.pagination import Cursor
 
-_SORT = "history"
-
 
 class HistoryService:
     """Reads what happened to items. Each call is one snapshot."""
@@ -20,11 +18,12 @@ class HistoryService:
 
         Raises NotFoundError, and InvalidRequestError for a cursor that is not ours.
         """
-        before_id = Cursor.decode(cursor, _SORT).row_id if cursor is not None else None
+        name = f"history of {item_id}"
+        before_id = Cursor.decode(cursor, name).row_id if cursor is not None else None
         with self._database.read() as session:
             require_item(session, item_id)
             found = history_queries.list_runs(session, item_id, limit + 1, before_id)
         runs = tuple(found[:limit])
         more = len(found) > limit
-        next_cursor = Cursor(_SORT, runs[-1].id, runs[-1].id).encode() if more else None
+        next_cursor = Cursor(name, runs[-1].id, runs[-1].id).encode() if more else None
         return HistoryPage(runs, next_cursor)

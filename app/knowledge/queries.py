@@ -1,7 +1,10 @@
 """All SQL about knowledge items."""
 
+import hashlib
+import json
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -91,11 +94,12 @@ def list_items(
     session: Session, wanted: ItemFilter, sort: str, limit: int, cursor: str | None
 ) -> tuple[list[KnowledgeItem], str | None]:
     """One page of items and the cursor of the next, or None on the last page."""
+    list_name = _list_name(wanted, sort)
     name, descending = sort.removeprefix("-"), sort.startswith("-")
     column = SORT_COLUMNS[name]
     statement = select(ItemRow).where(*filter_conditions(wanted))
     if cursor is not None:
-        after = Cursor.decode(cursor, sort)
+        after = Cursor.decode(cursor, list_name)
         place = tuple_(column, ItemRow.id)
         seen = tuple_(_bound_value(name, after), after.row_id, types=[column.type, ItemRow.id.type])
         statement = statement.where(place < seen if descending else place > seen)
@@ -106,8 +110,14 @@ def list_items(
     next_cursor = None
     if more:
         last = rows[limit - 1]
-        next_cursor = Cursor(sort, _sort_value(last, name), last.id).encode()
+        next_cursor = Cursor(list_name, _sort_value(last, name), last.id).encode()
     return items, next_cursor
+
+
+def _list_name(wanted: ItemFilter, sort: str) -> str:
+    """Short, and the same for the same filters."""
+    filters = json.dumps(asdict(wanted))
+    return f"{sort} {hashlib.sha256(filters.encode()).hexdigest()[:16]}"
 
 
 def _sort_value(row: ItemRow, name: str) -> str | int:

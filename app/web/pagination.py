@@ -14,7 +14,8 @@ LARGEST_ID = 2**53 - 1
 class Cursor:
     """The place after which a page starts: the sort value and id of the last row seen."""
 
-    sort: str
+    list_name: str
+    """Of which list, in which order."""
     value: str | int
     row_id: int
 
@@ -22,19 +23,19 @@ class Cursor:
         """Turn into the opaque text that clients hand back."""
         # Characters as they are: escaped, a title of 500 emoji would not fit into a query.
         document = json.dumps(
-            [self.sort, self.value, self.row_id], separators=(",", ":"), ensure_ascii=False
+            [self.list_name, self.value, self.row_id], separators=(",", ":"), ensure_ascii=False
         )
         return base64.urlsafe_b64encode(document.encode()).decode().rstrip("=")
 
     @classmethod
-    def decode(cls, text: str, sort: str) -> "Cursor":
-        """Read a cursor back; raises InvalidRequestError unless we made it for this sorting."""
+    def decode(cls, text: str, list_name: str) -> "Cursor":
+        """Read a cursor back; raises InvalidRequestError unless we made it for this list."""
         try:
             raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
             made_for, value, row_id = json.loads(raw)
             cursor = cls(made_for, value, row_id)
             # The decoder skips what it does not know; what we made encodes to the same again.
-            ours = made_for == sort and cursor.encode() == text and cursor.fits_database()
+            ours = made_for == list_name and cursor.encode() == text and cursor.fits_database()
         except (ValueError, TypeError, RecursionError):
             ours = False
         if not ours:
@@ -53,7 +54,7 @@ class Cursor:
     def refusal() -> InvalidRequestError:
         """The error for a cursor that is not ours."""
         return InvalidRequestError(
-            "Use next_cursor of the page before, of the same list in the same order, or leave it "
-            "out.",
+            "Use next_cursor of the page before, of the same list with the same filters in the "
+            "same order, or leave it out.",
             pointer="#/cursor",
         )

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from typing import Annotated
+from urllib.parse import unquote_to_bytes
 
 from fastapi import Depends, Query, Request
 from fastapi._compat import ModelField, field_annotation_is_sequence
@@ -33,9 +34,14 @@ PageLimit = Annotated[
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
-    """Answer 422 to a query parameter that the operation does not have: most likely a typo."""
-    if not request.scope["query_string"]:
+    """Answer 422 to a query parameter that the operation does not have: most likely a typo.
+
+    So it does where one is no text: what cannot be read would be looked for as other characters.
+    """
+    query: bytes = request.scope["query_string"]
+    if not query:
         return
+    _require_text(query)
     route = request.scope["route"]
     assert isinstance(route, APIRoute)  # noqa: S101, only our operations depend on this
     parameters = [
@@ -58,6 +64,23 @@ async def refuse_unknown_parameters(request: Request) -> None:
                 for name in unknown
             ]
         )
+
+
+def _require_text(query: bytes) -> None:
+    for pair in query.split(b"&"):
+        name, _, value = (unquote_to_bytes(part) for part in pair.partition(b"="))
+        try:
+            name.decode(), value.decode()
+        except UnicodeDecodeError as error:
+            raise RequestValidationError(
+                [
+                    {
+                        "type": "no_text",
+                        "loc": ("query", name.decode(errors="replace")[:MOST_NAME_CHARACTERS]),
+                        "msg": f"It is not text in UTF-8 (byte {error.start})",
+                    }
+                ]
+            ) from error
 
 
 def _require_single_values(request: Request, parameters: Sequence[ModelField]) -> None:

@@ -329,7 +329,7 @@ def test_no_item_and_no_cursor_of_ours_are_refused(shelf: Shelf, client: TestCli
         "documents": [], "next_cursor": None, "total": 0,
     }  # fmt: skip
     assert_problem(client.get(f"{ITEMS}/4711/documents"), 404, "not-found")
-    for cursor in ("x", "", "WyJrZXkiLDEsMV0"):  # the last one: ["key",1,1]
+    for cursor in ("x", "", Cursor(f"documents of {item}", 1, 1).encode()):  # keys are texts
         response = client.get(f"{ITEMS}/{item}/documents", params={"cursor": cursor})
         assert_problem(response, 422, "invalid-request", "#/cursor")
         assert "sort" not in response.json()["detail"], "this list has no such parameter"
@@ -342,3 +342,15 @@ def test_an_item_list_cursor_is_no_cursor_for_documents(
 ) -> None:
     with pytest.raises(InvalidRequestError):
         contents.list_documents(shelf.add_item(), 10, Cursor("id", 1, 1).encode())
+
+
+def test_a_cursor_of_another_items_documents_is_refused(
+    shelf: Shelf, contents: ContentService
+) -> None:
+    item, other = shelf.add_item(), shelf.add_item()
+    for key in ("a.md", "b.md"):
+        shelf.put(key, "text\n", item_id=item)
+    cursor = contents.list_documents(item, 1, None).next_cursor
+    assert cursor is not None
+    with pytest.raises(InvalidRequestError):
+        contents.list_documents(other, 1, cursor)

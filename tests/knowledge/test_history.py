@@ -113,6 +113,8 @@ def test_pages_follow_one_another_from_the_newest_to_the_oldest(
             break
         assert len(page["items"]) == 3
         cursor = {"cursor": page["next_cursor"]}
+        refused = client.get(f"/api/v1/knowledge/{other['id']}/history", params=cursor)
+        assert_problem(refused, 422, "invalid-request", "#/cursor")
     assert seen == [7, 6, 5, 4, 3, 2, 1]
 
 

@@ -196,6 +196,23 @@ def test_paging_keeps_to_the_filter_and_total_counts_all_pages(
     assert [item["id"] for item in pages(client, category="A", limit=1)] == [wanted[0], wanted[2]]
 
 
+@pytest.mark.parametrize(
+    "other",
+    [{}, {"category": "B"}, {"category": "A", "q": "x"}, {"category": "A", "sort": "title"}],
+    ids=["no filter", "another filter", "one more filter", "another order"],
+)
+def test_a_cursor_is_taken_for_its_own_list_alone(
+    client: TestClient, make_item: MakeItem, other: dict[str, str]
+) -> None:
+    for _ in range(3):
+        make_item(category="A")
+    cursor = client.get(ITEMS, params={"category": "A", "limit": 1}).json()["next_cursor"]
+    again = client.get(ITEMS, params={"category": "A", "limit": 5, "cursor": cursor}).json()
+    assert len(again["items"]) == 2
+    refused = client.get(ITEMS, params=other | {"cursor": cursor})
+    assert_problem(refused, 422, "invalid-request", "#/cursor")
+
+
 @pytest.mark.parametrize("title", ["🎉" * 500, '"' * 500, "\\" * 500, "中" * 500])
 def test_the_longest_title_fits_into_a_cursor(
     client: TestClient, make_item: MakeItem, title: str

@@ -154,6 +154,13 @@ def test_a_parameter_that_an_operation_does_not_have_is_refused_by_name(
         assert known in response.json()["detail"]
 
 
+@pytest.mark.parametrize("value", ["%FF", "caf%E9", "%ED%A0%80", "a%C3"])
+def test_a_parameter_that_is_no_text_is_refused(client: TestClient, value: str) -> None:
+    response = client.get(f"/api/v1/knowledge?limit=5&q={value}")
+    assert_problem(response, 422, "invalid-request", "#/q")
+    assert "not text in UTF-8" in response.json()["detail"]
+
+
 @pytest.mark.parametrize(
     ("name", "pointer"),
     [

@@ -1,5 +1,6 @@
 """Reads what the block at the top of a Markdown file says about it."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,6 +23,9 @@ TEXT_FIELDS = (
     *("title", "document_id", "source_url", "category"),
     *("licence", "license", "language", "lang"),
 )
+
+LICENCE = re.compile(r"[A-Za-z0-9.+\-:() ]{1,200}")
+"""What SPDX writes identifiers and expressions with."""
 
 NOTHING = {"", "~", "null"}
 
@@ -82,6 +86,15 @@ def _problems(fields: Fields) -> Iterator[str]:
     for name in TEXT_FIELDS:
         if not isinstance(fields.get(name, ""), str):
             yield f"{name} is a list or a mapping, where text is needed, and is not used"
+    for name in MODIFICATION_FIELDS:
+        if (told := _text(fields.get(name))) and _moment(told) is None:
+            yield f"{name} is no date as 2026-11-22 is one, and is not used"
+    for name in ("language", "lang"):
+        if len(_text(fields.get(name)) or "") > MAX_LANGUAGE_CHARACTERS:
+            yield f"{name} is too long for one, and is not used"
+    for name in ("licence", "license"):
+        if (told := _text(fields.get(name))) and not LICENCE.fullmatch(told):
+            yield f"{name} is none that SPDX knows how to write, and counts as unknown"
     tags = fields.get("tags", "")
     if isinstance(tags, dict):
         yield "tags are a mapping, where a list or text is needed, and are not used"
@@ -138,12 +151,13 @@ def _category(value: object) -> str | None:
 
 def _modified_at(fields: Fields) -> datetime | None:
     """The first of the fields that is a date or a time of ISO 8601; without a zone, in UTC."""
-    for name in MODIFICATION_FIELDS:
-        told = _text(fields.get(name))
-        try:
-            moment = datetime.fromisoformat(told) if told else None
-            if moment is not None:
-                return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-        except (ValueError, OverflowError):
-            continue
-    return None
+    told = (_text(fields.get(name)) for name in MODIFICATION_FIELDS)
+    return next((moment for each in told if each and (moment := _moment(each))), None)
+
+
+def _moment(told: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(told)
+        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
