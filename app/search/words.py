@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.operators import finder_of, operators_in
 from app.adapters.lexical_index.query import ParsedQuery
 from app.adapters.lexical_index.said_words import SaidWords
 from app.adapters.lexical_index.shown import shown_paragraphs
@@ -48,6 +49,8 @@ class QueryWords:
         self._parsed = parsed
         self._finder = TermFinder(_subject(self._parsed), analyser)
         self._longer_version = _longer_version(self._parsed)
+        operators = (*parsed.operators, *parsed.quoted_operators)
+        self._operators = finder_of(operators) if operators else None
 
     @property
     def meaning(self) -> str:
@@ -56,18 +59,18 @@ class QueryWords:
 
     @property
     def require_words(self) -> bool:
-        """Whether only texts may answer that hold certain words: there is a phrase in quotes."""
-        return bool(self._parsed.phrases)
+        """Whether only texts may answer that hold what stands in quotes."""
+        return bool(self._parsed.phrases or self._parsed.quoted_operators)
 
     @property
     def exclude_any(self) -> bool:
         """Whether the query names words that no result may say."""
-        return bool(self._parsed.excluded)
+        return bool(self._parsed.excluded or self._parsed.excluded_operators)
 
     @property
     def demand_texts(self) -> bool:
         """Whether a text may be ruled out by what it says."""
-        return bool(self._parsed.phrases or self._parsed.excluded)
+        return self.require_words or self.exclude_any
 
     @property
     def exclude_phrases(self) -> bool:
@@ -76,13 +79,20 @@ class QueryWords:
 
     def reject(self, *contents: str) -> bool:
         """Whether one of them says something that the query excludes."""
+        excluded = self._parsed.excluded_operators
+        if excluded and not operators_in(*contents).isdisjoint(excluded):
+            return True
         if not self._parsed.excluded:
             return False
         said = [SaidWords(self._analyser.words(content)) for content in contents]
         return any(one.say(phrase) for one in said for phrase in self._parsed.excluded)
 
     def lack_phrases(self, *texts: str) -> bool:
-        """Whether a phrase in quotes stands in none of the texts."""
+        """Whether a phrase or an operator in quotes stands in none of the texts."""
+        if self._parsed.quoted_operators:
+            said = operators_in(*texts)
+            if not said.issuperset(self._parsed.quoted_operators):
+                return True
         if not self._parsed.phrases:
             return False
         analysed = [self._analyser.analyse(text) for text in texts]
@@ -123,13 +133,18 @@ class QueryWords:
 
     def _tokens(self, content: str) -> Iterator[Token]:
         """What the query asks for, in the order of the text; `3.11` also finds `3.11.2`."""
-        if self._longer_version is None:
-            return self._finder.find(content)
-        longer = (
-            Token(match["version"], *match.span(), position=0, is_whole=True)
-            for match in self._longer_version.finditer(content)
-        )
-        return heapq.merge(self._finder.find(content), longer, key=lambda token: token.start)
+        found = [self._finder.find(content)]
+        if self._longer_version is not None:
+            found.append(
+                Token(match["version"], *match.span(), position=0, is_whole=True)
+                for match in self._longer_version.finditer(content)
+            )
+        if self._operators is not None:
+            found.append(
+                Token(match[0], *match.span(), position=0, is_whole=True)
+                for match in self._operators.finditer(content)
+            )
+        return heapq.merge(*found, key=lambda token: token.start)
 
     def _telling_sentence(
         self, content: str, path: str, found: Sequence[_Match]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from app.adapters.lexical_index.as_typed import raised
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.numbered_names import numbered_names
+from app.adapters.lexical_index.operators import operators_in
 from app.adapters.lexical_index.path_tails import AskedPath, path_tails
 from app.adapters.lexical_index.said_words import SaidWords
 from app.adapters.lexical_index.shown import shown_paragraphs
@@ -64,16 +65,20 @@ class FakeLexicalIndex:
             parsed = self._languages.parse(query, record.language, in_use)
             texts = self._texts(record)
             quoted = [*texts[:-1], *self._shown(record)]
+            operators = operators_in(record.content)
             if (
                 not _in_scope(record, scope)
                 or any(SaidWords(texts[0]).say(phrase) for phrase in parsed.excluded)
                 or not all(_count(phrase, quoted) for phrase in parsed.phrases)
+                or not operators.issuperset(parsed.quoted_operators)
+                or not operators.isdisjoint(parsed.excluded_operators)
             ):
                 continue
             score = sum(
                 _count((_bare(word),), texts, loosely=not word.version) for word in parsed.words
             )
             score += sum(_count(phrase, quoted) for phrase in parsed.phrases)
+            score += len(operators.intersection(parsed.operators + parsed.quoted_operators))
             score = raised(score, _share(parsed.neighbours, texts[:-1]))
             score += _named(parsed.paths, record.path)
             if score:
@@ -104,7 +109,8 @@ class FakeLexicalIndex:
             self._require_sound()
             records = list(self._records.values())
         parsed = self._languages.parse(query, None, _in_use(records))
-        return 2.0 * (len(parsed.words) + sum(map(len, parsed.phrases)))
+        operators = parsed.operators + parsed.quoted_operators
+        return 2.0 * (len(parsed.words) + sum(map(len, parsed.phrases)) + len(operators))
 
     def chunk_ids(self) -> set[str]:
         with self._lock:

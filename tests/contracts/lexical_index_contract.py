@@ -446,6 +446,23 @@ class LexicalIndexContract:
         assert found(index, f"class -{name}") == {"word"}
         assert found(index, "class -slots") == set()
 
+    def test_operators_are_found_as_words_are(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("walrus", "bind a name with (n := 10)"),
+                record("arrow", "annotate with `->` what it gives, as in f() -> int"),
+                record("other", "what does a name do"),
+            ]
+        )
+        assert found(index, ":=") == {"walrus"}
+        assert found(index, "what does := do") == {"walrus"}
+        assert found(index, '"->"') == {"arrow"}
+        assert found(index, 'name ":="') == {"walrus"}
+        assert found(index, 'name -":="') == {"other"}
+        assert found(index, "name ->") == {"walrus", "arrow", "other"}
+        assert found(index, "name <=>") == {"walrus", "other"}
+        assert found(index, '"<=>"') == set()
+
     def test_a_phrase_stands_where_a_reader_sees_it(self, index: LexicalIndex):
         text = "see [the guide](how/to.md) for <b>brown</b> foxes\n\nhere [quick][ref]\n\ndogs"
         index.upsert(

@@ -215,6 +215,22 @@ def test_what_is_excluded_is_neither_meant_nor_required():
     assert words("-draft").meaning == "-draft"
 
 
+def test_an_operator_in_quotes_is_required_and_after_a_minus_excluded():
+    content = "if (n := 10) > 9 and f() -> int"
+    assert words('":="').require_words
+    assert not words('":="').lack_phrases(content)
+    assert words('":=" "<>"').lack_phrases(content)
+    assert words('name -":="').reject(content)
+    assert not words('name -"<>"').reject(content)
+    assert words('name -":="').meaning.strip() == "name"
+
+
+def test_an_operator_is_marked_where_it_stands():
+    content = "A ruler: =====. Then (n := 10), n:=11 and n = 12."
+    marked = [one for one in words("what does := do").highlights(content) if one.kind == "word"]
+    assert [(one.start, one.text) for one in marked] == [(24, ":="), (33, ":=")]
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [

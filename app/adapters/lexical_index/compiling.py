@@ -17,6 +17,7 @@ from app.adapters.lexical_index.fields import (
     DOCUMENT,
     IDENTIFIERS,
     ITEM,
+    OPERATORS,
     PATH,
     QUOTABLE,
     SAID,
@@ -94,13 +95,16 @@ class QueryCompiler:
             for query in self._queries
             for phrase in query.parsed.excluded
         ]
+        left_out = self._queries[0].parsed.excluded_operators
+        clauses += [(Occur.MustNot, self._operator(operator)) for operator in left_out]
         return clauses[0][1] if len(clauses) == 1 else Query.boolean_query(clauses)
 
     def ceiling(self) -> float:
         """What BM25 gives to a text that says all of the query again and again."""
-        phrases = self._queries[0].parsed.phrases
-        words = [*self._searched(self._queries[0]), *(word for each in phrases for word in each)]
-        return self._full(words)
+        parsed = self._queries[0].parsed
+        quoted = (word for phrase in parsed.phrases for word in phrase)
+        full = self._full([*self._searched(self._queries[0]), *quoted])
+        return full + sum(map(self._worth, (*parsed.operators, *parsed.quoted_operators)))
 
     def as_typed(self) -> Query | None:
         """Finds records that say words of the query side by side, as it does.
@@ -131,6 +135,8 @@ class QueryCompiler:
         # Every language takes a text apart alike: the first phrase of one is the first of each.
         phrases = zip(*(query.parsed.phrases for query in self._queries), strict=False)
         clauses = [(Occur.Must, self._phrase(forms)) for forms in phrases]
+        operators = self._queries[0].parsed.quoted_operators
+        clauses += [(Occur.Must, self._operator(operator)) for operator in operators]
         if words is None:
             return clauses
         return [*clauses, (Occur.Should if clauses else Occur.Must, words)]
@@ -150,6 +156,8 @@ class QueryCompiler:
         )
         clauses = self._found(places)
         clauses += self._named()
+        operators = self._queries[0].parsed.operators
+        clauses += [(Occur.Should, self._operator(operator)) for operator in operators]
         return Query.boolean_query(clauses) if clauses else None
 
     def _named(self) -> Iterator[tuple[Occur, Query]]:
@@ -161,6 +169,14 @@ class QueryCompiler:
                     named = Query.term_query(self._schema, TAILS, term, "basic")
                     yield Occur.Should, Query.const_score_query(named, score)
                     score /= 2
+
+    def _operator(self, operator: str) -> Query:
+        says_it = Query.term_query(self._schema, OPERATORS, operator, "basic")
+        return Query.const_score_query(says_it, self._worth(operator))
+
+    def _worth(self, operator: str) -> float:
+        """What a record scores for saying it."""
+        return self._weight(OPERATORS) * self._blending.rarity(OPERATORS, operator)
 
     def _searched(self, query: SpokenQuery) -> Sequence[Word]:
         """The words that are looked for, of very many the rarest."""

@@ -11,13 +11,14 @@ from app.adapters.lexical_index.analysis import ANALYSER_VERSION
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.names import SPLIT_MARK
 from app.adapters.lexical_index.numbered_names import numbered_names
+from app.adapters.lexical_index.operators import operators_in
 from app.adapters.lexical_index.path_tails import path_tails
 from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.lexical_index.symbols import defined_symbols
 from app.adapters.lexical_index.terms import IndexTerms, has_signs
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 """Raise it whenever the fields or what stands in them change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -30,6 +31,8 @@ SYMBOLS, IDENTIFIERS, SPLITS = "symbols", "identifiers", "splits"
 SIGNED = "signed"
 """Names that differ from a word by signs, as `__slots__` does: not among the identifiers, which
 would be longer for them and each count for less."""
+OPERATORS = "operators"
+"""What is written with signs alone, in the content: see operators.py."""
 TAILS = "tails"
 """What the document may be called by its path, each in one piece: see path_tails.py and
 numbered_names.py."""
@@ -72,6 +75,8 @@ class FieldWeights:
     signed: float = 2.0
     """Four times as much as other names: texts that are all about slots are not what a question for
     `__slots__` wants."""
+    operators: float = 2.0
+    """By how rare an operator is, as for names by their signs."""
     tails: float = 3.0
     """Being what a path in the query names: by how much it counts for more than a text that says
     all words of the path as densely as BM25 rewards, where nothing else is said; beside other words
@@ -121,6 +126,7 @@ def make_schema() -> tantivy.Schema:
         (QUOTABLE, "basic"),
         (SPLITS, "basic"),
         (SAID, "basic"),
+        (OPERATORS, "basic"),
         (TAILS, "basic"),
     ):
         builder.add_text_field(name, tokenizer_name="whitespace", index_option=option)
@@ -156,6 +162,7 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
             mark, list({split for terms in (content, *titles, path) for split in terms.splits})
         ),
         SAID: _marked(mark, _said(content)),
+        OPERATORS: list(operators_in(record.content)),
         TAILS: [*path_tails(record.path), *numbered_names(record.path)],
     }
     if mark:

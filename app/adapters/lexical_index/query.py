@@ -10,6 +10,7 @@ import regex
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.edges import with_open_edges
 from app.adapters.lexical_index.numbered_names import asked_numbers
+from app.adapters.lexical_index.operators import MOST_OPERATORS, asked_operators, operator_of
 from app.adapters.lexical_index.path_tails import AskedPath, asked_paths
 from app.adapters.lexical_index.terms import Phrase, Word
 
@@ -52,10 +53,16 @@ class ParsedQuery:
 
     words: tuple[Word, ...] = ()
     """A record should hold some of these."""
+    operators: tuple[str, ...] = ()
+    """So it should some of these."""
     phrases: tuple[Phrase, ...] = ()
     """A record must hold each of these."""
+    quoted_operators: tuple[str, ...] = ()
+    """And each of these."""
     excluded: tuple[Phrase, ...] = ()
     """A record must hold none of these; empty unless there is something to find."""
+    excluded_operators: tuple[str, ...] = ()
+    """The same."""
     paths: tuple[AskedPath, ...] = ()
     """File names, paths and numbered documents in the plain text: what is called so comes first."""
     neighbours: tuple[Phrase, ...] = ()
@@ -79,15 +86,21 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     plain_stretches: list[Sequence[Word]] = []
     unquoted: list[str] = []
     phrases: list[Phrase] = []
+    operators: list[str] = []
+    quoted_operators: list[str] = []
     excluded: list[Phrase] = []
+    excluded_operators: list[str] = []
     wanted: list[str] = []
     for kind, stretch in _stretches(text):
         if kind != "excluded":
             wanted.append(stretch)
         if kind == "plain":
             unquoted.append(stretch)
+            operators += () if _is_pasted(text) else asked_operators(stretch)
         words = tuple(analyser.words(stretch))[: None if kind == "plain" else MAX_PHRASE_WORDS]
         if not words:
+            if kind != "plain" and (operator := operator_of(stretch)):
+                (quoted_operators if kind == "required" else excluded_operators).append(operator)
             continue
         if kind == "excluded":
             excluded.append(with_open_edges(words))
@@ -95,19 +108,24 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
             phrases.append(with_open_edges(words))
         else:
             plain_stretches.append(words)
-    if not plain_stretches and not phrases:
+    if not (plain_stretches or phrases or operators or quoted_operators):
         plain_stretches, excluded = [*excluded], []
+        operators, excluded_operators = excluded_operators, []
     languages = in_use | {analyser.language}
     plain = [word for words in plain_stretches for word in words]
     stop_words = _stop_words(languages)
     telling = [word for word in plain if word.whole not in stop_words]
+    idle = [] if operators or quoted_operators else plain
     return ParsedQuery(
-        tuple(_distinct(telling or plain)),
+        tuple(_distinct(telling or idle)),
+        tuple(dict.fromkeys(operators))[:MOST_OPERATORS],
         tuple(dict.fromkeys(phrases)),
+        tuple(dict.fromkeys(quoted_operators))[:MOST_OPERATORS],
         tuple(excluded[:MAX_EXCLUSIONS]),
+        tuple(dict.fromkeys(excluded_operators))[:MOST_OPERATORS],
         () if _is_pasted(text) else _named(unquoted, analyser, languages),
         tuple(two for words in plain_stretches for two in _neighbours(words, stop_words)),
-        " ".join(wanted) if excluded else text,
+        " ".join(wanted) if excluded or excluded_operators else text,
     )
 
 

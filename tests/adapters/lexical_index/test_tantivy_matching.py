@@ -32,6 +32,8 @@ WORDS = st.sampled_from(
         "Häuser",
         "hausen",
         "the",
+        ":=",
+        "->",
         "京都",
     ]
 )

@@ -1,0 +1,73 @@
+"""What counts as an operator, in texts and in queries."""
+
+import pytest
+
+from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.operators import asked_operators, operator_of, operators_in
+from app.adapters.lexical_index.query import parse_query
+
+ENGLISH = Analyser("english")
+
+
+@pytest.mark.parametrize(
+    ("text", "operators"),
+    [
+        ("if (n := len(a)) > 10", {":="}),
+        ("(y:=f(x))", {":="}),
+        ("The ``:=`` operator, `->`, and '=>'; \"!=\".", {":=", "->", "=>", "!="}),
+        ("call(*a, **b)", {"**"}),
+        ("a <=> b, a === b, x **= 2", {"<=>", "===", "**="}),
+        ("Title\n=====\n| a | b |\n|---|---|", set()),
+        ("a + b - c, x = 1. So?", set()),
+        ("", set()),
+    ],
+)
+def test_two_or_three_signs_in_a_row_are_one(text: str, operators: set[str]) -> None:
+    assert operators_in(text) == operators
+
+
+@pytest.mark.parametrize(
+    ("text", "operators"),
+    [
+        ("what does := do", (":=",)),
+        ("`->` or '=>', (!=)", ("->", "=>", "!=")),
+        ("a->b x==y", ()),
+        ("wait ... what -- really?! !!! ..", ()),
+        ("@ % |", ()),
+        ("== != <= >= <>", ("==", "!=", "<=", ">=")),
+        (":= and :=", (":=",)),
+    ],
+)
+def test_in_plain_text_those_count_that_stand_alone(text: str, operators: tuple[str, ...]) -> None:
+    assert asked_operators(text) == operators
+
+
+@pytest.mark.parametrize(
+    ("text", "operator"),
+    [(":=", ":="), (" `...` ", "..."), ("x :=", None), ("=", None), ("====", None), ("", None)],
+)
+def test_a_text_may_be_one(text: str, operator: str | None) -> None:
+    assert operator_of(text) == operator
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "operators", "quoted", "excluded"),
+    [
+        ("what does := do", [], [":="], [], []),
+        ("walrus := syntax", ["walrus", "syntax"], [":="], [], []),
+        ('":="', [], [], [":="], []),
+        ('the ":=" and "->"', [], [], [":=", "->"], []),
+        ('walrus -":="', ["walrus"], [], [], [":="]),
+        ('-":="', [], [":="], [], []),
+        ("x = 1\nif x == 1:", ["x", "1"], [], [], []),
+        ("to be or not to be", ["to", "be", "or", "not"], [], [], []),
+    ],
+)
+def test_what_a_query_asks_of_them(
+    text: str, words: list[str], operators: list[str], quoted: list[str], excluded: list[str]
+) -> None:
+    query = parse_query(text, ENGLISH)
+    assert [word.whole for word in query.words] == words
+    assert list(query.operators) == operators
+    assert list(query.quoted_operators) == quoted
+    assert list(query.excluded_operators) == excluded
