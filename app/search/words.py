@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.operators import finder_of, operators_in
+from app.adapters.lexical_index.operators import operator_places, operators_in
 from app.adapters.lexical_index.query import ParsedQuery
 from app.adapters.lexical_index.said_words import SaidWords
 from app.adapters.lexical_index.shown import shown_paragraphs
@@ -49,8 +49,6 @@ class QueryWords:
         self._parsed = parsed
         self._finder = TermFinder(_subject(self._parsed), analyser)
         self._longer_version = _longer_version(self._parsed)
-        operators = (*parsed.operators, *parsed.quoted_operators)
-        self._operators = finder_of(operators) if operators else None
 
     @property
     def meaning(self) -> str:
@@ -139,10 +137,10 @@ class QueryWords:
                 Token(match["version"], *match.span(), position=0, is_whole=True)
                 for match in self._longer_version.finditer(content)
             )
-        if self._operators is not None:
+        if operators := self._parsed.all_operators:
             found.append(
-                Token(match[0], *match.span(), position=0, is_whole=True)
-                for match in self._operators.finditer(content)
+                Token(operator, start, end, position=0, is_whole=True)
+                for operator, start, end in operator_places(content, operators)
             )
         return heapq.merge(*found, key=lambda token: token.start)
 
@@ -182,7 +180,9 @@ class QueryWords:
 
 
 def _subject(parsed: ParsedQuery) -> frozenset[str]:
-    words = [*parsed.words, *(word for phrase in parsed.phrases for word in phrase)]
+    is_beside_operators = parsed.says_only_stop_words and parsed.all_operators
+    plain = () if is_beside_operators else parsed.words
+    words = [*plain, *(word for phrase in parsed.phrases for word in phrase)]
     return frozenset(term for word in words for term in _terms(word))
 
 

@@ -60,25 +60,28 @@ class FakeLexicalIndex:
                 raise LexicalIndexError("The fake index cannot answer this.")
             records = list(self._records.values())
         in_use = _in_use(records)
+        held = {operator for record in records for operator in _operators(record)}
         hits = []
         for record in records:
             parsed = self._languages.parse(query, record.language, in_use)
             texts = self._texts(record)
             quoted = [*texts[:-1], *self._shown(record)]
-            operators = operators_in(record.content)
+            operators = _operators(record)
             if (
                 not _in_scope(record, scope)
                 or any(SaidWords(texts[0]).say(phrase) for phrase in parsed.excluded)
                 or not all(_count(phrase, quoted) for phrase in parsed.phrases)
                 or not operators.issuperset(parsed.quoted_operators)
-                or not operators.isdisjoint(parsed.excluded_operators)
+                or not operators_in(record.content).isdisjoint(parsed.excluded_operators)
             ):
                 continue
+            is_idle = parsed.says_only_stop_words and not held.isdisjoint(parsed.all_operators)
             score = sum(
-                _count((_bare(word),), texts, loosely=not word.version) for word in parsed.words
+                _count((_bare(word),), texts, loosely=not word.version)
+                for word in ([] if is_idle else parsed.words)
             )
             score += sum(_count(phrase, quoted) for phrase in parsed.phrases)
-            score += len(operators.intersection(parsed.operators + parsed.quoted_operators))
+            score += len(operators.intersection(parsed.all_operators))
             score = raised(score, _share(parsed.neighbours, texts[:-1]))
             score += _named(parsed.paths, record.path)
             if score:
@@ -109,8 +112,8 @@ class FakeLexicalIndex:
             self._require_sound()
             records = list(self._records.values())
         parsed = self._languages.parse(query, None, _in_use(records))
-        operators = parsed.operators + parsed.quoted_operators
-        return 2.0 * (len(parsed.words) + sum(map(len, parsed.phrases)) + len(operators))
+        asked = len(parsed.words) + sum(map(len, parsed.phrases)) + len(parsed.all_operators)
+        return 2.0 * asked
 
     def chunk_ids(self) -> set[str]:
         with self._lock:
@@ -146,6 +149,10 @@ class FakeLexicalIndex:
             self._languages.analyser(record.language).words(text)
             for text in (record.content, *titles, *titles, record.path)
         ]
+
+
+def _operators(record: LexicalRecord) -> set[str]:
+    return operators_in(record.content, record.title, *record.heading_path)
 
 
 def _in_use(records: Sequence[LexicalRecord]) -> set[str]:

@@ -462,6 +462,19 @@ class LexicalIndexContract:
         assert found(index, "name ->") == {"walrus", "arrow", "other"}
         assert found(index, "name <=>") == {"walrus", "other"}
         assert found(index, '"<=>"') == set()
+        assert found(index, "what is :=?") == {"walrus"}
+        assert found(index, "what is <=>") == found(index, "what is") == {"arrow", "other"}
+
+    def test_operators_in_titles_are_found_and_leave_nothing_out(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("titled", "names are bound", title="The := operator"),
+                record("said", "a==-1 binds no names"),
+            ]
+        )
+        assert found(index, '":="') == {"titled"}
+        assert found(index, 'names -":="') == {"titled", "said"}
+        assert found(index, 'names -"=="') == {"titled"}
 
     def test_a_phrase_stands_where_a_reader_sees_it(self, index: LexicalIndex):
         text = "see [the guide](how/to.md) for <b>brown</b> foxes\n\nhere [quick][ref]\n\ndogs"

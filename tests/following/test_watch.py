@@ -528,6 +528,22 @@ def test_a_link_outside_of_what_may_be_read_is_not_watched(
     assert desk.change(root / "docs/a.md") == [item]
 
 
+def test_a_link_that_led_out_of_bounds_is_watched_until_it_leads_back(
+    desk: Desk, root: Path, clock: Clock
+) -> None:
+    link = root / "current"
+    link.symlink_to("docs")
+    item = desk.follow(link)
+    desk.begin()
+    for target, jobs in (("/", [item]), ("docs", [item])):
+        link.unlink()
+        link.symlink_to(target)
+        clock.forward(FIRST_SECONDS)
+        assert desk.change(link) == jobs
+    clock.forward(FIRST_SECONDS)
+    assert desk.change(root / "docs/a.md") == [item]
+
+
 def test_a_circle_of_links_ends(desk: Desk, root: Path) -> None:
     (root / "one").symlink_to("two")
     (root / "two").symlink_to("one")

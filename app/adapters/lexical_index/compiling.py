@@ -29,6 +29,7 @@ from app.adapters.lexical_index.fields import (
     TITLE,
     WITHIN_NAME,
     FieldWeights,
+    sign_mark,
 )
 from app.adapters.lexical_index.languages import SpokenQuery
 from app.adapters.lexical_index.names import SPLIT_MARK, name_mark, whole_mark
@@ -95,8 +96,10 @@ class QueryCompiler:
             for query in self._queries
             for phrase in query.parsed.excluded
         ]
-        left_out = self._queries[0].parsed.excluded_operators
-        clauses += [(Occur.MustNot, self._operator(operator)) for operator in left_out]
+        clauses += [
+            (Occur.MustNot, self._said("", sign_mark(operator)))
+            for operator in self._queries[0].parsed.excluded_operators
+        ]
         return clauses[0][1] if len(clauses) == 1 else Query.boolean_query(clauses)
 
     def ceiling(self) -> float:
@@ -104,7 +107,7 @@ class QueryCompiler:
         parsed = self._queries[0].parsed
         quoted = (word for phrase in parsed.phrases for word in phrase)
         full = self._full([*self._searched(self._queries[0]), *quoted])
-        return full + sum(map(self._worth, (*parsed.operators, *parsed.quoted_operators)))
+        return full + sum(map(self._worth, parsed.all_operators))
 
     def as_typed(self) -> Query | None:
         """Finds records that say words of the query side by side, as it does.
@@ -179,8 +182,15 @@ class QueryCompiler:
         return self._weight(OPERATORS) * self._blending.rarity(OPERATORS, operator)
 
     def _searched(self, query: SpokenQuery) -> Sequence[Word]:
-        """The words that are looked for, of very many the rarest."""
+        """The words that are looked for, of very many the rarest.
+
+        No stop words beside an operator that is there.
+        """
         mark, words = query.mark, query.parsed.words
+        if query.parsed.says_only_stop_words and any(
+            self._searcher.doc_freq(OPERATORS, operator) for operator in query.parsed.all_operators
+        ):
+            return ()
         if len(words) <= MAX_SEARCHED_WORDS:
             return words
         return sorted(words, key=lambda word: self._frequency(word, mark))[:MAX_SEARCHED_WORDS]

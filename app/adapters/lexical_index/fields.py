@@ -32,7 +32,7 @@ SIGNED = "signed"
 """Names that differ from a word by signs, as `__slots__` does: not among the identifiers, which
 would be longer for them and each count for less."""
 OPERATORS = "operators"
-"""What is written with signs alone, in the content: see operators.py."""
+"""What is written with signs alone, in the content and the titles: see operators.py."""
 TAILS = "tails"
 """What the document may be called by its path, each in one piece: see path_tails.py and
 numbered_names.py."""
@@ -41,8 +41,8 @@ SHOWN = "shown"
 QUOTABLE = "quotable"
 """The identifiers again, but those of the path: a phrase in quotes does not count there."""
 SAID = "said"
-"""Tells a word of the content from a part of a name or a switch, for exclusions: names as a whole,
-their parts, and those of these that stand alone as well."""
+"""Tells what the content says, for exclusions. A word from a part of a name or a switch: names as a
+whole, their parts, and those of these that stand alone as well; and operators."""
 
 WITHIN_NAME, ALSO_ALONE = "within=", "alone="
 """Before a part. What names say as a whole has the sign at its start or end."""
@@ -161,8 +161,8 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
         SPLITS: _marked(
             mark, list({split for terms in (content, *titles, path) for split in terms.splits})
         ),
-        SAID: _marked(mark, _said(content)),
-        OPERATORS: list(operators_in(record.content)),
+        SAID: [*_marked(mark, _said(content)), *map(sign_mark, operators_in(record.content))],
+        OPERATORS: list(operators_in(record.content, record.title, *record.heading_path)),
         TAILS: [*path_tails(record.path), *numbered_names(record.path)],
     }
     if mark:
@@ -178,6 +178,11 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
         if terms_of_field:
             document.add_text(name, " ".join(terms_of_field))
     return document
+
+
+def sign_mark(operator: str) -> str:
+    """The term of SAID for an operator; no language begins so, and no name."""
+    return f"={operator}="
 
 
 def _said(content: IndexTerms) -> list[str]:

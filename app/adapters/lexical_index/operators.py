@@ -5,38 +5,55 @@ next to nothing, and more are rulers, tables and the like.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator
 
 MOST_OPERATORS = 4
-"""That are looked for in one query, the first ones."""
+"""That are looked for in the plain text of one query, the first ones."""
 
 _SIGN = r"[!%&*+\-./:<=>?@^|~]"
-_OPERATOR = re.compile(rf"{_SIGN}{{2,3}}")
-_IN_TEXT = re.compile(rf"(?<!{_SIGN}){_SIGN}{{2,3}}(?!{_SIGN})")
+_RUN = re.compile(rf"(?<!{_SIGN}){_SIGN}{{2,4}}(?!{_SIGN})")
+_OF_WHAT_FOLLOWS = "-+*&!~.:?"
+"""A sign behind an operator that may belong to what follows, or to the sentence: `a==-1`, `use ->.`
+"""
+_ASKED = re.compile(rf"(?P<operator>{_SIGN}{{2,3}}?)[.?!]*")
 _AROUND = "`'\"()[]{},;"
 """May stand around an operator in a sentence, and is none."""
-_PUNCTUATION = frozenset({"--", "---", "..", "...", "!!", "!!!", "???", "?!", "!?"})
+_PUNCTUATION = re.compile(r"--+|\.\.+|!!+|\?\?\?+|!\?|\?!")
 """What sentences have between their words: looked for in quotes alone."""
 
 
 def operators_in(*texts: str) -> set[str]:
     """The operators that stand anywhere in the texts."""
-    return {found for text in texts for found in _IN_TEXT.findall(text)}
+    return {found for text in texts for run in _RUN.findall(text) for found in _said_by(run)}
+
+
+def operator_places(text: str, wanted: Collection[str]) -> Iterator[tuple[str, int, int]]:
+    """Where the text says one of these operators: it, its start and its end, in order."""
+    for run in _RUN.finditer(text):
+        for operator in _said_by(run[0]):
+            if operator in wanted:
+                yield operator, run.start(), run.start() + len(operator)
+                break
 
 
 def operator_of(text: str) -> str | None:
-    """The operator that the text is, with nothing but blanks and quotes around it."""
+    """The operator that the text is, with nothing but blanks, quotes and a full stop around it."""
     bare = text.strip().strip(_AROUND)
-    return bare if _OPERATOR.fullmatch(bare) else None
+    if len(set(bare)) == 1:
+        return bare if len(bare) in (2, 3) else None
+    said = _ASKED.fullmatch(bare)
+    return said["operator"] if said else None
 
 
 def asked_operators(text: str) -> tuple[str, ...]:
     """Those that stand alone in the plain text of a query: `what does := do`, not `a->b`."""
-    alone = dict.fromkeys(map(operator_of, text.split()))
-    return tuple(each for each in alone if each and each not in _PUNCTUATION)[:MOST_OPERATORS]
+    words = (word for word in text.split() if not _PUNCTUATION.fullmatch(word.strip(_AROUND)))
+    return tuple(dict.fromkeys(filter(None, map(operator_of, words))))[:MOST_OPERATORS]
 
 
-def finder_of(operators: Sequence[str]) -> re.Pattern[str]:
-    """Finds these operators, at least one, where they are no part of a longer one."""
-    any_of_them = "|".join(map(re.escape, operators))
-    return re.compile(rf"(?<!{_SIGN})(?:{any_of_them})(?!{_SIGN})")
+def _said_by(run: str) -> Iterator[str]:
+    """The run itself, and what it is without a last sign that is none of it."""
+    if len(run) <= 3:
+        yield run
+    if len(run) > 2 and run[-1] in _OF_WHAT_FOLLOWS and run[-1] != run[-2]:
+        yield run[:-1]

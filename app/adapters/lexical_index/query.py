@@ -70,6 +70,13 @@ class ParsedQuery:
     them; at most MOST_APART places apart."""
     wanted: str = ""
     """The text without what is excluded: what the query means."""
+    says_only_stop_words: bool = False
+    """Whether the plain words say nothing of the subject."""
+
+    @property
+    def all_operators(self) -> tuple[str, ...]:
+        """Those that a record should hold, and must."""
+        return self.operators + self.quoted_operators
 
 
 @functools.lru_cache(maxsize=64)  # a search asks three times: what to find, its ceiling, its words
@@ -115,17 +122,17 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     plain = [word for words in plain_stretches for word in words]
     stop_words = _stop_words(languages)
     telling = [word for word in plain if word.whole not in stop_words]
-    idle = [] if operators or quoted_operators else plain
     return ParsedQuery(
-        tuple(_distinct(telling or idle)),
+        tuple(_distinct(telling or plain)),
         tuple(dict.fromkeys(operators))[:MOST_OPERATORS],
         tuple(dict.fromkeys(phrases)),
-        tuple(dict.fromkeys(quoted_operators))[:MOST_OPERATORS],
+        tuple(dict.fromkeys(quoted_operators))[:MAX_PHRASES],
         tuple(excluded[:MAX_EXCLUSIONS]),
-        tuple(dict.fromkeys(excluded_operators))[:MOST_OPERATORS],
+        tuple(dict.fromkeys(excluded_operators))[:MAX_EXCLUSIONS],
         () if _is_pasted(text) else _named(unquoted, analyser, languages),
         tuple(two for words in plain_stretches for two in _neighbours(words, stop_words)),
         " ".join(wanted) if excluded or excluded_operators else text,
+        says_only_stop_words=not telling,
     )
 
 

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -35,7 +35,7 @@ class Footprint:
     """The folders in which documents of an item lie, as they were when it was taken."""
 
     top: str
-    """The item's folder or file, an absolute path with links resolved."""
+    """The item's folder or file, an absolute path with links resolved; empty: out of bounds."""
     is_file: bool = False
     folders: Mapping[str, FolderRules] = field(default_factory=dict)
     """The folders that indexing lists, with what holds in them; none for a single file."""
@@ -101,20 +101,25 @@ class Footprints:
         try:
             if is_web(uri.strip()):
                 return None
-            place = self._guard.locate(uri.strip())
+            links = self._guard.links_on_the_way(uri.strip())
         except SourceError:
             return None
-        links = frozenset(map(str, place.links))
+        names = frozenset(map(str, links))
+        beside = _identities_of(link.parent for link in links)
+        try:
+            place = self._guard.locate(uri.strip())
+        except SourceError:
+            return Footprint("", identities=beside, links=names) if links else None
+        above = {**_identities_above(place), **beside}
         if document_type != "folder":
-            above = _identities_above(place)
-            return Footprint(str(place.path), is_file=True, identities=above, links=links)
+            return Footprint(str(place.path), is_file=True, identities=above, links=names)
         folders = self._walk(place)
         identities = {path: identity for path, (_, identity) in folders.items()}
         return Footprint(
             str(place.path),
             folders={path: rules for path, (rules, _) in folders.items()},
-            identities={**_identities_above(place), **identities},
-            links=links,
+            identities={**above, **identities},
+            links=names,
         )
 
     def _walk(self, top: GuardedPath) -> Mapping[str, tuple[FolderRules, Identity]]:
@@ -162,12 +167,15 @@ class Footprints:
 
 
 def _identities_above(place: GuardedPath) -> dict[str, Identity]:
-    """The folders above a place up to its root, one at least, and those of links on the way."""
+    """The folders above a place up to its root, and one above it at least."""
     parts = place.parts
     above = [place.root.joinpath(*parts[:n]) for n in range(len(parts))] or [place.root.parent]
-    above += [link.parent for link in place.links]
+    return _identities_of(above)
+
+
+def _identities_of(folders: Iterable[Path]) -> dict[str, Identity]:
     found: dict[str, Identity] = {}
-    for path in above:
+    for path in folders:
         try:
             found[str(path)] = _identity(path.lstat())
         except OSError:

@@ -94,7 +94,7 @@ def _problems(fields: Fields) -> Iterator[str]:
             yield f"{name} is too long for one, and is not used"
     for name in ("licence", "license"):
         if (told := _text(fields.get(name))) and not LICENCE.fullmatch(told):
-            yield f"{name} is none that SPDX knows how to write, and counts as unknown"
+            yield f"{name} is not written as SPDX has it, and may count as unknown"
     tags = fields.get("tags", "")
     if isinstance(tags, dict):
         yield "tags are a mapping, where a list or text is needed, and are not used"

@@ -35,8 +35,6 @@ class GuardedPath:
     """Names from the root down; empty for the root itself."""
     written: str
     """The path as the person wrote it, for messages."""
-    links: tuple[Path, ...] = ()
-    """The links on the way to it that lie below a root: where one leads may change."""
 
     @property
     def path(self) -> Path:
@@ -74,22 +72,23 @@ class PathGuard:
         links cannot be followed.
         """
         written = path_as_written(uri)
-        expanded = Path(written)
-        if written == "~" or written.startswith("~/"):
-            expanded = _home(written) / written[2:]
         with _errors_told(written, "File"):
-            resolved = Path(os.path.realpath(expanded))
+            resolved = Path(os.path.realpath(_expanded(written)))
         require_text(str(resolved), written)
         for root in self._roots:
             if resolved.is_relative_to(root):
                 parts = resolved.relative_to(root).parts
                 if not any(part.startswith(".") for part in parts):
-                    links = filter(self._is_below_root, _links_on_the_way(expanded))
-                    return GuardedPath(root, parts, written, tuple(links))
+                    return GuardedPath(root, parts, written)
         raise _outside(written)
 
-    def _is_below_root(self, path: Path) -> bool:
-        return any(path.is_relative_to(root) for root in self._roots)
+    def links_on_the_way(self, uri: str) -> list[Path]:
+        """The links below a root that are followed to what a path or address of a file means.
+
+        Where one leads may change, also to where nothing may be read. Raises SourceRefusedError.
+        """
+        links = _links_on_the_way(_expanded(path_as_written(uri)))
+        return [link for link in links if any(map(link.is_relative_to, self._roots))]
 
     def read_bytes(self, target: GuardedPath, max_bytes: int) -> bytes:
         """Read a regular file of at most `max_bytes` bytes.
@@ -204,9 +203,11 @@ def _links_on_the_way(path: Path) -> Iterator[Path]:
         ahead += reversed(target.parts)
 
 
-def _home(written: str) -> Path:
+def _expanded(written: str) -> Path:
+    if written != "~" and not written.startswith("~/"):
+        return Path(written)
     try:
-        return Path.home()
+        return Path.home() / written[2:]
     except RuntimeError as error:
         raise SourceRefusedError(
             f"{printable(written)} is in a home folder, and the user who runs Groundwork has none. "

@@ -121,7 +121,7 @@ def test_a_replacement_character_that_the_author_wrote_is_no_damage():
         ("date: 2026-02-30", "date is no date"),
         ("updated: last week\ndate: 2026-11-22", "updated is no date"),
         (f"lang: {'x' * 65}", "lang is too long"),
-        ("licence: <b>MIT</b>", "licence is none that SPDX"),
+        ("licence: <b>MIT</b>", "licence is not written as SPDX"),
         ("category = ['Engineering']", "category is a list"),
         ("[title]\nen = 'Guide'", "title is a list or a mapping"),
         ("license.name = 'MIT'", "license is a list or a mapping"),
