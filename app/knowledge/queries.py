@@ -94,7 +94,7 @@ def list_items(
     session: Session, wanted: ItemFilter, sort: str, limit: int, cursor: str | None
 ) -> tuple[list[KnowledgeItem], str | None]:
     """One page of items and the cursor of the next, or None on the last page."""
-    list_name = _list_name(wanted, sort)
+    list_name = list_name_of(wanted, sort)
     name, descending = sort.removeprefix("-"), sort.startswith("-")
     column = SORT_COLUMNS[name]
     statement = select(ItemRow).where(*filter_conditions(wanted))
@@ -114,8 +114,8 @@ def list_items(
     return items, next_cursor
 
 
-def _list_name(wanted: ItemFilter, sort: str) -> str:
-    """Short, and the same for the same filters."""
+def list_name_of(wanted: ItemFilter, sort: str) -> str:
+    """The name of a list, for its cursors: short, and the same for the same filters and order."""
     filters = json.dumps(asdict(wanted))
     return f"{sort} {hashlib.sha256(filters.encode()).hexdigest()[:16]}"
 

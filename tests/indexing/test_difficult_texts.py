@@ -10,6 +10,7 @@ from fastapi.testclient import TestClient
 from app.container import Container
 from app.indexing.results import IndexingResult
 from app.knowledge.items import ItemFilter
+from app.knowledge.queries import list_name_of
 from app.web.pagination import LARGEST_ID, Cursor
 from tests.indexing.conftest import AddItem, Found, Index
 
@@ -65,7 +66,7 @@ def test_a_cursor_may_name_the_largest_id(container: Container, sort: str) -> No
     value: str | int = {"id": LARGEST_ID, "title": "z" * 500}.get(sort.strip("-"), "")
     if sort == "created_at":
         value = "2026-01-01T00:00:00+00:00"
-    cursor = Cursor(sort, value, LARGEST_ID).encode()
+    cursor = Cursor(list_name_of(ItemFilter(), sort), value, LARGEST_ID).encode()
     assert container.knowledge.list(ItemFilter(), sort, 10, cursor).items == ()
 
 
