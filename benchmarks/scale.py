@@ -76,11 +76,15 @@ def questions(data: Path) -> list[str]:
 
 
 def stored_vectors(folder: Path, count: int) -> Vectors:
-    """Precomputed vectors; shape (count, dimension)."""
+    """Precomputed vectors of unit length; shape (count, dimension).
+
+    Kept in 16 bits, some are too long or too short to pass for sound ones.
+    """
     parts = [np.load(path) for path in sorted(folder.glob("*.npy"))]
     vectors = np.concatenate(parts).astype(np.float32)[:count]
     if len(vectors) < count:
         sys.exit(f"{folder} holds {len(vectors)} vectors, not {count}.")
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors
 
 
