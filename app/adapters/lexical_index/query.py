@@ -98,12 +98,13 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     excluded: list[Phrase] = []
     excluded_operators: list[str] = []
     wanted: list[str] = []
-    for kind, stretch in _stretches(text):
+    is_pasted = _is_pasted(text)
+    for kind, stretch in [("plain", text)] if is_pasted else _stretches(text):
         if kind != "excluded":
             wanted.append(stretch)
         if kind == "plain":
             unquoted.append(stretch)
-            operators += () if _is_pasted(text) else asked_operators(stretch)
+            operators += () if is_pasted else asked_operators(stretch)
         words = tuple(analyser.words(stretch))[: None if kind == "plain" else MAX_PHRASE_WORDS]
         if not words:
             if kind != "plain" and (operator := operator_of(stretch)):
@@ -129,7 +130,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         tuple(dict.fromkeys(quoted_operators))[:MAX_PHRASES],
         tuple(excluded[:MAX_EXCLUSIONS]),
         tuple(dict.fromkeys(excluded_operators))[:MAX_EXCLUSIONS],
-        () if _is_pasted(text) else _named(unquoted, analyser, languages),
+        () if is_pasted else _named(unquoted, analyser, languages),
         tuple(two for words in plain_stretches for two in _neighbours(words, stop_words)),
         " ".join(wanted) if excluded or excluded_operators else text,
         says_only_stop_words=not telling,
@@ -139,7 +140,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
 def _stretches(text: str) -> Iterator[tuple[str, str]]:
     """The text in pieces, each with its kind: plain, required or excluded."""
     end = 0
-    for match in () if _is_pasted(text) else _TOKEN.finditer(text, concurrent=False):
+    for match in _TOKEN.finditer(text, concurrent=False):
         yield "plain", text[end : match.start()]
         groups = {name: found for name, found in match.groupdict().items() if found is not None}
         for name, found in groups.items():

@@ -24,7 +24,7 @@ TEXT_FIELDS = (
     *("licence", "license", "language", "lang"),
 )
 
-LICENCE = re.compile(r"[A-Za-z0-9.+\-:() ]{1,200}")
+LICENCE = re.compile(rf"[A-Za-z0-9.+\-:() ]{{1,{MAX_LICENCE_CHARACTERS}}}")
 """What SPDX writes identifiers and expressions with."""
 
 NOTHING = {"", "~", "null"}

@@ -20,9 +20,10 @@ from app.errors import (
 
 FILE_SCHEME = re.compile(r"file:", re.IGNORECASE)
 OPEN_FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+OPEN_FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
+
 MOST_LINKS = 40
 """On the way to a file, as Linux follows at most."""
-OPEN_FOLDER = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
