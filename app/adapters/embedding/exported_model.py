@@ -6,13 +6,13 @@ import os
 import secrets
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from app.adapters.child_modules import module_command, module_environment
 from app.adapters.embedding.model_files import (
     ModelFiles,
     require_reference_libraries,
@@ -27,6 +27,7 @@ WEIGHTS = "model.bin"
 TOKENIZER = "tokenizer.json"
 CHECKED_FILES = (MODEL, WEIGHTS, TOKENIZER)
 
+EXPORT_MODULE = "app.adapters.embedding.export"
 EXPORT_TIMEOUT_SECONDS = 1800.0
 """Converting MiniLM takes about 25 s on two cores: importing torch, trying ways to run it."""
 ABANDONED_SECONDS = 2 * EXPORT_TIMEOUT_SECONDS
@@ -178,13 +179,12 @@ def _remove_abandoned(folder: Path) -> None:
 
 def _run_export(model: ModelFiles, target: Path) -> None:
     log_path = target.parent / f"export-{model.fingerprint}.log"
-    command = [sys.executable, "-m", "app.adapters.embedding.export", model.name]
-    command += [str(model.folder), str(target)]
+    command = module_command(EXPORT_MODULE, model.name, str(model.folder), str(target))
     with log_path.open("w", encoding="utf-8") as log:
         try:
             code = subprocess.run(  # noqa: S603 — our own module, no shell
                 command,
-                env={**os.environ, **OFFLINE, **ONE_THREAD},
+                env={**module_environment(), **OFFLINE, **ONE_THREAD},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -10,9 +10,11 @@ import tantivy
 from tantivy import Query
 
 from app.adapters.child_limits import implausible_size, lower_limit
+from app.adapters.child_modules import module_command, module_environment
 from app.adapters.lexical_index.checksums import damaged_file
 from app.adapters.lexical_index.fields import BODY, CHUNK_ID, TITLE, chunk_ids_at, make_schema
 
+PROBE_MODULE = "app.adapters.lexical_index.probe"
 QUERIES = 200
 MEMORY_SLACK_BYTES = 4 << 30
 """Address space beyond the index's own size; it is reserved by thread pools, hardly any used."""
@@ -30,10 +32,10 @@ def probe_tantivy(folder: Path, timeout_seconds: float) -> str | None:
     if reason is not None:
         return reason
     seconds = max(1, round(timeout_seconds) + 1)
-    command = [sys.executable, "-m", "app.adapters.lexical_index.probe"]
     try:
         child = subprocess.run(  # noqa: S603 - our own interpreter and module
-            [*command, str(folder.absolute()), str(seconds)],
+            module_command(PROBE_MODULE, str(folder.absolute()), str(seconds)),
+            env=module_environment(),
             check=False,
             capture_output=True,
             timeout=timeout_seconds,

@@ -1,16 +1,15 @@
 """Starts the process that holds Chroma, asks it, and gives it up when it dies, hangs or raves."""
 
 import logging
-import os
 import signal
 import socket
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Self
 
+from app.adapters.child_modules import module_command, module_environment
 from app.adapters.vector_index.chroma_messages import Operation, Request, Response, receive, send
 from app.adapters.vector_index.status import CLOSED
 from app.errors import VectorIndexError
@@ -132,11 +131,10 @@ def _started(arguments: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.
     ours, theirs = socket.socketpair()
     try:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            [sys.executable, "-P", "-m", CHILD_MODULE, *arguments],
+            module_command(CHILD_MODULE, *arguments),
             stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
-            # The packages that this process found, wherever it was started.
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env=module_environment(),
             start_new_session=True,  # Ctrl-C in a terminal is for the service, which ends it
         )
     except OSError as error:
