@@ -52,7 +52,7 @@ class Settings(BaseSettings):
     )
 
     # The server
-    host: str = Field("127.0.0.1", description="Address to listen on.")
+    host: str = Field("127.0.0.1", min_length=1, description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on.")
     allowed_hosts: Annotated[list[str], CommaSeparated] = Field(
         default_factory=list,

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from app.protocols import ProgressListener
 
 UNPRINTABLE = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
 )
-"""Control characters, and those that reorder or hide text: a document must not steer a terminal."""
+"""Control characters, and those that reorder or hide text: a document must not steer a terminal.
+What joins letters or keeps them apart stays: words of Persian and Hindi, and emoji, need it."""
 
 PIPE_WIDTH = 10_000
 """Columns where no terminal sets a width: nothing is wrapped or cut in a pipe."""
@@ -62,6 +63,11 @@ def printable(text: str) -> str:
 def line(text: str) -> str:
     """The text on one line, without what could steer a terminal."""
     return printable(" ".join(text.split()))
+
+
+def address(text: str) -> str:
+    """The text on one line with all its blanks, to be opened: else as `line`."""
+    return printable(re.sub(r"[\t\n\r]", "\N{REPLACEMENT CHARACTER}", text))
 
 
 def print_json(value: "BaseModel") -> None:

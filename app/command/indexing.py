@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.command.backend import Backend, Postponed, all_items
-from app.command.sources import absolute_uri, default_title, guess_document_type
+from app.command.sources import (
+    absolute_uri,
+    default_title,
+    guess_document_type,
+    without_links,
+)
 from app.knowledge.schemas import Item, ItemCreate, ItemUpdate
 from app.protocols import ProgressListener
 from app.rag.schemas import IndexingResult
@@ -42,13 +47,13 @@ class Indexed:
 def index_source(
     backend: Backend, source: str, wishes: Wishes, *, force: bool, progress: ProgressListener
 ) -> Indexed:
-    """Index a source under the item that it already has, or under a new one.
+    """Index a source under the item that it already has, be it by another path, or under a new one.
 
     A new item of which nothing could be read is deleted again: a mistyped path leaves no trace.
     Raises AppError.
     """
     uri = absolute_uri(source)
-    item = _item_of(backend, uri)
+    item = _item_of(backend, uri) or _item_of(backend, without_links(uri))
     is_new = item is None
     if item is None:
         item = backend.create(_new_item(uri, wishes))

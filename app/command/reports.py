@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 from rich.text import Text
 
-from app.command.display import line, printable, results
+from app.command.display import address, line, printable, results
 from app.command.sources import WEB_ADDRESS
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def print_search(answer: "SearchAnswer") -> None:
 
 def place(result: "SearchResult") -> str:
     """Where a result stands: `path:120` for a file, which editors and terminals can open."""
-    uri = line(result.document_uri)
+    uri = address(result.document_uri)
     lines = f"lines {result.start_line}-{result.end_line}"
     if WEB_ADDRESS.match(uri):
         return f"{uri}  {lines}"

@@ -173,9 +173,7 @@ def _is_no_cancelled_request(record: logging.LogRecord) -> bool:
 def listening_socket(host: str, port: int) -> socket.socket:
     """A socket bound to the address; of several addresses of a name, IPv4 goes first."""
     try:
-        found = socket.getaddrinfo(
-            host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
         family, kind, protocol, _, address = min(found, key=lambda entry: entry[0])
         listener = socket.socket(family, kind, protocol)
     except (OSError, UnicodeError) as error:  # the latter for a name that can be none

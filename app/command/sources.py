@@ -14,14 +14,25 @@ MARKDOWN_SUFFIXES = (".md", ".markdown")
 def absolute_uri(source: str) -> str:
     """The source as every later call finds it again: an absolute path, or a web address.
 
-    Raises SourceRefusedError for a `file://` address of another machine, and for a name that is no
-    UTF-8. A home that nobody has here, a loop of links and what is too long are left to the server.
+    Links on the way stay: `current` may lead elsewhere tomorrow. A home that nobody has here, a
+    loop of links and what is too long are left to the server. Raises SourceRefusedError for a `file://`
+    address of another machine, and for a name that is no UTF-8.
     """
     if WEB_ADDRESS.match(source) or OTHER_SCHEME.match(source):
         return source
-    path = os.path.realpath(os.path.expanduser(path_as_written(source)))  # noqa: PTH111, takes any name
+    written = os.path.expanduser(path_as_written(source))  # noqa: PTH111, takes any name
+    path = os.path.join(os.getcwd(), written)  # noqa: PTH109, PTH118
+    *climbs, rest = re.split(r"(?<=/\.\.)/", f"{path}/")
+    if climbs:  # behind a link, `..` is the folder above what it leads to
+        rest = f"{os.path.realpath('/'.join(climbs))}/{rest}"
+    path = os.path.normpath(rest)
     require_text(path, source)
     return path
+
+
+def without_links(uri: str) -> str:
+    """The same source with all links on its way followed."""
+    return uri if WEB_ADDRESS.match(uri) or OTHER_SCHEME.match(uri) else os.path.realpath(uri)
 
 
 def guess_document_type(uri: str) -> str:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.command.care_schemas import CompactionReport, StorageSizes
-from app.command.display import line, printable
+from app.command.display import address, line, printable
 from app.command.reports import SNIPPET_COLUMNS, SNIPPET_LINES, place, print_compacted, snippet
 from app.rag.answer_schemas import SearchResult
 
@@ -38,6 +38,16 @@ def result(document_uri: str) -> SearchResult:
         highlights=[],
         citation="guide.md#L120-L135",
     )
+
+
+@pytest.mark.parametrize("text", ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645", "👩\u200d🚀"])
+def test_what_joins_letters_or_keeps_them_apart_is_shown(text: str) -> None:
+    assert printable(text) == text
+
+
+def test_an_address_keeps_its_blanks() -> None:
+    assert address("/docs/my  file\u202fof 3.md") == "/docs/my  file\u202fof 3.md"
+    assert address("/docs/two\nlines.md") == "/docs/two\ufffdlines.md"
 
 
 @given(st.text())

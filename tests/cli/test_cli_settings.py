@@ -64,6 +64,13 @@ def test_an_entry_that_could_never_match_is_refused(
     )
 
 
+def test_an_empty_host_is_refused_and_no_wish_to_listen_everywhere(
+    start: Start, environment: dict[str, str]
+) -> None:
+    environment["HOST"] = ""
+    assert refusal(start("serve")).startswith("Error: HOST: ")
+
+
 @pytest.mark.parametrize("name", ["DATA_DIR", "MODELS_DIR", "SOURCE_ROOTS"])
 def test_the_home_of_an_unknown_user_is_refused(
     start: Start, environment: dict[str, str], name: str

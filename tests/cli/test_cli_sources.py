@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.command.sources import absolute_uri, default_title, guess_document_type
+from app.command.sources import absolute_uri, default_title, guess_document_type, without_links
 from app.errors import SourceRefusedError
 
 
@@ -44,16 +44,29 @@ def test_the_title_is_the_name(uri: str, document_type: str, title: str) -> None
 
 def test_every_spelling_of_a_path_is_one_address(tmp_path: Path) -> None:
     (tmp_path / "a b").mkdir()
-    (tmp_path / "link").symlink_to(tmp_path / "a b")
     spellings = [
         f"{tmp_path}/a b",
         f"{tmp_path}/a b/",
         f"{tmp_path}/x/../a b",
-        f"{tmp_path}/link",
         f"file://{tmp_path}/a%20b",
         f"file://localhost{tmp_path}/a%20b",
     ]
     assert {absolute_uri(spelling) for spelling in spellings} == {f"{tmp_path}/a b"}
+
+
+def test_a_link_stays_for_it_may_lead_elsewhere_tomorrow(tmp_path: Path) -> None:
+    (tmp_path / "v1" / "docs").mkdir(parents=True)
+    (tmp_path / "current").symlink_to("v1")
+    assert absolute_uri(f"{tmp_path}/current/") == f"{tmp_path}/current"
+    assert absolute_uri(f"{tmp_path}/current/./docs") == f"{tmp_path}/current/docs"
+    assert without_links(f"{tmp_path}/current/docs") == f"{tmp_path}/v1/docs"
+
+
+def test_what_is_above_a_link_is_above_what_it_leads_to(tmp_path: Path) -> None:
+    (tmp_path / "far" / "v1").mkdir(parents=True)
+    (tmp_path / "current").symlink_to("far/v1")
+    assert absolute_uri(f"{tmp_path}/current/../v2") == f"{tmp_path}/far/v2"
+    assert absolute_uri(f"{tmp_path}/current/..") == f"{tmp_path}/far"
 
 
 def test_a_relative_path_starts_at_the_working_directory() -> None:

@@ -195,7 +195,8 @@ class InferenceQueue:
             self._queries.submit(call)
             with self._query_turn:  # whoever had it before may have answered this call as well
                 while not call.done.is_set():
-                    _run(self._query_stream, self._queries, self._queries.take_now())
+                    if work := self._queries.take_now():  # none where the queue was just closed
+                        _run(self._query_stream, self._queries, work)
         return call.outcome()
 
     def close(self) -> None:

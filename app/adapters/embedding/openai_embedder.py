@@ -58,7 +58,7 @@ class OpenAIEmbedder:
 
     Opening it calls nobody. Unless `dimension` is given, the first use of `dimension` or
     `fingerprint` asks the endpoint for one vector, and raises EmbeddingError if that fails.
-    `timeout_seconds` bounds each attempt as a whole.
+    `timeout_seconds` bounds each wait for the endpoint, and the body of an answer as a whole.
     """
 
     token_meter = None

@@ -49,8 +49,8 @@ NO_CODECS = {
 }
 """Names that the web knows and Python does not."""
 
-NO_CHARSETS = {"utf-7", "idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}
-"""Python codecs that no document is written in, and that can make text of anything."""
+NO_CHARSETS = {"utf-7", "idna", "punycode", "unicode-escape", "raw-unicode-escape", "undefined"}
+"""Python codecs, by their own names, that no document is written in: they make text of anything."""
 
 LIKELY_ENCODINGS = [
     *("cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "cp1255", "cp1256", "cp1257", "cp1258"),

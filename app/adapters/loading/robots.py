@@ -146,13 +146,18 @@ def rules_for_us(text: str) -> str:
             if not groups or groups[-1][1]:
                 groups.append((set(), []))
             agent = _AGENT_LINE.sub("", said, count=1).strip().lower()
-            groups[-1][0].update({agent, agent.replace("*", "")} - {""})
+            groups[-1][0].update({agent, agent.replace("*", ""), _name_of(agent)} - {""})
         elif groups and _RULE.match(said) and not _SITE_WIDE.match(said):
             groups[-1][1].append(said)
     agents = set().union(*(agents for agents, _ in groups))
     ours = max(filter(AGENT.lower().startswith, agents), key=len, default="*")
     rules = [rule for agents, rules in groups if ours in agents for rule in rules]
     return "\n".join([f"User-agent: {AGENT}", *rules])
+
+
+def _name_of(agent: str) -> str:
+    """An agent without its version, as robots.txt is to name it; many copy it from a log."""
+    return agent.partition("/")[0].rstrip()
 
 
 def _allows(rules: Protego, url: str) -> bool:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.loading.encoding import clean, decode
+from app.adapters.loading.encoding import NO_CHARSETS, clean, decode
 from app.adapters.loading.western_text import is_scattered, is_western
 from app.errors import SourceUnreadableError
 
@@ -59,6 +59,15 @@ def test_a_declared_encoding_that_does_not_fit_is_passed_over(declared):
 )
 def test_a_declared_encoding_is_read_as_browsers_read_it(text, declared, written):
     assert decode(text.encode(written), declared)[0] == text
+
+
+@pytest.mark.parametrize("name", sorted(NO_CHARSETS))
+def test_codecs_that_are_no_encodings_of_documents_are_passed_over(name):
+    assert codecs.lookup(name).name == name
+    assert decode(rb"path C:\new \u0041", name.replace("-", "_")) == (
+        r"path C:\new \u0041",
+        "utf-8",
+    )
 
 
 def test_declared_latin_is_read_as_browsers_do():

@@ -79,6 +79,7 @@ def serve(httpserver, text: str, status: int = 200, **headers: str) -> None:
         ("User-agent: groundwork\nDisallow: /\n\nUser-agent: *\nDisallow:", "/x", False),
         ("User-agent: *\nDisallow: /\n\nUser-agent: Groundwork\nAllow: /", "/x", True),
         ("User-agent: OtherBot\nDisallow: /", "/x", True),
+        ("User-agent: Groundwork/0.1\nDisallow: /\n\nUser-agent: *\nAllow: /", "/x", False),
         ("\ufeffUser-agent: *\nDisallow: /", "/x", False),
         ("<html>no such page</html>", "/x", True),
         ("User-agent: *\nDisallow: /%7Ejoe/", "/~joe/x", False),
