@@ -59,6 +59,8 @@ def read_frontmatter(text: str) -> Frontmatter:
         return Frontmatter(text)
     try:
         fields = _named_in_lower_case(block.read(block.text))
+        if not fields and "#" in block.text:  # comments, or a heading between two rules
+            raise ValueError("it names no field")  # noqa: TRY301
     except ValueError as error:
         return Frontmatter(text, warnings=(f"The frontmatter cannot be read: {error}.",))
     return Frontmatter(

@@ -22,10 +22,16 @@ FOREIGN = {
     *("math", "mrow", "mi", "mn", "mo", "mtd", "mspace", "none", "mprescripts"),
 }
 """Elements that `/>` ends; in HTML it ends none."""
+FOREIGN_ROOTS = {"svg", "math"}
 
 COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.DOTALL)
 """By the HTML standard (13.2.5.43 on); the parser of Python 3.11 follows an older one."""
 
+
+WITH_REFERENCES = {"title", "textarea"}
+"""In their text no tag begins, but `&lt;` is a character (13.2.5.2, RCDATA)."""
+WITHOUT_TAGS = WITH_REFERENCES | {"iframe", "xmp"}
+"""Nor does one in these; Python 3.11 knows that of `script` and `style` alone."""
 
 _LEADING_ZEROS = re.compile("&#0+(?=[0-9])")
 _TOO_LARGE = re.compile("&#[0-9]{8,};?")
@@ -37,7 +43,7 @@ class StandardParser(HTMLParser, ABC):
     """Knows the elements that are open, and tells when one begins or ends.
 
     Those who derive from it say what becomes of elements (`begins`, `ends`, `stands_alone`) and of
-    the text in them (`handle_data`). After `feed` comes `finish`, and not `close`: that takes
+    the text in them (`says`). After `feed` comes `finish`, and not `close`: that takes
     quadratic time on what is left when a page ends inside a tag.
     """
 
@@ -48,6 +54,8 @@ class StandardParser(HTMLParser, ABC):
         self.stack: list[str] = []
         """The names of the elements that are open, the outermost first."""
         self._too_deep: Counter[str] = Counter()
+        self._unended: set[str] = set()
+        """Of WITHOUT_TAGS, those that nothing ends from here on."""
 
     def feed(self, data: str) -> None:
         """Read some of the page."""
@@ -65,11 +73,24 @@ class StandardParser(HTMLParser, ABC):
     def stands_alone(self, tag: str, given: dict[str, str]) -> None:
         """There is an element that can hold nothing."""
 
+    @abstractmethod
+    def says(self, text: str) -> None:
+        """There is text in the innermost element that is open."""
+
+    def handle_data(self, data: str) -> None:
+        """Read the references where the parser has left them.
+
+        Comments in a title are text by the standard, and some frameworks write them all the same.
+        """
+        if self.cdata_elem == "title":
+            data = COMMENT.sub("", data)
+        self.says(html.unescape(data) if self.cdata_elem in WITH_REFERENCES else data)
+
     def finish(self) -> None:
         """Take in what is left where the page ends inside a tag, and end all elements."""
         rest = self.rawdata
         if rest and not self.cdata_elem and not rest.startswith("<!"):
-            self.handle_data(html.unescape(re.sub(r"<[^<>]*>?", " ", rest)))
+            self.says(html.unescape(re.sub(r"<[^<>]*>?", " ", rest)))
         self._end_down_to(0)
 
     def parse_comment(self, i: int, report: bool = True) -> int:  # noqa: ARG002
@@ -86,9 +107,25 @@ class StandardParser(HTMLParser, ABC):
     def parse_starttag(self, i: int) -> int:
         """Where the tag ends that begins at `i`, or below nought; no text follows `<style/>`."""
         end = super().parse_starttag(i)
-        if self._is_xml and end > 0 and self.rawdata.endswith("/>", i, end):
-            self.clear_cdata_mode()
+        if end > 0 and self.rawdata.endswith("/>", i, end):
+            if self._is_xml:
+                self.clear_cdata_mode()
+        elif end > 0 and self.stack and self.stack[-1] in WITHOUT_TAGS:
+            self._read_without_tags(self.stack[-1], end)
         return end
+
+    def _read_without_tags(self, tag: str, start: int) -> None:
+        """Take what follows for text up to the end of the element.
+
+        Not where nothing ends it: by the standard, that would swallow the rest of the page.
+        """
+        self.set_cdata_mode(tag)
+        is_markup = self._is_xml or not FOREIGN_ROOTS.isdisjoint(self.stack)
+        if not is_markup and tag not in self._unended:
+            if self.interesting.search(self.rawdata, start):
+                return
+            self._unended.add(tag)
+        self.clear_cdata_mode()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Put an element on the stack, and end what ends where it begins."""

@@ -244,19 +244,19 @@ class _Tidy(StandardParser):
         self._counts["controls"] += is_shown_input or tag == "button"
         self._since_field = 0 if is_shown_input else self._since_field
 
-    def handle_data(self, data: str) -> None:
+    def says(self, text: str) -> None:
         if "title" in self.stack[-2:] and "svg" not in self.stack:
-            self.head.titles[-1].append(data)
+            self.head.titles[-1].append(text)
         if self._muted_at is not None:
             if self._formula:
-                self._formula.take(data)
+                self._formula.take(text)
             return
         if "h1" in self.stack:
-            self.headings[-1][1].append(data)
-        self._count_letters(len(data.strip()))
-        if any(map(str.isalnum, data)):
+            self.headings[-1][1].append(text)
+        self._count_letters(len(text.strip()))
+        if any(map(str.isalnum, text)):
             self._last_word = len(self.pieces)
-        if shown := self._with_single_blanks(data):
+        if shown := self._with_single_blanks(text):
             self.pieces.append(html.escape(shown, quote=False))
 
     def _count_letters(self, letters: int) -> None:
@@ -310,7 +310,7 @@ class _Tidy(StandardParser):
         elif depth == self._muted_at:
             formula, self._muted_at, self._formula = self._formula, None, None
             if formula and (written := formula.written()):
-                self.handle_data(written)
+                self.says(written)
         elif self._formula:
             self._formula.ends()
         if self._open_parts and self._open_parts[-1][0] == depth:

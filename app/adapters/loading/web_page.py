@@ -14,8 +14,13 @@ from app.adapters.loading.titles import MAX_TITLE_CHARACTERS
 XHTML = "application/xhtml+xml"
 HTML_TYPES = {"text/html", XHTML}
 
-DECLARED_CHARSET = re.compile(
-    rb"""<meta[^<>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE
+_COMMENT = re.compile(rb"<!--(?:-?>|.*?--!?>|.*)", re.DOTALL)
+_META = re.compile(rb"""<meta(?=[\s/])((?:[^>"']|"[^"]*"|'[^']*')*+)>""", re.IGNORECASE)
+_ATTRIBUTE = re.compile(rb"""([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_CHARSET = re.compile(rb"\s*([\w.:-]{1,40})")
+_TYPE_WITH_CHARSET = re.compile(
+    rb"""\s*[\w.+-]+/[\w.+-]+\s*[;,].*?charset\s*=\s*["']?\s*([\w.:-]{1,40})""",
+    re.IGNORECASE | re.DOTALL,
 )
 CHARSET_WINDOW_BYTES = 4096
 """Where a declaration may stand; the HTML standard says the first 1,024 bytes."""
@@ -47,10 +52,19 @@ def begins_like_html(data: bytes) -> bool:
 
 def declared_charset(data: bytes) -> str | None:
     """The charset that a page's <meta> declares, if it does."""
-    found = DECLARED_CHARSET.search(data[:CHARSET_WINDOW_BYTES])
-    name = found[1].decode("ascii", "ignore") if found else None
+    head = _COMMENT.sub(b"", data[:CHARSET_WINDOW_BYTES])
+    name = next(filter(None, map(_charset_of, _META.finditer(head))), None)
     # A page whose ASCII can be read like this is not in UTF-16, whatever it says.
     return "utf-8" if name and name.lower().startswith("utf-16") else name
+
+
+def _charset_of(meta: re.Match[bytes]) -> str | None:
+    """What a <meta> declares: by `charset`, or by a media type; no words about charsets do."""
+    given = {name.lower(): b"".join(values) for name, *values in _ATTRIBUTE.findall(meta[1])}
+    found = _CHARSET.match(given.get(b"charset", b"")) or _TYPE_WITH_CHARSET.match(
+        given.get(b"content", b"")
+    )
+    return found[1].decode("ascii", "ignore") if found else None
 
 
 def read_page(page: str, address: str, *, is_xml: bool = False) -> WebPage:

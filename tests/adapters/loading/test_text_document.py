@@ -227,6 +227,8 @@ def test_values_that_say_nothing_leave_the_defaults(empty):
         "title: a: b: c",
         "\ttabs: 1",
         "just words",
+        "# Welcome",
+        "\n# no field, but a remark\n",
         "- a\n- list",
         "a: *unknown",
         "a: " + "[" * 1000,
@@ -240,6 +242,13 @@ def test_broken_frontmatter_costs_a_warning_and_stays_in_the_text(block):
     assert len(loaded.warnings) == 1
     assert "frontmatter" in loaded.warnings[0]
     assert (loaded.content, loaded.first_line) == (text, 1)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["Unix", "Windows", "old Mac"])
+def test_a_heading_between_two_rules_stays_a_title(ending):
+    text = "---\n# Welcome\n---\n\nBody\n".replace("\n", ending)
+    loaded = document(text)
+    assert (loaded.title, loaded.content) == ("Welcome", text)
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["Unix", "Windows", "old Mac"])

@@ -460,10 +460,41 @@ def test_the_language_is_that_of_the_html_element(lang, language):
         (b"<META http-equiv=x content='text/html; charset=koi8-r'>", "koi8-r"),
         (b"<meta charset=utf-16>", "utf-8"),
         (b"<p>charset=no", None),
+        (b"<meta content='How to set charset=koi8-r'><meta charset=utf-8>", "utf-8"),
+        (b'<meta name=x content="a > b; charset=koi8-r"><meta charset=utf-8>', "utf-8"),
+        (b"<!-- <meta charset=koi8-r> --><meta charset=utf-8>", "utf-8"),
+        (b"<!-- <meta charset=koi8-r>", None),
+        (b"<meta data-charset=koi8-r>", None),
+        (b"<meta content=text/html;charset=koi8-r />", "koi8-r"),
     ],
 )
 def test_the_charset_is_read_from_the_meta_element(head, charset):
     assert declared_charset(b"<html>" + head) == charset
+
+
+@pytest.mark.parametrize(
+    ("page", "title", "markdown"),
+    [
+        ("<title>The <script> tag</title><p>text", "The <script> tag", "text"),
+        ("<title>The <b> tag &amp; more</title><p>text", "The <b> tag & more", "text"),
+        ("<title>Of <!-- in HTML</title><p>text", "Of <!-- in HTML", "text"),
+        ("<p>before<textarea><!-- not closed</textarea><p>after", None, "before\n\nafter"),
+        ("<p>before<textarea><script></textarea><p>after", None, "before\n\nafter"),
+        ("<div><p>before<textarea></div></textarea><p>after</div>", None, "before\n\nafter"),
+        ("<p>before<iframe><!-- not closed</iframe><p>after", None, "before\n\nafter"),
+        ("<p>before<textarea>not closed<p>after", None, "before"),
+        ("<p>before<svg><title>a<b>c</b></title></svg>after", None, "beforeafter"),
+    ],
+)
+def test_no_tag_begins_where_text_alone_may_stand(page, title, markdown):
+    read = read_page(page, ADDRESS)
+    assert (read.title, read.markdown) == (title, markdown)
+
+
+def test_what_nothing_ends_is_looked_for_once():
+    started = time.process_time()
+    read_page("<title>" * 100_000 + "<textarea>" * 100_000, ADDRESS)
+    assert time.process_time() - started < 20
 
 
 def repeated(text, size=5_000_000):
