@@ -18,16 +18,22 @@ class Demands:
     allowed: ResolvedFilter
     words: WordsByCollection
     by_words: frozenset[str] = frozenset()
-    """Chunks that the lexical index found: they hold the phrases, so nobody need look."""
+    """Chunks that the lexical index found: mostly they hold the phrases, so nobody need look."""
+    chunk_types: tuple[str, ...] = ()
+    """Which chunks; none named: all."""
 
     def suits(self, row: Any) -> bool:
-        """Whether a row says anything, holds the phrases demanded, and nothing that is excluded."""
+        """Whether a row is of a type asked for, says something, all phrases, nothing excluded."""
         if row.content.isspace():  # a stretch of blanks as long as a chunk
+            return False
+        if self.chunk_types and row.chunk_type not in self.chunk_types:
             return False
         words = self.words.of(row.collection)
         if words.reject(*(contents_of(row) if words.exclude_phrases else (row.content,))):
             return False
-        if not self.words.require_words or row.id in self.by_words:
+        if not self.words.require_words:
+            return True
+        if row.id in self.by_words and not words.must_read_phrases:
             return True
         return not words.lack_phrases(*texts_of(row))
 

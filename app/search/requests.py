@@ -98,7 +98,8 @@ class SearchRequest:
 
     def filter_key(self) -> tuple[object, ...]:
         """Equal for requests that filter alike."""
-        return tuple(getattr(self, name) for name in FILTERS)
+        given = (getattr(self, name) for name in FILTERS)
+        return tuple(tuple(value) if isinstance(value, list) else value for value in given)
 
     def item_filter(self) -> ItemFilter:
         """The items that may answer; archived ones never do."""

@@ -118,7 +118,7 @@ class Searcher:
         if allowed.allows_nothing:
             return self._finished(request, [], (), ())
         words = WordsByCollection(request.query, self._languages, self._collection_languages())
-        demands = Demands(allowed, words)
+        demands = Demands(allowed, words, chunk_types=request.chunk_types)
         ranking = resolved(request.ranking, self._collection_ranking(request.collection))
         deeper = 1
         earlier: Mapping[str, Explanation | None] = {}
@@ -146,7 +146,7 @@ class Searcher:
                     now=self._clock(),
                 )
             results = joined.results(request, demands, candidates, earlier, deeper)
-            nearest = _is_nearest(joined, candidates, request, words)
+            nearest = _is_nearest(joined, candidates, request, ranking, words)
             enough = len(results) >= request.n_results
             enough = enough or others_are_weak(joined.ranked, candidates, joined.least)
             enough = enough and nearest
@@ -192,22 +192,27 @@ def _is_nearest(
     joined: JoinedRows,
     candidates: Candidates,
     request: SearchRequest,
+    ranking: Ranking,
     words: WordsByCollection,
 ) -> bool:
     """Whether no text that holds the phrases can be nearer than a result.
 
     That is asked of the mode `dense`, where the holders that the lexical index names may be the
-    best by words only. Nearer than `complete_above`, every text is known.
+    best by words only. Nearer than `complete_above`, every text is known; but where more than
+    nearness counts, all holders have to be.
     """
     if request.mode != "dense" or not words.require_words or not candidates.lexical_answered:
         return True
+    if ranking.weighs or ranking.widens:
+        return candidates.lexical_exhausted
     farthest = min((joined.ranked.cosines[position] for _, position, _ in joined.rows), default=1.0)
     return candidates.lexical_exhausted or farthest >= candidates.complete_above
 
 
 def _must_read(candidates: Candidates, words: WordsByCollection) -> bool:
     """Whether only its text tells of a candidate that it is no result."""
-    return words.exclude_any or (words.require_words and not candidates.lexical_answered)
+    unsure = words.must_read_phrases or not candidates.lexical_answered
+    return words.exclude_any or (words.require_words and unsure)
 
 
 def _further(candidates: Candidates, words: WordsByCollection) -> int:

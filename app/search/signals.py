@@ -110,7 +110,7 @@ def boosted(scores: Floats, factors: Floats) -> Floats:
 
 def _matching(boosts: Boosts, names: set[str]) -> float:
     factors = {composed(name).strip(" /").casefold(): factor for name, factor in boosts}
-    return math.prod(factor for name, factor in factors.items() if name in names)
+    return math.prod(factor for name, factor in factors.items() if name and name in names)
 
 
 def _with_those_above(category: str | None) -> set[str]:

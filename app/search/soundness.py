@@ -5,9 +5,9 @@ was to leave out, and taken for "nothing" it would hide that somebody's variable
 empty lists mean something all the same: no `tags` are wished for, no `knowledge_ids` are allowed.
 """
 
-import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import get_args
 
 from app.errors import InvalidRequestError
@@ -82,8 +82,8 @@ def require_sound(request: SearchRequest) -> None:
         _require_number("min_score", request.min_score, 0, 1, whole=False)
     for name in ("indexed_after", "indexed_before"):
         moment = getattr(request, name)
-        if moment is not None and moment.tzinfo is None:
-            raise _refusal(name, "needs a time zone")
+        if moment is not None and (not isinstance(moment, datetime) or moment.tzinfo is None):
+            raise _refusal(name, "is a point in time with a time zone")
     _require_sound_filters(request)
     require_sound_ranking(request.ranking, "ranking/")
 
@@ -159,8 +159,8 @@ def _require(named: object, name: str) -> None:
         raise _refusal(name, "names nothing; leave it out to mean everything")
 
 
-def _require_at_most(name: str, values: Sequence[object], most: int) -> None:
-    if isinstance(values, str) or len(values) > most:
+def _require_at_most(name: str, values: object, most: int) -> None:
+    if isinstance(values, str) or not isinstance(values, Collection) or len(values) > most:
         raise _refusal(name, f"is a list of at most {most:,}")
 
 
@@ -169,7 +169,7 @@ def _require_number(
 ) -> None:
     kinds = (int,) if whole else (int, float)
     sound = isinstance(value, kinds) and not isinstance(value, bool)
-    if not sound or math.isnan(value) or not least <= value <= most:  # type: ignore[arg-type, operator]
+    if not sound or not least <= value <= most:  # type: ignore[operator]
         raise _refusal(name, f"is a number from {least} to {most}")
 
 

@@ -61,6 +61,11 @@ class QueryWords:
         return bool(self._parsed.phrases or self._parsed.quoted_operators)
 
     @property
+    def must_read_phrases(self) -> bool:
+        """Whether the lexical index may find texts that do not hold what stands in quotes."""
+        return not self._parsed.are_phrases_surely_found
+
+    @property
     def exclude_any(self) -> bool:
         """Whether the query names words that no result may say."""
         return bool(self._parsed.excluded or self._parsed.excluded_operators)

@@ -28,6 +28,11 @@ class WordsByCollection:
         return self._default.require_words
 
     @property
+    def must_read_phrases(self) -> bool:
+        """Whether the lexical index may find texts that do not hold what stands in quotes."""
+        return self._default.must_read_phrases
+
+    @property
     def exclude_any(self) -> bool:
         """Whether the query names words that no result may say."""
         return self._default.exclude_any

@@ -170,6 +170,10 @@ def test_what_is_no_number_of_an_item_is_refused_before_anything_is_stored(
         {"lexical_depth": 1001},
         {"context_chunks": 6},
         {"indexed_after": datetime(2026, 1, 1)},
+        {"indexed_after": "2026-01-01T00:00:00Z"},
+        {"n_results": 10**400},
+        {"min_score": 10**400},
+        {"tags": 5},
     ],
     ids=repr,
 )
@@ -183,6 +187,11 @@ def test_a_request_from_python_is_held_to_the_bounds_of_http(
     ):
         with pytest.raises(InvalidRequestError):
             anyio.run(ask)
+
+
+def test_a_list_will_do_where_the_library_has_a_tuple(container: Container) -> None:
+    request = SearchRequest("x", tags=["a"], paths=["*.md"])  # type: ignore[arg-type]
+    assert anyio.run(partial(container.rag.answer, request)).results == ()
 
 
 @pytest.mark.parametrize(

@@ -345,6 +345,20 @@ def test_feedback_is_by_the_first_that_may_answer_however_many_stand_above(stage
     assert best.explain.ranking_cosine > best.explain.cosine + 0.05  # the query moved towards it
 
 
+def test_feedback_is_by_what_is_of_a_type_that_may_answer(stage):
+    listed = "- the lighthouse blinks\n- in the harbour\n"
+    stage.add([f"the lighthouse blinks, draft {n}" for n in range(5)] + [listed])
+    (best,) = stage.ask(
+        "the lighthouse blinks",
+        ranking=RankingWishes(feedback_weight=1.0, feedback_results=5),
+        mode="dense",
+        chunk_types=("list",),
+        explain=True,
+    )
+    assert best.content == listed
+    assert best.explain.ranking_cosine > best.explain.cosine  # the query moved towards it alone
+
+
 # When a side is missing -------------------------------------------------------------------------
 
 
@@ -417,6 +431,25 @@ def test_what_is_excluded_is_left_out_in_every_mode(filled, mode):
     found = filled.found('harbour sleep -"brown dog" -keys', mode=mode, n_results=10)
     assert FOXES in found
     assert {NAME, KEYS}.isdisjoint(found)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_signs_count_within_a_phrase_whichever_index_answers(stage, mode):
+    signed, plain = "start uvicorn --reload here", "start uvicorn reload here"
+    stage.add([signed, plain])
+    assert stage.found('"uvicorn --reload"', mode=mode, n_results=10) == [signed]
+    assert stage.found('start -"uvicorn --reload"', mode=mode, n_results=10) == [plain]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_however_much_is_excluded_or_in_quotes_all_of_it_counts(stage, mode):
+    stage.add(["harbour keys and wordq", "harbour keys alone"])
+    many = " ".join(f"-word{letter}" for letter in "abcdefghijklmnopq")
+    assert stage.found(f"harbour keys {many}", mode=mode) == ["harbour keys alone"]
+    long = "b c d f g h j k " * 7 + "b c d f g h j k"
+    stage.add([f"{long} tail", f"{long} other"], first=2)
+    assert stage.found(f'"{long} tail"', mode=mode) == [f"{long} tail"]
+    assert f"{long} other" in stage.found(f'other -"{long} tail"', mode=mode, n_results=10)
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -104,6 +104,11 @@ def test_boosts_hold_for_tags_languages_and_categories_with_all_below() -> None:
     assert boost(facts(), ranking) == 1
 
 
+def test_a_boost_of_no_name_holds_for_nothing() -> None:
+    ranking = Ranking(category_boosts=(("/", 5.0),), language_boosts=(("/", 5.0),))
+    assert boost(facts(), ranking) == 1
+
+
 @given(st.lists(st.floats(LEAST_BOOST, MOST_BOOST), max_size=50), st.floats(-1, 3))
 def test_all_boosts_together_are_bounded_and_more_never_harms(factors, score):
     boosts = tuple((f"t{number}", factor) for number, factor in enumerate(factors))

@@ -92,5 +92,5 @@ def _forms(queries: Sequence[SpokenQuery]) -> dict[str, frozenset[str]]:
 
 def _words(query: SpokenQuery) -> Iterator[Word]:
     yield from query.parsed.words
-    for phrase in query.parsed.phrases:
+    for phrase in query.parsed.searched_phrases:
         yield from phrase

@@ -33,6 +33,7 @@ from app.adapters.lexical_index.fields import (
 )
 from app.adapters.lexical_index.languages import SpokenQuery
 from app.adapters.lexical_index.names import SPLIT_MARK, name_mark, whole_mark
+from app.adapters.lexical_index.query import MAX_EXCLUSIONS
 from app.adapters.lexical_index.terms import Phrase, Word, needs_signs
 from app.protocols import SearchScope
 
@@ -94,18 +95,18 @@ class QueryCompiler:
         clauses += [
             (Occur.MustNot, self._in_content(phrase, query.mark))
             for query in self._queries
-            for phrase in query.parsed.excluded
+            for phrase in query.parsed.searched_exclusions
         ]
         clauses += [
             (Occur.MustNot, self._said("", sign_mark(operator)))
-            for operator in self._queries[0].parsed.excluded_operators
+            for operator in self._queries[0].parsed.excluded_operators[:MAX_EXCLUSIONS]
         ]
         return clauses[0][1] if len(clauses) == 1 else Query.boolean_query(clauses)
 
     def ceiling(self) -> float:
         """What BM25 gives to a text that says all of the query again and again."""
         parsed = self._queries[0].parsed
-        quoted = (word for phrase in parsed.phrases for word in phrase)
+        quoted = (word for phrase in parsed.searched_phrases for word in phrase)
         full = self._full([*self._searched(self._queries[0]), *quoted])
         return full + sum(map(self._worth, parsed.all_operators))
 
@@ -136,7 +137,7 @@ class QueryCompiler:
         """What a record must hold, and what it should."""
         words = self._plain(self._queries)
         # Every language takes a text apart alike: the first phrase of one is the first of each.
-        phrases = zip(*(query.parsed.phrases for query in self._queries), strict=False)
+        phrases = zip(*(query.parsed.searched_phrases for query in self._queries), strict=False)
         clauses = [(Occur.Must, self._phrase(forms)) for forms in phrases]
         operators = self._queries[0].parsed.quoted_operators
         clauses += [(Occur.Must, self._operator(operator)) for operator in operators]

@@ -54,7 +54,7 @@ def numbered_names(key: str) -> list[str]:
         for word, number, apart in found
         for between in ([APART, JOINED] if apart else [APART])
     )
-    return list(dict.fromkeys(terms))
+    return list(filter(None, dict.fromkeys(terms)))
 
 
 def asked_numbers(
@@ -71,9 +71,9 @@ def asked_numbers(
         text = _composed(" ".join(stretch.split()))
         for said, word, number, between in _said_numbers(text):
             words = tuple(analyser.words(said))
-            if not words or fold(word) in idle:
-                continue
             term = _term(word, number, between)
+            if not words or not term or fold(word) in idle:
+                continue
             asked.setdefault(term, AskedPath((term,), words))
             if len(asked) == MOST_PATHS:
                 return tuple(asked.values())
@@ -100,9 +100,13 @@ def _composed(text: str) -> str:
 
 
 def _term(word: str, number: str, between: str) -> str:
-    """Without the ending of a plural, as folders are called, and in Western digits."""
-    first, *others = "".join(
-        sign if sign == "." else str(unicodedata.decimal(sign)) for sign in number
-    ).split(".")
+    """Without the ending of a plural, as folders are called, and in Western digits.
+
+    Empty for digits that `regex` knows and Python does not: it follows a later Unicode.
+    """
+    signs = [sign if sign == "." else unicodedata.decimal(sign, None) for sign in number]
+    if None in signs:
+        return ""
+    first, *others = "".join(map(str, signs)).split(".")
     folded = fold(word)
     return (folded.removesuffix("s") or folded) + between + ".".join((str(int(first)), *others))

@@ -21,10 +21,11 @@ MAX_WORDS = 512
 MOST_APART = 4
 """Places from a word to the next that still counts as its neighbour: `state of the art` has 3."""
 MAX_PHRASES = 8
+"""Beyond these, a query is a pasted text: the surplus phrases are plain words."""
 MAX_EXCLUSIONS = 16
+"""An index need look for no more; whether a text says the others, only the text tells."""
 MAX_PHRASE_WORDS = 64
-"""Beyond these, a query is a pasted text: the surplus phrases are plain words, the surplus
-exclusions are left out."""
+"""The same of the words of a phrase."""
 
 _QUOTED = (
     r'(?:"(?P<{0}_straight>[^"]*)"'
@@ -74,6 +75,30 @@ class ParsedQuery:
     """Whether the plain words say nothing of the subject."""
 
     @property
+    def searched_phrases(self) -> tuple[Phrase, ...]:
+        """What an index looks for of the phrases: of very long ones, how they begin."""
+        return tuple(phrase[:MAX_PHRASE_WORDS] for phrase in self.phrases)
+
+    @property
+    def are_phrases_surely_found(self) -> bool:
+        """Whether what an index finds by its terms surely says the phrases.
+
+        Of several words with `--reload` among them, it finds what says reload there, too.
+        """
+        return not any(
+            len(phrase) > MAX_PHRASE_WORDS
+            or (len(phrase) > 1 and any(word.has_signs for word in phrase))
+            for phrase in self.phrases
+        )
+
+    @property
+    def searched_exclusions(self) -> tuple[Phrase, ...]:
+        """Those of the exclusions that an index looks for."""
+        return tuple(
+            phrase for phrase in self.excluded[:MAX_EXCLUSIONS] if len(phrase) <= MAX_PHRASE_WORDS
+        )
+
+    @property
     def all_operators(self) -> tuple[str, ...]:
         """Those that a record should hold, and must."""
         return self.operators + self.quoted_operators
@@ -105,7 +130,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         if kind == "plain":
             unquoted.append(stretch)
             operators += () if is_pasted else asked_operators(stretch)
-        words = tuple(analyser.words(stretch))[: None if kind == "plain" else MAX_PHRASE_WORDS]
+        words = tuple(analyser.words(stretch))
         if not words:
             if kind != "plain" and (operator := operator_of(stretch)):
                 (quoted_operators if kind == "required" else excluded_operators).append(operator)
@@ -128,8 +153,8 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         tuple(dict.fromkeys(operators))[:MOST_OPERATORS],
         tuple(dict.fromkeys(phrases)),
         tuple(dict.fromkeys(quoted_operators))[:MAX_PHRASES],
-        tuple(excluded[:MAX_EXCLUSIONS]),
-        tuple(dict.fromkeys(excluded_operators))[:MAX_EXCLUSIONS],
+        tuple(dict.fromkeys(excluded)),
+        tuple(dict.fromkeys(excluded_operators)),
         () if is_pasted else _named(unquoted, analyser, languages),
         tuple(two for words in plain_stretches for two in _neighbours(words, stop_words)),
         " ".join(wanted) if excluded or excluded_operators else text,

@@ -113,6 +113,14 @@ def test_the_zeros_before_a_number_and_the_case_do_not_matter(word: str, number:
     assert names(f"what does {word.upper()} {number} say", key)
 
 
+@pytest.mark.parametrize("digit", ["\U00011f52", "\U00010d40", "\U000116d0"])
+def test_a_digit_of_a_later_unicode_than_pythons_names_nothing(digit: str):
+    assert numbered_names(f"peps/pep-{digit}.md") == []
+    assert [path.ways for path in asked_numbers([f"pep {digit} pep 5"], ANALYSER, IDLE)] == [
+        ("pep#5",)
+    ]
+
+
 @given(st.text(), st.text())
 def test_any_text_and_any_key_will_do(text: str, key: str):
     assert len(asked_numbers([text], ANALYSER, IDLE)) <= MOST_PATHS

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.query import (
     MAX_EXCLUSIONS,
+    MAX_PHRASE_WORDS,
     MAX_PHRASES,
     MAX_WORDS,
     parse_query,
@@ -73,7 +74,18 @@ def test_pasted_text_is_bounded():
         "start " + ' "a b"  -c' * 500 + " ".join(f'"p{n} q" -x{n}' for n in range(99)), ANALYSER
     )
     assert len(many.phrases) <= MAX_PHRASES
-    assert len(many.excluded) <= MAX_EXCLUSIONS
+    assert len(many.searched_exclusions) <= MAX_EXCLUSIONS
+
+
+def test_what_an_index_need_not_look_for_is_kept_for_the_text_to_tell():
+    query = parse_query("keys " + " ".join(f"-word{n}" for n in range(40)), ANALYSER)
+    assert len(query.excluded) == 40
+    long = " ".join(f"w{n}" for n in range(100))
+    query = parse_query(f'keys "{long}" -"{long} end"', ANALYSER)
+    assert [len(query.phrases[0]), len(query.excluded[0])] == [100, 101]
+    assert len(query.searched_phrases[0]) == MAX_PHRASE_WORDS
+    assert not query.searched_exclusions
+    assert not query.are_phrases_surely_found
 
 
 @given(st.text(st.one_of(st.sampled_from('ab"„“”- \t\n'), st.characters()), max_size=80))
