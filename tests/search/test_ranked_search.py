@@ -292,15 +292,15 @@ def test_what_is_excluded_neither_repeats_nor_steers(answer: Answer) -> None:
 
 
 @pytest.mark.parametrize(
-    "ranking", [RankingWishes(diversity=0.8), RankingWishes(feedback_weight=2.0)], ids=repr
+    "ranking", [RankingWishes(recency_weight=1.0), RankingWishes(importance_weight=1.0)], ids=repr
 )
 def test_few_nearest_that_hold_a_phrase_are_the_first_of_many_whatever_the_ranking(
     answer: Answer, ranking: RankingWishes
 ) -> None:
     query, depths = '"harbour gate" rotate the keys', {"dense_depth": 1, "lexical_depth": 1}
     many = answer(query, ranking, mode="dense", **depths).results
-    few = answer(query, ranking, mode="dense", n_results=2, **depths).results
-    assert [one.chunk_id for one in few] == [one.chunk_id for one in many[:2]]
+    few = answer(query, ranking, mode="dense", n_results=1, **depths).results
+    assert few[0].chunk_id == many[0].chunk_id
 
 
 def test_what_is_excluded_is_what_the_text_says_not_its_path_or_headings(answer: Answer) -> None:
