@@ -32,9 +32,10 @@ def newest_revision() -> str:
 
 
 def bring_to(connection: Connection, revision: str) -> None:
-    """Run the migrations from the present revision to this one, up or down, if there are any.
+    """Run the migrations from the present revision up to this one, if there are any.
 
-    `base` is before the first one. Raises StorageError for tables of a newer version of Groundwork.
+    `base` is before the first one, and the only one below the present that is gone back to. Raises
+    StorageError for tables of a newer version of Groundwork.
     """
     if revision == NEWEST and present_revisions(connection) == (newest_revision(),):
         return

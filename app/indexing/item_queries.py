@@ -93,5 +93,5 @@ def clear_item(session: Session, item_id: int) -> tuple[int, int]:
     item = session.get_one(ItemRow, item_id)
     item.status = "archived" if item.status == "archived" else "pending"
     item.content_hash = item.indexed_at = item.error = item.next_refresh_at = None
-    item.mounts = None
+    item.mounts, item.refresh_failures = None, 0
     return len(ids), chunks

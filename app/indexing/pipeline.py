@@ -24,7 +24,7 @@ from app.indexing.prefetch import prefetched
 from app.indexing.preparing import DocumentPreparer
 from app.indexing.publisher import Publisher
 from app.indexing.refresh_queries import leave_host_alone
-from app.indexing.results import IndexingResult
+from app.indexing.results import IndexingResult, reported
 from app.indexing.run_state import IndexingRunState
 from app.knowledge import history_queries
 from app.knowledge.existing_items import item_exists, require_item
@@ -186,8 +186,8 @@ class IndexingPipeline:
             chunks_removed=run.changes.removed + run.tally.removed_chunks,
             chunks_unchanged=chunks - run.changes.added,
             chunks_embedded=run.embedded,
-            skipped=tuple(run.survey.skipped),
-            warnings=tuple(run.survey.warnings),
+            skipped=reported(run.survey.skipped, run.item.uri),
+            warnings=reported(run.survey.warnings, run.item.uri),
         )
 
     def _withdraw(self, run: IndexingRunState, documents: Sequence[KnownDocument]) -> None:
@@ -237,8 +237,8 @@ class IndexingPipeline:
             chunks_added=entry.chunks_added,
             chunks_removed=entry.chunks_removed,
             chunks_embedded=run.embedded,
-            skipped=tuple(run.survey.skipped),
-            warnings=tuple(run.survey.warnings),
+            skipped=reported(run.survey.skipped, run.item.uri),
+            warnings=reported(run.survey.warnings, run.item.uri),
         )
 
     def _require_same_model(self, collection: str) -> None:

@@ -1,8 +1,12 @@
 """What indexing answers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.protocols import SourceNote
+
+MOST_NOTES = 2000
+"""Of a list in a result, which every job keeps: twice what a listing of a folder reports."""
 
 
 @dataclass(frozen=True)
@@ -65,3 +69,10 @@ class Changes:
             removed=self.removed + other.removed,
             unchanged=self.unchanged + other.unchanged,
         )
+
+
+def reported(notes: Sequence[SourceNote], source: str) -> tuple[SourceNote, ...]:
+    """The first MOST_NOTES of the notes, and how many more there are of this source."""
+    more = len(notes) - MOST_NOTES
+    told = (SourceNote(source, f"and {more:,} more"),) if more > 0 else ()
+    return (*notes[:MOST_NOTES], *told)

@@ -60,7 +60,7 @@ def add_job(
         },
     )
     job_id: int = session.execute(added.returning(JobRow.id)).scalar_one()
-    _delete_old_jobs(session)
+    delete_old_jobs(session)
     return job_id
 
 
@@ -91,7 +91,8 @@ def queue_again(session: Session, job: JobRow | Job, meant: ColumnElement[bool])
         return session.scalar(without) is not None
 
 
-def _delete_old_jobs(session: Session) -> None:
+def delete_old_jobs(session: Session) -> None:
+    """Keep the newest KEPT_ENDED_JOBS of those that have ended."""
     ended = select(JobRow.id).where(JobRow.state.in_(ENDED_STATES))
     # Whose end lies ahead ended before the clock was put back: long ago, as far as can be told.
     newest_first = ended.order_by(

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session, aliased
 
 from app.errors import AppError
 from app.jobs.kinds import item_of
-from app.jobs.queries import arguments_key, is_due, queue_again
+from app.jobs.queries import arguments_key, delete_old_jobs, is_due, queue_again
 from app.jobs.record_queries import (
     CHUNKS_EMBEDDED,
     DOCUMENTS_DONE,
@@ -128,6 +128,7 @@ def add_running_job(session: Session, kind: str, arguments: Mapping[str, Any]) -
     )
     session.add(row)
     session.flush()
+    delete_old_jobs(session)
     return job_record(row)
 
 

@@ -1,7 +1,7 @@
 """Watches jobs from an event loop, without a thread or a session held while nothing happens."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import anyio
 import anyio.to_thread
@@ -44,13 +44,22 @@ class JobWatch:
         """Clients that wait for the end of a job."""
         return self._waiting
 
-    def require_room(self) -> None:
-        """Raise OverloadedError when too many clients wait already."""
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """Be one that waits for the block, from before there is a job to wait for.
+
+        Raises OverloadedError when too many clients wait already.
+        """
         if self._waiting >= self._most_waiting:
             raise OverloadedError(
                 f"{self._waiting} clients wait for jobs already. Try again later, or take the job "
                 "with wait=false."
             )
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
 
     async def read(self, job_id: int) -> Job:
         """One job; raises NotFoundError."""
@@ -62,20 +71,16 @@ class JobWatch:
         Raises UnavailableError when the service stops, and StorageError when the job has ended
         but the database takes no outcome now.
         """
-        self._waiting += 1
-        try:
-            with self._bell.listening(job.id) as ear:
-                while True:
-                    latest = await self.read(job.id)
-                    if latest.has_ended or latest.retries > job.retries:
-                        return latest
-                    if ear.failure is not None:
-                        raise ear.failure
-                    if self._bell.stopped:
-                        raise UnavailableError(STOPPING)
-                    await ear.wait(self.look_again_seconds)
-        finally:
-            self._waiting -= 1
+        with self._bell.listening(job.id) as ear:
+            while True:
+                latest = await self.read(job.id)
+                if latest.has_ended or latest.retries > job.retries:
+                    return latest
+                if ear.failure is not None:
+                    raise ear.failure
+                if self._bell.stopped:
+                    raise UnavailableError(STOPPING)
+                await ear.wait(self.look_again_seconds)
 
     @asynccontextmanager
     async def following(self, job_id: int) -> AsyncIterator["Following"]:

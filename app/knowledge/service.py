@@ -161,6 +161,7 @@ class KnowledgeService:
             _require_agreement(before, changes)
             # They tell of the source that the item had: of this one, nothing is known yet.
             changes |= dict.fromkeys(("error", "content_hash", "last_fetched_at", "mounts"))
+            changes["refresh_failures"] = 0
         status = status_after(before, wished_status, source_changes=source_changes)
         if status != before.status:
             changes["status"] = status

@@ -272,8 +272,8 @@ class RAGService:
     async def _watched(self, submit: Callable[[], Job]) -> Job:
         """Promise a job and wait until it has ended, or has failed for the first time."""
         watch = self._engine.job_watch
-        watch.require_room()
-        return await watch.wait_for_end(await self._threads.run(submit))
+        with watch.place():
+            return await watch.wait_for_end(await self._threads.run(submit))
 
     def _submit_index(self, knowledge_id: int, *, force: bool, waited_for: bool = False) -> Job:
         self._engine.knowledge.get(knowledge_id)

@@ -7,9 +7,10 @@ import pytest
 from app.container import Container
 from app.errors import NotFoundError, WorkStoppedError
 from app.fault_points import FaultPoint
+from app.indexing.results import MOST_NOTES, reported
 from app.jobs.service import JobService
 from app.knowledge.items import ItemDraft
-from app.protocols import Progress
+from app.protocols import Progress, SourceNote
 from tests.fakes import MoodyEmbedder
 
 
@@ -325,6 +326,13 @@ def test_files_that_cannot_be_read_are_listed_with_their_reason(
     assert set(reasons) == {"picture.md", "empty.md", "data.json"}
     assert "binary" in reasons["picture.md"]
     assert reasons["empty.md"] == "No content to index"
+
+
+def test_of_very_many_notes_the_first_are_told_and_the_others_counted() -> None:
+    notes = [SourceNote(f"/srv/{number}.md", "empty") for number in range(MOST_NOTES + 5)]
+    assert reported(notes[:MOST_NOTES], "/srv") == tuple(notes[:MOST_NOTES])
+    told = reported(notes, "/srv")
+    assert told == (*notes[:MOST_NOTES], SourceNote("/srv", "and 5 more"))
 
 
 def test_what_is_promised_of_an_item_does_not_go_with_a_deleted_one_that_had_its_id(

@@ -142,16 +142,12 @@ def test_an_outcome_that_the_database_does_not_take_is_no_reason_to_wait(
 
 def test_no_more_clients_may_wait_than_there_is_room_for(jobs: JobService, bell: JobBell) -> None:
     watch = JobWatch(jobs, bell, most_watchers=1)
-    job = jobs.add("index", {}, waited_for=True)
-    watch.require_room()
-
-    def look_for_room_and_end() -> None:
-        with pytest.raises(OverloadedError):
-            watch.require_room()
-        jobs.cancel(job.id)
-
-    wait_while(watch, job, look_for_room_and_end)
-    watch.require_room()
+    with watch.place():
+        assert watch.waiting == 1
+        with pytest.raises(OverloadedError), watch.place():
+            pass
+    with watch.place():
+        pass
 
 
 # Following -------------------------------------------------------------------------------------

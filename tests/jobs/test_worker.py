@@ -769,6 +769,19 @@ def test_only_the_newest_ended_jobs_are_kept(jobs: JobService, database: Databas
     assert jobs.get(first).state == "cancelled"
 
 
+def test_only_the_newest_are_kept_where_every_job_is_run_at_once(database: Database) -> None:
+    with database.write() as session:
+        session.add_all(
+            JobRow(kind="index", arguments={}, progress={}, state="failed", finished_at=now())
+            for _ in range(queries.KEPT_ENDED_JOBS + 5)
+        )
+    with database.write() as session:
+        running_queries.add_running_job(session, "index", {"knowledge_id": 1})
+    with database.read() as session:
+        states = Counter(session.scalars(select(JobRow.state)))
+    assert states == {"failed": queries.KEPT_ENDED_JOBS, "running": 1}
+
+
 def test_a_job_that_has_just_ended_is_kept_though_the_clock_was_put_back(
     jobs: JobService, database: Database
 ) -> None:

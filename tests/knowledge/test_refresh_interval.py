@@ -57,3 +57,14 @@ def test_a_new_interval_counts_from_now_on(
     client.patch(address, json={"refresh_interval": 0})
     with database.read() as session:
         assert session.get_one(ItemRow, item_id).next_refresh_at is None
+
+
+def test_the_failures_of_an_old_source_do_not_keep_a_new_one_waiting(
+    client: TestClient, database: Database, make_item
+) -> None:
+    item_id = make_item(uri="https://example.com/")["id"]
+    with database.write() as session:
+        session.get_one(ItemRow, item_id).refresh_failures = 6
+    client.patch(f"{ITEMS}/{item_id}", json={"uri": "https://example.org/"})
+    with database.read() as session:
+        assert session.get_one(ItemRow, item_id).refresh_failures == 0
