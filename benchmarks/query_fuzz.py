@@ -58,6 +58,7 @@ FRAGMENTS = [
     "*:*", "<script>", "../../etc", "{{7*7}}", "${x}", "NaN", "null", "true", "1e309", "-0",
     "9" * 400, "_" * 70, "a" * 70, "aB" * 40, "x1" * 40, "a-b-" * 40, "a.b." * 40, "MATCH",
     "NEAR(a b)", "c++ c# .net", "1,000,000.00", "=" * 5,
+    "pep \U00011f52 5", "adr-\U00010d40", '"uvicorn --reload"', "-w " * 30,
 ]  # fmt: skip
 Client = httpx.Client | TestClient
 
