@@ -70,7 +70,7 @@ class ContextAssembler:
     def __init__(
         self, *, database: Database, searcher: AnswersSearches, token_meter: TokenMeter | None
     ) -> None:
-        """Without a token meter, tokens are estimated at four characters each."""
+        """Without a token meter, tokens are estimated by the characters of the text."""
         self._database = database
         self._searcher = searcher
         self._token_meter = token_meter

@@ -3,8 +3,10 @@
 import bisect
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+
+import regex
 
 from app.protocols import TokenMeter
 from app.search.context_formats import ContextWriter
@@ -14,11 +16,22 @@ from app.search.passages import Passage, PassageLines, PassagePlan
 from app.search.queries import citation
 
 CHARACTERS_PER_TOKEN = 4
-"""Of English text, roughly; for models of which only the endpoint knows how they count."""
+"""Of English text, roughly."""
 
-LONG_WORD = re.compile(r"\w{101,}")
-"""WordPiece makes one unknown token of a word of more than 100 characters (the default of BERT's
-tokenizer), such as an encoded key. The models that read contexts make hundreds of it."""
+LONGEST_KNOWN_WORD = 100
+"""WordPiece makes one unknown token of a word of more characters (the default of BERT's tokenizer),
+such as an encoded key or a sentence in Thai. The models that read contexts make hundreds of it."""
+
+_WORD = regex.compile(r"[^\s\p{P}$+<=>^`|~\p{Han}]+")
+"""As WordPiece takes text apart: at white space, signs of punctuation and Chinese characters.
+Marks, emoji and what is invisible part nothing."""
+
+_CLOSE_SCRIPTS = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
+    "\u1100-\u11ff\uac00-\ud7ff"  # Hangul
+    "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]+"  # Chinese, kana, signs
+)
+"""Of which a character is about a token."""
 
 MOST_CHARACTERS_PER_TOKEN = 16
 """A stretch with more characters for each token left is not even counted: a line of 10 MB would
@@ -71,8 +84,9 @@ class ContextBudget:
         """Tokens of the text, or an estimate where the model does not tell how it counts."""
         if self._meter is None:
             return _estimate(text)
-        words = LONG_WORD.findall(text)
-        unknown = sum(max(_estimate(word) - self._meter.count(word), 0) for word in words)
+        unknown = sum(
+            max(_at_least(len(word)) - self._meter.count(word), 0) for word in _long_words(text)
+        )
         return self._meter.count(text) + unknown
 
     @property
@@ -271,5 +285,22 @@ class ContextBudget:
         return self.count(text) if len(text) <= most * MOST_CHARACTERS_PER_TOKEN else most + 1
 
 
+def _long_words(text: str) -> Iterator[str]:
+    """The words of which WordPiece makes one token; parted at spaces first, as few are long."""
+    for stretch in text.split():
+        if len(stretch) > LONGEST_KNOWN_WORD:
+            words = _WORD.findall(stretch, concurrent=False)
+            yield from (word for word in words if len(word) > LONGEST_KNOWN_WORD)
+
+
+def _at_least(characters: int) -> int:
+    """Tokens of so many characters, as if they were English."""
+    return -(-characters // CHARACTERS_PER_TOKEN)
+
+
 def _estimate(text: str) -> int:
-    return -(-len(text) // CHARACTERS_PER_TOKEN)
+    """Tokens of the text for a model of which only the endpoint knows how it counts."""
+    if text.isascii():
+        return _at_least(len(text))
+    close = sum(map(len, _CLOSE_SCRIPTS.findall(text)))
+    return close + _at_least(len(text) - close)

@@ -18,7 +18,7 @@ from app.search.context import (
     ContextAnswer,
     ContextAssembler,
 )
-from app.search.context_budget import ContextBudget
+from app.search.context_budget import USEFUL_TOKENS, ContextBudget
 from app.search.context_formats import FORMATS, NOTHING_FITS, NOTHING_FOUND
 from app.search.passage_queries import DocumentFacts, Extent
 from app.search.passages import PassageHit, PassageLines, PassagePlan, lines_of_plan
@@ -314,6 +314,24 @@ def test_without_a_token_meter_four_characters_are_a_token(shelf: Shelf):
     assert answer.total_tokens == -(-len(answer.context) // 4)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u732b\u306f\u5bdd\u308b\u3002",
+        "\u30cd\u30b3\u30fc\uff01",
+        "\uace0\uc591\uc774",
+        "\u0e41\u0e21\u0e27",
+        "\u1786\u17d2\u1798\u17b6",
+        "\u0ec1\u0ea1\u0ea7",
+        "\u1000\u103c\u1031\u102c\u1004\u103a",
+    ],
+)
+def test_without_a_token_meter_a_character_of_a_script_without_spaces_is_a_token(text: str):
+    budget = ContextBudget(400, None, FORMATS["markdown"])
+    assert budget.count(text) == len(text)
+    assert budget.count(f"caf\u00e9 {text} 1234") == len(text) + -(-10 // 4)
+
+
 def test_many_short_lines_without_a_token_meter_are_counted_a_few_times(monkeypatch):
     budget = ContextBudget(4000, None, FORMATS["markdown"])
     document = DocumentFacts(1, 1, "numbers.txt", "t", "u", None, None)
@@ -371,6 +389,38 @@ def test_a_word_that_the_model_takes_for_one_token_is_counted_by_its_characters(
     key = "x" * 800
     assert budget.count("short words, no more") == meter.count("short words, no more")
     assert budget.count(f"a {key} b\n{key}") == max(2 * 200 + 2, meter.count(f"a {key} b\n{key}"))
+
+
+@pytest.mark.parametrize(
+    "unbroken",
+    [
+        "\u0e19\u0e49\u0e33\u0e02\u0e36\u0e49\u0e19" * 20,  # Thai, with marks above the letters
+        "\U0001f680" * 140,
+        "\u2501" * 140,
+        "a\u200d" * 70,
+        "co\u00adop" * 28,
+    ],
+)
+def test_marks_signs_and_what_is_invisible_part_no_word(unbroken: str):
+    budget = ContextBudget(400, WordMeter(lambda _: 0), FORMATS["markdown"])
+    assert budget.count(f"a {unbroken} b") == 35 + 2
+
+
+@pytest.mark.parametrize("sign", ["-", "/", "\u3001", "\u4e2d"])
+def test_a_long_word_is_counted_by_itself_whatever_signs_stand_around_it(sign: str):
+    meter = WordMeter(lambda text: text.count(sign))
+    budget = ContextBudget(400, meter, FORMATS["markdown"])
+    assert budget.count(sign * 200 + "x" * 200) == 200 + 50
+
+
+def test_a_context_has_no_more_of_a_script_without_spaces_than_its_tokens_allow(shelf: Shelf):
+    river = "\u0e41\u0e21\u0e48\u0e19\u0e49\u0e33" * 30
+    hit = Shelf(shelf.database, chunk_size=9000).put("river.md", f"{river}\n" * 40)[0]
+    meter = WordMeter(lambda _: 0)
+    (passage,) = assemble(shelf, [hit], meter=meter, max_tokens=200).passages
+    assert passage.content == "\n".join([river] * 4)
+    (part,) = assemble(shelf, [hit], meter=meter, max_tokens=50).passages
+    assert 4 * USEFUL_TOKENS <= len(part.content) <= 4 * 50
 
 
 def test_the_budget_holds_even_for_a_model_that_counts_the_whole_as_more_than_its_parts():
