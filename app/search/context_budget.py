@@ -89,11 +89,6 @@ class ContextBudget:
         )
         return self._meter.count(text) + unknown
 
-    @property
-    def is_spent(self) -> bool:
-        """Whether not even a part of a passage can find room."""
-        return self._left < USEFUL_TOKENS
-
     def fill(
         self, plans: Sequence[PassagePlan], lines_of: Callable[[PassagePlan], PassageLines]
     ) -> None:
@@ -101,15 +96,21 @@ class ContextBudget:
         waiting: list[PassagePlan | Excerpt] = list(plans)
         while waiting:
             best = waiting.pop(0)
-            if self.is_spent:
-                self.leave_out(best.plan if isinstance(best, Excerpt) else best)
-            elif isinstance(best, Excerpt):
+            if isinstance(best, Excerpt):
                 self._add_excerpt(best)
+            elif self._cannot_hold(best):
+                self.leave_out(best)
             else:
                 lines = lines_of(best)
                 if not self._add_lines(lines):
                     for excerpt in excerpts_of(lines, self._is_too_long):
                         bisect.insort(waiting, excerpt, key=lambda each: each.rank)
+
+    def _cannot_hold(self, plan: PassagePlan) -> bool:
+        """Whether neither all of it has room nor a part that is of use: known before it is read."""
+        characters = plan.extent.end_index - plan.extent.start_index
+        is_too_long = characters > self._left * MOST_CHARACTERS_PER_TOKEN
+        return is_too_long and self._left < USEFUL_TOKENS
 
     def _add_lines(self, lines: PassageLines) -> bool:
         """Take the passage whole, or the lines of it that are of use and have room, if any."""

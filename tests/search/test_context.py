@@ -382,6 +382,38 @@ def test_a_scrap_of_a_hit_is_left_out(shelf: Shelf):
     assert [omission.document.key for omission in answer.omitted] == ["p.md"]
 
 
+def test_a_short_passage_has_room_where_a_part_of_a_long_one_would_say_too_little(shelf: Shelf):
+    wide = Shelf(shelf.database, chunk_size=2000)
+    (first,), (long,) = wide.put("a.md", "word " * 40), wide.put("p.md", PROSE)
+    (short,) = wide.put("b.md", "pilot\n")
+    enough = assemble(shelf, [first, short]).total_tokens
+    assert enough - assemble(shelf, [first]).total_tokens < USEFUL_TOKENS
+    for max_tokens, told in ((enough, ["a.md", "b.md"]), (enough - 1, ["a.md"])):
+        answer = assemble(shelf, [first, long, short], max_tokens=max_tokens)
+        assert [passage.document.key for passage in answer.passages] == told
+
+
+def line_of_document(rank: int, line: str) -> PassagePlan:
+    """A passage of a document of its own that has one line."""
+    document = DocumentFacts(rank, 1, f"{rank}.md", "t", "u", None, None)
+    extent = Extent(0, len(line), 1, 1)
+    return PassagePlan(rank, document, (), (PassageHit(rank, str(rank), 0.5, extent),), extent)
+
+
+def test_what_is_surely_too_long_for_the_last_tokens_is_not_even_read():
+    lines = {1: "word " * 36, 2: "word " * 400}
+    budget = ContextBudget(50, WordMeter(lambda _: 0), FORMATS["markdown"])
+    read: list[int] = []
+
+    def reading(plan: PassagePlan) -> PassageLines:
+        read.append(plan.rank)
+        return lines_of_plan(plan, lines[plan.rank])
+
+    budget.fill([line_of_document(rank, line) for rank, line in lines.items()], reading)
+    assert read == [1]
+    assert [omission.rank for omission in budget.finished().omitted] == [2]
+
+
 @pytest.mark.parametrize("ways_to_count", [lambda _: 0, len])
 def test_a_word_that_the_model_takes_for_one_token_is_counted_by_its_characters(ways_to_count):
     meter = WordMeter(ways_to_count)
@@ -427,12 +459,7 @@ def test_the_budget_holds_even_for_a_model_that_counts_the_whole_as_more_than_it
     budget = ContextBudget(
         50, WordMeter(lambda text: 30 * (text.count("# File") - 1)), FORMATS["markdown"]
     )
-    plans = []
-    for rank in (1, 2):
-        document = DocumentFacts(rank, 1, f"{rank}.md", "t", "u", None, None)
-        extent = Extent(0, 9, 1, 1)
-        hits = (PassageHit(rank, str(rank), 0.5, extent),)
-        plans.append(PassagePlan(rank, document, (), hits, extent))
+    plans = [line_of_document(1, "some text"), line_of_document(2, "some text")]
     budget.fill(plans, lambda plan: lines_of_plan(plan, "some text " * 5))
     made = budget.finished()
     assert made.total_tokens <= 50
