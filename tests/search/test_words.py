@@ -78,6 +78,20 @@ def test_the_words_that_match_are_marked_as_they_stand(query, content, expected)
     assert marked(query, content) == expected
 
 
+@pytest.mark.parametrize(
+    ("query", "content", "expected"),
+    [
+        ("猫 東京", "東京で猫を見た", ["東京", "猫"]),
+        ("2024 年 報告", "2024年の報告は年末に出る", ["2024", "年", "報告", "年"]),
+        ("__dict__ self", "x = self.__dict__", ["self", "dict"]),
+    ],
+)
+def test_a_single_character_or_a_signed_name_hides_no_word_that_stands_before_it(
+    query, content, expected
+):
+    assert marked(query, content) == expected
+
+
 def test_of_too_many_words_those_that_match_in_full_are_marked():
     rows = " ".join(f"Region{n}" for n in range(200))
     found = marked("Region150", rows)

@@ -165,16 +165,18 @@ def _said_as_a_whole(word: Word) -> Iterator[str]:
 
 
 def _tokens(words: Sequence[Word]) -> Iterator[TokenValues]:
-    """The tokens of neighbouring words, counted from the first."""
+    """The tokens of neighbouring words, counted from the first: by their start, longest first."""
     position = 0
     for word in words:
         if word.is_compound:
             yield word.whole, word.spans[0][0], word.spans[-1][1], position, True
-        for name, number in word.signed:
-            yield name, *word.spans[number], position + number, True
-        for number, (character, start, end) in enumerate(word.singles):
-            place = position + min(number, len(word.parts) - 1)
-            yield character, start, end, place, True
-        for part, (start, end) in zip(word.parts, word.spans, strict=True):
+        signed = {number: name for name, number in word.signed}
+        for number, (part, (start, end)) in enumerate(zip(word.parts, word.spans, strict=True)):
+            if number in signed:
+                yield signed[number], start, end, position, True
             yield part, start, end, position, False
+            for single in word.singles[number : number + 1]:
+                yield *single, position, True
             position += 1
+        for single in word.singles[len(word.parts) :]:
+            yield *single, position - 1, True

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.adapters.lexical_index.analysis import MAX_TERM_CHARACTERS, Analyser, fold
@@ -161,6 +161,14 @@ def test_tokens_stand_in_the_text_and_agree_with_what_is_indexed(text: str):
         assert 0 < len(token.term) <= MAX_TERM_CHARACTERS
         assert not set(token.term) & set(" =\t\n\ud800")
     assert [part for word in ANALYSER.words(text) for part in word.parts] == indexed.parts
+
+
+@given(TEXTS)
+@example("\u6771\u4eac\u3067\u732b and self.__dict__")
+@settings(max_examples=400)
+def test_tokens_stand_in_the_order_of_the_text_and_of_one_start_the_longest_first(text: str):
+    spans = [(token.start, -token.end) for token in ANALYSER.analyse(text)]
+    assert spans == sorted(spans)
 
 
 @given(TEXTS)
