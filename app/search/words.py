@@ -13,6 +13,7 @@ from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.lexical_index.term_finder import TermFinder
 from app.adapters.lexical_index.terms import Token, Word
 from app.search.results import Highlight
+from app.search.seen_characters import flags_in, whole_characters
 
 MAX_WORD_HIGHLIGHTS = 50
 """Per result; a reader needs no more to see why it was found."""
@@ -49,6 +50,7 @@ class QueryWords:
         self._parsed = parsed
         self._finder = TermFinder(_subject(self._parsed), analyser)
         self._longer_version = _longer_version(self._parsed)
+        self._flags = flags_in(self._parsed.wanted)
 
     @property
     def meaning(self) -> str:
@@ -147,7 +149,8 @@ class QueryWords:
                 Token(operator, start, end, position=0, is_whole=True)
                 for operator, start, end in operator_places(content, operators)
             )
-        return heapq.merge(*found, key=lambda token: token.start)
+        tokens = heapq.merge(*found, key=lambda token: token.start)
+        return whole_characters(content, tokens, self._flags)
 
     def _telling_sentence(
         self, content: str, path: str, found: Sequence[_Match]

@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.query import parse_query
 from app.adapters.lexical_index.shown import shown_paragraphs
+from app.adapters.splitting.graphemes import grapheme_breaks
 from app.search.words import MAX_WORD_HIGHLIGHTS, QueryWords
 
 ENGLISH = Analyser("english")
-ALPHABET = "abAB1 \n.\"-_'(*+#é漢字ก🦊\u0301\u00ad\u202e\0\ud800"
+ALPHABET = "abAB1 \n.\"-_'(*+#é漢字กำ🦊🇩🇪\u200d\u0301\u00ad\u202e\0\ud800"
 ANY_TEXT = st.text(ALPHABET, max_size=60) | st.text(max_size=40)
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+GERMANY, DENMARK = "\U0001f1e9\U0001f1ea", "\U0001f1e9\U0001f1f0"
 
 
 def words(query: str) -> QueryWords:
@@ -39,6 +42,8 @@ def test_nothing_fails_and_every_highlight_is_a_stretch_of_the_content(query, co
         assert kinds == ["sentence"] * (kinds != []) + ["word"] * (len(kinds) - 1)
         spans = [(h.start, h.end) for h in highlights[1:]]
         assert all(one[1] <= other[0] for one, other in pairwise(spans))
+        breaks = grapheme_breaks(text)
+        assert all(breaks[end] for _, end in spans)
         if highlights:
             best = highlights[0]
             assert best.text == best.text.strip()
@@ -89,6 +94,24 @@ def test_the_words_that_match_are_marked_as_they_stand(query, content, expected)
 def test_a_single_character_or_a_signed_name_hides_no_word_that_stands_before_it(
     query, content, expected
 ):
+    assert marked(query, content) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "content", "expected"),
+    [
+        ("\U0001f44d", "ok \U0001f44d\U0001f3fd yes", ["\U0001f44d\U0001f3fd"]),
+        ("\u2764", "all \u2764\ufe0f", ["\u2764\ufe0f"]),
+        ("\U0001f469 \U0001f467", f"a {FAMILY} b", [FAMILY]),
+        ("\U0001f467", f"{FAMILY}{FAMILY}", [FAMILY, FAMILY]),
+        ("\u0e17", "\u0e17\u0e33", ["\u0e17\u0e33"]),
+        (GERMANY, f"{DENMARK}{GERMANY} {DENMARK}", [GERMANY]),
+        (GERMANY + DENMARK, DENMARK + GERMANY, [DENMARK, GERMANY]),
+        (GERMANY, DENMARK, []),
+        (f"flag -{GERMANY}", f"flag {DENMARK}", ["flag"]),
+    ],
+)
+def test_a_mark_tears_no_character_as_its_reader_sees_it(query, content, expected):
     assert marked(query, content) == expected
 
 

@@ -14,6 +14,21 @@ _MANY_FLAGS = regex.compile(f"{_HALF_FLAG}{{128}}(?={_HALF_FLAG})")
 """Letters of which every two are a flag. The library counts all before each, so that a long run
 takes quadratic time; it may be parted where an even number stands before a further one."""
 
+_JOINING = regex.compile(
+    r"[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}\p{GCB=Prepend}"
+    r"\p{GCB=L}\p{GCB=V}\p{GCB=T}\p{GCB=Regional_Indicator}]"
+)
+"""At every place within a cluster, other than between CR and LF, one of these stands beside it."""
+
+
+def may_be_torn(text: str, start: int, end: int) -> bool:
+    """Whether a cluster may reach across an end of `text[start:end]`, which holds no CR or LF.
+
+    False is certain, and known much sooner than all the breaks of a text.
+    """
+    near = text[max(start - 1, 0) : end + 1]
+    return not near.isascii() and _JOINING.search(near, concurrent=False) is not None
+
 
 def grapheme_breaks(text: str) -> npt.NDArray[np.bool_]:
     r"""Where extended grapheme clusters (Unicode UAX 29, ``\X``) begin and end.
