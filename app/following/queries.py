@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, and_, bindparam, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select, update
 from sqlalchemy.orm import Session
 
 from app.following.records import FollowedItem
-from app.jobs.running_queries import MOST_ATTEMPTS
 from app.knowledge.refreshing import FOLLOWED_STATUSES
 from app.models import ItemRow, JobRow
 
@@ -46,7 +45,10 @@ def watchable_items(session: Session) -> list[FollowedItem]:
 
 
 def due_items(session: Session, moment: datetime) -> list[FollowedItem]:
-    """The items that are to be looked at, the longest due first."""
+    """The items that are to be looked at, the longest due first.
+
+    One whose job was given up has no time: nobody starts it until its next run gives it one.
+    """
     due = _ITEM.where(_followed(), ItemRow.next_refresh_at <= moment)
     return _items(session, due.order_by(ItemRow.next_refresh_at, ItemRow.id))
 
@@ -60,14 +62,6 @@ def next_due_at(session: Session, moment: datetime) -> datetime | None:
 def items_due_after(session: Session, moment: datetime) -> list[FollowedItem]:
     """The items that fall due later than that."""
     return _items(session, _ITEM.where(_followed(), ItemRow.next_refresh_at > moment))
-
-
-def items_given_up(session: Session) -> set[int]:
-    """The items whose last job was given up, since the service did not outlive its starts."""
-    last = select(func.max(JobRow.id)).where(JobRow.item_id.is_not(None)).group_by(JobRow.item_id)
-    given_up = JobRow.state == "failed", JobRow.attempts >= MOST_ATTEMPTS
-    found = session.scalars(select(JobRow.item_id).where(JobRow.id.in_(last), *given_up))
-    return {item_id for item_id in found if item_id is not None}
 
 
 def set_next_refreshes(session: Session, times: Mapping[FollowedItem, datetime | None]) -> None:

@@ -138,13 +138,13 @@ class RefreshSchedule:
         """Have items looked at within LOCAL_SPREAD_SECONDS, each at a time of its own.
 
         What is due by then anyway keeps its time, so that starts in a row bring nothing further
-        forward. So does an item whose last job was given up because the service did not
-        outlive it: it would end the service at every start.
+        forward. An item whose job was given up, as the service did not outlive it, has no time and
+        gets none: it would end the service at every start.
         """
         moment = self._moment()
         latest = moment + timedelta(seconds=LOCAL_SPREAD_SECONDS)
+        wanted = set(item_ids)
         with self._database.write() as session:
-            wanted = set(item_ids) - queries.items_given_up(session)
             times = {
                 item: moment + timedelta(seconds=LOCAL_SPREAD_SECONDS * self._chance())
                 for item in queries.items_due_after(session, latest)

@@ -19,7 +19,7 @@ from app.jobs.record_queries import (
     whole_row,
 )
 from app.jobs.records import BACKGROUND, WAITED_FOR, Job, Outcome
-from app.models import JobRow, UTCDateTime, now
+from app.models import ItemRow, JobRow, UTCDateTime, now
 
 MOST_ATTEMPTS = 6
 """Starts of a job that the process did not outlive, with nothing gained, before it is given up.
@@ -162,6 +162,9 @@ def requeue_running(session: Session, *, only_expired: bool = False) -> tuple[in
     be alive. An attempt that gained something, chunks that were embedded or documents that no
     attempt before had reached, is not counted: such a job gets done, however often the process is
     killed. One whose row cannot be read is given up.
+
+    The item of a job that the process did not outlive shows why it was given up, and loses the
+    time of its next look: else the schedule would start the same again.
     """
     left = select(JobRow.id).where(JobRow.state == "running").order_by(JobRow.id)
     if only_expired:
@@ -183,6 +186,7 @@ def requeue_running(session: Session, *, only_expired: bool = False) -> tuple[in
             row.state, row.problem, row.finished_at = "cancelled", "stopped", now()
         elif row.attempts >= MOST_ATTEMPTS:
             row.state, row.finished_at, row.error = "failed", now(), _given_up(row.attempts)
+            _give_up_item(session, row.item_id, row.error)
             given_up += 1
         else:
             row.progress = {}
@@ -198,6 +202,13 @@ def _given_up(attempts: int) -> str:
         "further, so it is not started again by itself. Perhaps a document needs more memory than "
         "there is: the log of the service and of the system may tell. Then retry the job."
     )
+
+
+def _give_up_item(session: Session, item_id: int | None, reason: str) -> None:
+    given_up = update(ItemRow).where(ItemRow.id == item_id)
+    status = case((ItemRow.status == "pending", "error"), else_=ItemRow.status)
+    given_up = given_up.values(status=status, error=reason, next_refresh_at=None)
+    session.execute(given_up.execution_options(synchronize_session=False))
 
 
 # Progress and outcomes -------------------------------------------------------------------------

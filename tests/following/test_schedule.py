@@ -17,6 +17,7 @@ from app.following.schedule import (
     WEB_SPREAD_SECONDS,
     RefreshSchedule,
 )
+from app.indexing.item_queries import finish_item
 from app.jobs.records import Outcome
 from app.jobs.running_queries import (
     MOST_ATTEMPTS,
@@ -384,23 +385,46 @@ def test_starting_again_and_again_has_nothing_looked_at_more_often(
     assert seconds_until_due(service, clock) == [LOCAL_SPREAD_SECONDS / 8]
 
 
+def give_up(service: LightService, item_id: int) -> None:
+    """A job of the item ends the service at each of its starts."""
+    service.jobs.add("index", {"knowledge_id": item_id, "force": False})
+    with service.database.write() as session:
+        for _ in range(MOST_ATTEMPTS):
+            assert claim_job(session) is not None
+            requeue_running(session)
+
+
 def test_an_item_that_the_service_does_not_outlive_is_not_looked_at_for_a_start(
     service: LightService, schedule: RefreshSchedule, add_followed: AddFollowed, clock: Clock
 ) -> None:
     item, other = add_followed(due_in=LOCAL_SECONDS), add_followed(due_in=LOCAL_SECONDS)
-    for item_id in (item, other):
-        service.jobs.add("index", {"knowledge_id": item_id, "force": False})
-    with service.database.write() as session:
-        for _ in range(MOST_ATTEMPTS):
-            assert claim_job(session, [other]) is not None
-            requeue_running(session)
+    give_up(service, item)
     schedule.look_soon([item, other])
-    assert seconds_until_due(service, clock) == [LOCAL_SECONDS, LOCAL_SPREAD_SECONDS / 2]
-    end_all_jobs(service)
-    service.jobs.add("index", {"knowledge_id": item, "force": False})
-    end_all_jobs(service)  # somebody has mended it
-    schedule.look_soon([item])
-    assert seconds_until_due(service, clock) == [LOCAL_SPREAD_SECONDS / 2] * 2
+    assert seconds_until_due(service, clock) == [LOCAL_SPREAD_SECONDS / 2]
+
+
+@pytest.mark.parametrize("uri", ["/srv/docs", "https://example.com/"])
+def test_what_was_given_up_is_not_started_by_the_schedule_until_a_run_of_it_has_ended(
+    service: LightService,
+    schedule: RefreshSchedule,
+    add_followed: AddFollowed,
+    clock: Clock,
+    uri: str,
+) -> None:
+    item = add_followed(uri)
+    give_up(service, item)
+    for _ in range(3):
+        schedule.spread_overdue()
+        clock.forward(MOST_SECONDS)
+        assert schedule.dispatch() == LONGEST_SLEEP_SECONDS
+    assert jobs_of(service) == [item], "no other than the one that was given up"
+    with service.database.write() as session:
+        finish_item(session, item, (uri, "folder"))  # somebody has mended and indexed it
+        due = session.get_one(ItemRow, item).next_refresh_at
+    assert due is not None
+    clock.moment = due
+    schedule.dispatch()
+    assert jobs_of(service) == [item, item]
 
 
 def test_an_unexpected_error_ends_neither_the_start_nor_the_thread(

@@ -20,8 +20,11 @@ from app.jobs.listening import ServiceStopping
 from app.jobs.records import Job, JobHandler
 from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
-from app.models import JobRow, now
+from app.knowledge.items import ItemDraft
+from app.knowledge.queries import update_item
+from app.models import ItemRow, JobRow, now
 from app.protocols import Progress, ProgressListener
+from tests.light_service import LightService
 from tests.patience import PATIENCE_SECONDS
 
 OpenWorker = Callable[..., JobWorker]
@@ -693,6 +696,26 @@ def test_a_job_that_the_process_never_outlives_is_given_up_and_can_be_retried(
     left = crash_and_start_again(database)
     assert left is not None
     assert left.state == "queued"
+
+
+@pytest.mark.parametrize(("status", "after"), [("pending", "error"), ("active", "active")])
+def test_the_item_of_a_job_that_is_given_up_shows_why_and_has_no_next_look(
+    service: LightService, database: Database, status: str, after: str
+) -> None:
+    one, other = (service.knowledge.create(ItemDraft(t, f"/{t}", "folder")).id for t in "ab")
+    with database.write() as session:
+        for item_id in (one, other):
+            update_item(session, item_id, {"status": status, "next_refresh_at": now()})
+    poison = service.jobs.add("index", {"knowledge_id": one}).id
+    for _ in range(running_queries.MOST_ATTEMPTS):
+        assert service.knowledge.get(one).error is None
+        crash_and_start_again(database)
+    with database.read() as session:
+        given_up, untouched = session.get_one(ItemRow, one), session.get_one(ItemRow, other)
+        assert (given_up.status, given_up.next_refresh_at) == (after, None)
+        assert given_up.error == service.jobs.get(poison).error
+        assert (untouched.status, untouched.error) == (status, None)
+        assert untouched.next_refresh_at is not None
 
 
 @pytest.mark.parametrize(
