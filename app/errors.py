@@ -9,6 +9,7 @@ AppError
 │   └── WorkStoppedError             the job was cancelled while it ran
 │       └── ItemStoppedError         the item was deleted, or taken out of the index, meanwhile
 ├── UnavailableError (503)           a part of the service cannot answer now
+│   ├── StoppingError                the service is about to end
 │   ├── OverloadedError              more is asked for than is done or kept waiting
 │   ├── EmbeddingError               the model or its endpoint failed
 │   │   └── EmbeddingRefusedError    the endpoint refuses, and will again
@@ -114,8 +115,13 @@ class UnavailableError(AppError):
     is_transient = True
 
 
-STOPPING = "The service is stopping; try again when it has restarted."
-"""What an UnavailableError says of whatever a stop keeps from being done."""
+class StoppingError(UnavailableError):
+    """The service is about to end, and does nothing more."""
+
+    def __init__(
+        self, detail: str = "The service is stopping; try again when it has restarted."
+    ) -> None:
+        super().__init__(detail)
 
 
 class OverloadedError(UnavailableError):

@@ -8,6 +8,9 @@ logger = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
+WENT_WRONG = "Something went wrong on our side; the server's log says what."
+"""What is shown of a failure that nobody expected."""
+
 
 def survive(
     work: Callable[[], Result], remark: str, expected: tuple[type[Exception], ...]

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from app.database import Database
-from app.errors import STOPPING, AppError, UnavailableError
+from app.errors import AppError, StoppingError
 from app.fault_points import FaultPoint, reached
 from app.frozen_objects import collect_dropped
 from app.generations import queries
@@ -247,4 +247,4 @@ class GenerationRenewal(Generic[Parts]):
 
     def _check(self) -> None:
         if self._closing.is_set():
-            raise UnavailableError(STOPPING)
+            raise StoppingError

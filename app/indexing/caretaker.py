@@ -10,11 +10,12 @@ from functools import partial
 from random import Random
 from typing import TypeVar
 
-from app.errors import AppError, EmbeddingError, UnavailableError
+from app.errors import AppError, EmbeddingError, StoppingError
 from app.indexing.comparison import DATABASE, Drift, DriftKind, IndexComparison
 from app.indexing.publisher import Publisher
 from app.indexing.vector_repair import VectorRepair
 from app.slices import slices
+from app.surviving import survive
 
 logger = logging.getLogger(__name__)
 
@@ -94,7 +95,7 @@ class IndexCaretaker:
     def walk(self, *, mend: bool, gently: bool = False) -> Walk:
         """Compare everything; `gently`: with pauses, and no further once `close` is called.
 
-        Raises UnavailableError while the service stops, StorageError.
+        Raises StoppingError, StorageError and UnavailableError.
         """
         walk = Walk()
         for found in self._slices(walk, mend=mend, gently=gently):
@@ -109,19 +110,22 @@ class IndexCaretaker:
         pause = min(FIRST_WALK_SECONDS, self._interval_seconds)
         while not self._wait(pause):
             try:
-                walk = self.walk(mend=True, gently=True)
-                walk.drift += self._embed_again(walk.unembedded)
-                self._report(walk)
-            except UnavailableError:
-                return  # the service stops
+                survive(self._walk_and_embed, "The indexes are compared again later", (AppError,))
+            except StoppingError:
+                return
             except AppError as error:
                 logger.warning("The indexes could not be compared: %s", error.detail)
             pause = self._interval_seconds
 
+    def _walk_and_embed(self) -> None:
+        walk = self.walk(mend=True, gently=True)
+        walk.drift += self._embed_again(walk.unembedded)
+        self._report(walk)
+
     def _embed_again(self, chunk_ids: Sequence[str]) -> list[Drift]:
         """Make vectors anew that are lost or damaged in SQL: no search by meaning finds these.
 
-        Raises UnavailableError when the service stops.
+        Raises StoppingError.
         """
         found: list[Drift] = []
         for some in slices(chunk_ids, EMBEDDED_TOGETHER):
@@ -137,7 +141,7 @@ class IndexCaretaker:
                 logger.warning("Lost vectors could not be made anew: %s", failure)
                 break  # the rest would fail alike; the next walk tries again
             if self._wait(LEAST_PAUSE_SECONDS):
-                raise UnavailableError("The service is stopping.")
+                raise StoppingError
         return found
 
     def _embed_some(self, chunk_ids: Sequence[str]) -> str | None:
@@ -193,7 +197,7 @@ class IndexCaretaker:
         if gently:
             took = time.perf_counter() - started
             if self._wait(max(LEAST_PAUSE_SECONDS, PAUSE_FACTOR * took)):
-                raise UnavailableError("The service is stopping.")
+                raise StoppingError
         return result
 
     def _count(self, walk: Walk, chunk_ids: Sequence[str]) -> None:

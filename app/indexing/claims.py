@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from app.errors import STOPPING, AppError, ItemStoppedError, UnavailableError
+from app.errors import AppError, ItemStoppedError, StoppingError
 
 WAITING_SECONDS = 0.5
 """How often somebody who waits for an item looks whether that is still wanted."""
@@ -144,7 +144,7 @@ class ItemClaims:
             self._closed = True
             for line in self._lines.values():
                 for turn in line:
-                    turn.signal.stop(UnavailableError(STOPPING))
+                    turn.signal.stop(StoppingError())
             self._changed.notify_all()
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ class ItemClaims:
         """Stand in line until it is this one's turn, and leave the line in the end."""
         with self._changed:
             if self._closed:
-                raise UnavailableError(STOPPING)
+                raise StoppingError
             line = self._lines.setdefault(item_id, [])
             line.append(turn)
         try:
@@ -198,7 +198,7 @@ class ItemClaims:
                 lambda: self._closed or not self._working(), timeout_seconds
             )
             if self._closed:
-                raise UnavailableError(STOPPING)
+                raise StoppingError
             if is_idle:
                 self._holds += 1
             return is_idle

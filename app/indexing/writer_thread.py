@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TypeVar
 
-from app.errors import STOPPING, UnavailableError
+from app.errors import StoppingError
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class WriterThread:
     def require_open(self) -> None:
         """Raises UnavailableError from `stop` on."""
         if self._closed:
-            raise UnavailableError(STOPPING)
+            raise StoppingError
 
     def submit(self, work: Callable[[], Result]) -> "Future[Result]":
         """Have work done whose result or error somebody awaits; raises UnavailableError."""

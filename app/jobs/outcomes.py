@@ -9,13 +9,7 @@ from app.jobs.leases import LeaseLostError
 from app.jobs.listening import ServiceStopping
 from app.jobs.records import FailedWithAnswer, Job, JobHandler, Outcome
 from app.protocols import ProgressListener
-from app.surviving import survive
-
-WENT_WRONG = Outcome(
-    "failed",
-    error="Something went wrong on our side; the server's log says what.",
-    problem=AppError.slug,
-)
+from app.surviving import WENT_WRONG, survive
 
 
 def outcome_of(
@@ -30,7 +24,7 @@ def outcome_of(
         f"Job {job.id} failed unexpectedly",
         (ServiceStopping, LeaseLostError),
     )
-    return outcome or WENT_WRONG
+    return outcome or Outcome("failed", error=WENT_WRONG, problem=AppError.slug)
 
 
 def _expected_outcome(

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, contextmanager
 import anyio
 import anyio.to_thread
 
-from app.errors import STOPPING, OverloadedError, StorageError, UnavailableError
+from app.errors import OverloadedError, StoppingError, StorageError
 from app.jobs.bell import Ear, JobBell
 from app.jobs.records import Job
 from app.jobs.service import JobService
@@ -79,7 +79,7 @@ class JobWatch:
                 if ear.failure is not None:
                     raise ear.failure
                 if self._bell.stopped:
-                    raise UnavailableError(STOPPING)
+                    raise StoppingError
                 await ear.wait(self.look_again_seconds)
 
     @asynccontextmanager

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from app.database import Database
-from app.errors import STOPPING, StorageError, UnavailableError, WorkStoppedError
+from app.errors import StoppingError, StorageError, WorkStoppedError
 from app.fault_points import FaultPoint, reached
 from app.jobs import running_queries
 from app.jobs.bell import JobBell
@@ -148,7 +148,7 @@ class JobWorker:
                 self._write_outcome(job, listener, outcome)
         except (ServiceStopping, LeaseLostError) as error:
             self._hand_back(job)
-            raise UnavailableError(STOPPING) from error
+            raise StoppingError from error
         return outcome
 
     def _run(self, is_express: bool) -> None:

@@ -20,6 +20,7 @@ from app.errors import (
     StorageError,
     UnavailableError,
 )
+from app.surviving import WENT_WRONG
 
 logger = logging.getLogger(__name__)
 
@@ -283,5 +284,5 @@ def answer_unexpected(request: Request, error: Exception) -> JSONResponse:
         slug="internal-error",
         title="Internal error",
         status=500,
-        detail="Something went wrong on our side; the server's log says what.",
+        detail=WENT_WRONG,
     )

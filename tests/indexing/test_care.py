@@ -13,7 +13,13 @@ from sqlalchemy import delete, event, update
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
-from app.errors import StorageError, VectorIndexError
+from app.errors import (
+    EmbeddingError,
+    LexicalIndexError,
+    OverloadedError,
+    StorageError,
+    VectorIndexError,
+)
 from app.indexing import outbox_queries
 from app.indexing.caretaker import SLICE_CHUNKS, IndexCaretaker
 from app.indexing.comparison import Drift, DriftKind, IndexComparison
@@ -463,7 +469,21 @@ def test_searches_stay_right_while_the_walk_mends(shelf: Shelf):
     assert len(answer.results) == 12
 
 
-def test_a_storage_error_does_not_end_the_thread(shelf: Shelf):
+@pytest.mark.parametrize(
+    "error",
+    [
+        StorageError("The disk is full."),
+        VectorIndexError("The index failed."),
+        LexicalIndexError("The index failed."),
+        EmbeddingError("The model failed."),
+        OverloadedError("Too much is asked for."),
+        KeyError("which nobody expected"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_no_error_but_that_the_service_stops_ends_the_thread(
+    shelf: Shelf, caplog: pytest.LogCaptureFixture, error: Exception
+):
     hours = Hours(walks=2)
     care = caretaker(shelf.container, hours)
     calls: list[str] = []
@@ -473,8 +493,21 @@ def test_a_storage_error_does_not_end_the_thread(shelf: Shelf):
 
         def after(self, last_id, *_, **__):
             calls.append(last_id)
-            raise StorageError("The disk is full.")
+            raise error
 
     care._comparison = Failing()
     let_walk(care, hours)
     assert len(calls) == 2
+    assert len([each for each in caplog.records if "compared" in each.message]) == 2
+
+
+def test_the_thread_ends_without_a_word_when_the_service_stops(
+    shelf: Shelf, caplog: pytest.LogCaptureFixture
+):
+    hours = Hours(walks=2)
+    care = caretaker(shelf.container, hours)
+    shelf.container.publisher.stop()
+    care.start()
+    care._thread.join(30)
+    assert hours.pauses == [60.0]
+    assert "compared" not in caplog.text

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from app.adapters.healing_pauses import HealingPauses
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.errors import AppError
+from app.surviving import survive
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +47,10 @@ class LexicalIndexKeeper:
         self._thread.start()
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until the index is sound, or is tried again only much later; whether it is so."""
+        """Wait until the index is sound, or is tried again only much later; whether it is so.
+
+        Nobody waits for a keeper that has ended.
+        """
         if self._thread.ident is None:
             return True
         with self._state:
@@ -61,17 +65,40 @@ class LexicalIndexKeeper:
             self._thread.join()
 
     def _run(self) -> None:
-        if not self._trusted:
-            self._compare()
-        while not self._closed:
-            if self._index.status.ready:
-                self._rest()
-            elif not self._pauses.given_up:
-                self._wait_and_try()
-            elif self._pauses.retry_is_due:
-                self._try()
-            else:
-                self._wait_settled()
+        try:
+            if not self._trusted:
+                survive(self._compare, "The lexical index could not be compared", ())
+            while not self._closed:
+                if survive(self._do_what_is_due, "The lexical index is not seen to", ()) is None:
+                    self._note_unexpected_failure()
+        finally:
+            self._let_go_who_waits()
+
+    def _do_what_is_due(self) -> bool:
+        """Do one thing, if it is only to wait a while; gives that it was done."""
+        if self._index.status.ready:
+            self._rest()
+        elif not self._pauses.given_up:
+            self._wait_and_try()
+        elif self._pauses.retry_is_due:
+            self._try()
+        else:
+            self._wait_settled()
+        return True
+
+    def _note_unexpected_failure(self) -> None:
+        """Count it as a try that failed."""
+        self._pauses.note_failure()
+        self._tell_if_given_up()
+        if self._pauses.given_up:
+            self._let_go_who_waits()
+        with self._state:
+            self._state.wait_for(lambda: self._closed, self._check_seconds)
+
+    def _let_go_who_waits(self) -> None:
+        with self._state:
+            self._settled = True
+            self._state.notify_all()
 
     def _compare(self) -> None:
         try:
@@ -81,13 +108,12 @@ class LexicalIndexKeeper:
 
     def _rest(self) -> None:
         self._pauses.forget_failures()
-        self._index.tidy()
+        survive(self._index.tidy, "The lexical index could not be tidied", ())
         self._wait_settled()
 
     def _wait_settled(self) -> None:
+        self._let_go_who_waits()
         with self._state:
-            self._settled = True
-            self._state.notify_all()
             self._state.wait_for(lambda: self._closed, self._check_seconds)
 
     def _wait_and_try(self) -> None:

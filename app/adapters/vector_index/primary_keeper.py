@@ -14,6 +14,7 @@ from app.adapters.vector_index.status import CLOSED
 from app.errors import AppError, VectorIndexError
 from app.fault_points import FaultPoint, reached
 from app.protocols import VectorRecord, VectorSource
+from app.surviving import WENT_WRONG, survive
 
 logger = logging.getLogger(__name__)
 
@@ -159,8 +160,8 @@ class PrimaryKeeper:
             self._missed.begin()
             try:
                 return self._fill(self._store.recreate())
-            except AppError as error:
-                self._note_failure(error)
+            except BaseException as error:
+                self._note_failure(error.detail if isinstance(error, AppError) else WENT_WRONG)
                 raise
 
     def clear(self) -> None:
@@ -192,18 +193,25 @@ class PrimaryKeeper:
     # The thread --------------------------------------------------------------------------------
 
     def _run(self) -> None:
+        remark = f"The {self._store.name} index cannot be used, for an unexpected error"
         while not self._closed:
-            if self._phase is Phase.WANTED and self._pauses.given_up:
-                self._give_up()
-            elif self._phase is Phase.WANTED:
-                self._wait_and_try()
-            elif self._phase is Phase.GIVEN_UP and self._pauses.retry_is_due:
-                self._try(Phase.GIVEN_UP)
-            else:
-                self._rest()
-            index = self._index  # looked at once it serves, too: what it has open is its own then
-            if index is not None and index.failure is not None:
-                self.lay_aside(index, index.failure)
+            if survive(self._do_what_is_due, remark, ()) is None:
+                self._note_unexpected_failure()
+
+    def _do_what_is_due(self) -> bool:
+        """Do one thing, if it is only to wait a while; gives that it was done."""
+        if self._phase is Phase.WANTED and self._pauses.given_up:
+            self._give_up()
+        elif self._phase is Phase.WANTED:
+            self._wait_and_try()
+        elif self._phase is Phase.GIVEN_UP and self._pauses.retry_is_due:
+            self._try(Phase.GIVEN_UP)
+        else:
+            self._rest()
+        index = self._index  # looked at once it serves, too: what it has open is its own then
+        if index is not None and index.failure is not None:
+            self.lay_aside(index, index.failure)
+        return True
 
     def _rest(self) -> None:
         with self._state:
@@ -237,7 +245,7 @@ class PrimaryKeeper:
                 self._restore()
             except AppError as error:
                 self._pauses.note_failure()
-                self._note_failure(error)
+                self._note_failure(error.detail)
             else:
                 if had_failed:
                     self._pauses.note_repair()
@@ -298,13 +306,24 @@ class PrimaryKeeper:
             logger.warning("The %s index is not the one that was closed last.", self._store.name)
         return self._suspect
 
-    def _note_failure(self, error: AppError) -> None:
+    def _note_failure(self, reason: str) -> None:
         """An attempt failed: what is missed from here on is found by comparing."""
-        logger.warning("The %s index cannot be used: %s", self._store.name, error.detail)
-        self.degraded_reason = error.detail
+        logger.warning("The %s index cannot be used: %s", self._store.name, reason)
+        self.degraded_reason = reason
         self._close_set_aside()
         with self._state:
             if not self._closed:
+                self._missed.end()
+                self._enter(Phase.WANTED)
+
+    def _note_unexpected_failure(self) -> None:
+        """Count it as a try that failed. The next one closes what is open of the index."""
+        with self._maintenance_lock, self._write_lock, self._state:
+            self._pauses.note_failure()
+            if self._index is not None:
+                self._set_aside, self._index = self._index, None
+            if not self._closed:
+                self.degraded_reason = WENT_WRONG
                 self._missed.end()
                 self._enter(Phase.WANTED)
 

@@ -76,16 +76,17 @@ class CountingStore(FlakyStore):
 
 
 class Sql:
-    """What SQL holds; `failing` readings raise."""
+    """What SQL holds; `failing` readings raise the error."""
 
     def __init__(self) -> None:
         self.rows = many(5)
         self.failing = 0
+        self.error: BaseException = StorageError("The database is locked.")
 
     def __call__(self) -> Iterator[Sequence[LexicalRecord]]:
         if self.failing:
             self.failing -= 1
-            raise StorageError("The database is locked.")
+            raise self.error
         yield list(self.rows)
 
 
@@ -176,6 +177,57 @@ def test_a_comparison_that_the_database_refuses_is_made_up_for(store, index, sql
     keeper.start(trusted=False)
     assert keeper.settle(WAIT_SECONDS)
     assert index.count() == len(sql.rows)
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_an_unexpected_error_is_a_try_that_failed(store, index, sql, keep, caplog, trusted):
+    sql.failing, sql.error = 2, ValueError("of a row that is damaged")
+    keeper = keep()
+    keeper.start(trusted=trusted)
+    assert keeper.settle(WAIT_SECONDS)
+    assert index.count() == len(sql.rows)
+    assert store.attempts == 3
+    assert caplog.text.count("of a row that is damaged") >= 2
+
+
+def test_an_error_that_stays_unexpected_is_given_up_and_tried_again_later(store, index, sql, keep):
+    sql.failing, sql.error = 1000, ValueError("of a row that is damaged")
+    keeper = keep((0.0, 0.001), retry_seconds=0.005)
+    keeper.start(trusted=True)
+    assert keeper.settle(WAIT_SECONDS)
+    assert not index.status.ready
+    store.wait_for(lambda: store.attempts >= 4)
+    sql.failing = 0
+    store.wait_until_looked_after()
+    assert len(found(index, "shared")) == len(sql.rows)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_nobody_waits_for_a_keeper_whose_thread_has_ended(index, sql, keep):
+    sql.failing, sql.error = 1, SystemExit()
+    keeper = keep()
+    keeper.start(trusted=True)
+    assert keeper.settle(WAIT_SECONDS)
+    assert not index.status.ready
+
+
+def test_an_index_that_cannot_be_tidied_for_an_unexpected_error_is_looked_after_all_the_same(
+    store, index, sql, keep
+):
+    keeper = keep()
+    keeper.start(trusted=True)
+    assert keeper.settle(WAIT_SECONDS)
+    tidied = threading.Event()
+
+    def fail() -> None:
+        tidied.set()
+        raise ValueError("nobody expected it")
+
+    store.index.keep = fail
+    assert tidied.wait(WAIT_SECONDS)
+    store.wait_until_looked_after()
+    assert keeper.settle(WAIT_SECONDS)
+    assert len(found(index, "shared")) == len(sql.rows)
 
 
 def test_an_index_that_fails_is_made_anew_unasked(store, index, sql, keep):

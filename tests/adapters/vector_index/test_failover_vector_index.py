@@ -14,6 +14,7 @@ from app.adapters.vector_index.primary import PrimaryIndex
 from app.adapters.vector_index.primary_keeper import CHECK_SECONDS
 from app.errors import StorageError, VectorIndexError
 from app.protocols import SearchScope, VectorRecord
+from app.surviving import WENT_WRONG
 from tests.adapters.vector_index.stores import FlakyStore, NoStore, Table, failover
 from tests.contracts.vector_index_contract import (
     DIMENSION,
@@ -73,6 +74,55 @@ def test_a_primary_that_was_given_up_is_tried_again_later():
     store.wait_for(lambda: store.made >= 2)
     store.broken = False
     store.wait_for(lambda: store.complete)
+    assert index.settle(30)
+    assert index.status.ready
+    index.close()
+
+
+def fail_unexpectedly() -> None:
+    raise ValueError("of a row that is damaged")
+
+
+@pytest.mark.parametrize("failures", [2, 5], ids=["within its pauses", "once it was given up"])
+def test_an_unexpected_error_is_a_try_that_failed(failures: int):
+    store, table = FlakyStore(), Table(RECORDS)
+
+    def fail_at_first() -> None:
+        if table.reads <= failures:
+            fail_unexpectedly()
+
+    table.between_batches = fail_at_first
+    index = failover(store, table, retry_seconds=0.0)
+    index.start(trusted=False)
+    store.wait_for(lambda: store.complete)
+    assert index.settle(30)
+    assert (index.status.ready, index.degraded_reason) == (True, None)
+    assert found(index) == expected_order(RECORDS, QUERY, 10)
+    assert table.reads == failures + 1
+    index.close()
+
+
+def test_an_error_that_stays_unexpected_is_given_up_with_a_reason_that_shows_nothing():
+    store, table = FlakyStore(), Table(RECORDS)
+    table.between_batches = fail_unexpectedly
+    index = started(failover(store, table), trusted=False)
+    assert (index.status.ready, index.degraded_reason) == (False, WENT_WRONG)
+    assert found(index) == expected_order(RECORDS, QUERY, 10)
+    index.close()
+
+
+def test_after_a_rebuild_that_met_an_unexpected_error_the_primary_is_healed():
+    store, table = FlakyStore(), Table(RECORDS)
+    index = started(failover(store, table))
+    reads = table.reads
+
+    def fail_once() -> None:
+        if table.reads == reads + 1:
+            fail_unexpectedly()
+
+    table.between_batches = fail_once
+    with pytest.raises(ValueError, match="damaged"):
+        index.rebuild()
     assert index.settle(30)
     assert index.status.ready
     index.close()
