@@ -155,17 +155,21 @@ class JobWorker:
         while not self._stopping.is_set():
             seen = self._woken
             try:
-                has_run = survive(
-                    lambda: self._run_one(is_express=is_express),
+                patience_seconds = survive(
+                    lambda: self._run_one_or_look_ahead(is_express=is_express),
                     "The worker goes on after an unexpected error",
                     (StorageError,),
                 )
-                if has_run is None:
+                if patience_seconds is None:
                     self._stopping.wait(self._retry_seconds)
-                elif not has_run:
-                    self._wait_until_woken(seen, self._patience_seconds())
+                elif patience_seconds > 0:
+                    self._wait_until_woken(seen, patience_seconds)
             except StorageError as error:
                 self._wait_for_storage(error)
+
+    def _run_one_or_look_ahead(self, *, is_express: bool) -> float:
+        """Run a job; gives the seconds for which to wait for the next: 0 if there was one."""
+        return 0.0 if self._run_one(is_express=is_express) else self._patience_seconds()
 
     def _wait_until_woken(self, seen: int, patience_seconds: float) -> None:
         with self._wake:

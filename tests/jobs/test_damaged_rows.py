@@ -1,9 +1,11 @@
 """A row of a job that cannot be read costs that job, and neither worker, queue nor list."""
 
 import logging
+import queue
 import threading
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
+from logging.handlers import QueueHandler
 from typing import Any
 
 import pytest
@@ -223,3 +225,30 @@ def test_an_unexpected_error_ends_no_thread_of_the_worker(
         worker.close()
     assert "The worker goes on after an unexpected error" in caplog.text
     assert "of a part that it asks" in caplog.text
+
+
+@sqlite_only
+def test_a_damaged_time_of_the_next_try_ends_no_thread_of_the_worker(
+    jobs: JobService, database: Database
+) -> None:
+    """It sorts after every time, so the job is never due, and is read when nothing else is."""
+    damaged = jobs.add("index", {"knowledge_id": 1}).id
+    damage(database, damaged, "not_before", "zzz")
+    logged: queue.SimpleQueue[logging.LogRecord] = queue.SimpleQueue()
+    done = threading.Event()
+
+    def note(*_: object) -> dict[str, Any]:
+        done.set()
+        return {}
+
+    worker = JobWorker(database, {"index": note}, 1, retry_seconds=0.01)
+    telling = QueueHandler(logged)
+    logging.getLogger("app.surviving").addHandler(telling)
+    try:
+        worker.start()
+        assert "goes on after an unexpected error" in logged.get(timeout=PATIENCE_SECONDS).message
+        jobs.add("index", {"knowledge_id": 2})
+        assert done.wait(PATIENCE_SECONDS)
+    finally:
+        worker.close()
+        logging.getLogger("app.surviving").removeHandler(telling)
