@@ -59,8 +59,8 @@ class Indexer:
     ) -> IndexingResult:
         """Bring what is searchable of an item up to date with its source.
 
-        A source that cannot be read, or a model that fails, gives a result with `error`; what was
-        searchable stays so, but for what is known to be gone at the source.
+        A source that cannot be read, a model that fails, or what nobody expected gives a result
+        with `error`; what was searchable stays so, but for what is known to be gone at the source.
 
         Raises NotFoundError, WorkStoppedError, StorageError.
         """

@@ -26,11 +26,13 @@ from app.indexing.publisher import Publisher
 from app.indexing.refresh_queries import leave_host_alone
 from app.indexing.results import IndexingResult, reported
 from app.indexing.run_state import IndexingRunState
+from app.jobs.listening import TAKEN_AWAY
 from app.knowledge import history_queries
 from app.knowledge.existing_items import item_exists, require_item
 from app.knowledge.items import with_relative_path_explained
 from app.protocols import Embedder, SourceNote, SourceOpener, TextSplitter
 from app.slices import slices
+from app.surviving import WENT_WRONG, survive
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
@@ -75,11 +77,17 @@ class IndexingPipeline:
     def run(self, run: IndexingRunState, *, force: bool) -> IndexingResult:
         """Take in what has changed, and note in the history how that ended.
 
-        A source that cannot be read, or a model that fails, gives a result with `error`. Raises
-        NotFoundError, WorkStoppedError, StorageError; what was stored by then is noted, too.
+        A source that cannot be read, a model that fails, or what nobody expected gives a result
+        with `error`. Raises NotFoundError, WorkStoppedError, StorageError; what was stored by then
+        is noted, too.
         """
         try:
-            return self._take_in(run, force=force)
+            result = survive(
+                lambda: self._take_in(run, force=force),
+                f"Item {run.item.id} was not indexed, for an unexpected error",
+                (AppError, *TAKEN_AWAY),
+            )
+            return result or self._fail_unexpectedly(run)
         except WorkStoppedError:
             raise
         except (SourceError, EmbeddingError, ConflictError) as error:
@@ -239,6 +247,24 @@ class IndexingPipeline:
             chunks_embedded=run.embedded,
             skipped=reported(run.survey.skipped, run.item.uri),
             warnings=reported(run.survey.warnings, run.item.uri),
+        )
+
+    def _fail_unexpectedly(self, run: IndexingRunState) -> IndexingResult:
+        """Note it on the item alone: the history may be what cannot be read."""
+        run.count_what_was_stored()
+        with self._database.write() as session:
+            if item_exists(session, run.item.id, run.item.created_at):
+                source = (run.item.uri, run.item.document_type)
+                item_queries.fail_item(session, run.item.id, WENT_WRONG, source)
+        return IndexingResult(
+            success=False,
+            knowledge_id=run.item.id,
+            error=WENT_WRONG,
+            chunks_added=run.changes.added,
+            chunks_removed=run.changes.removed + run.tally.removed_chunks,
+            chunks_embedded=run.embedded,
+            skipped=tuple(run.survey.skipped),
+            warnings=tuple(run.survey.warnings),
         )
 
     def _require_same_model(self, collection: str) -> None:

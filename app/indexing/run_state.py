@@ -11,8 +11,7 @@ from app.indexing.documents import PreparedDocument
 from app.indexing.preparing import Survey
 from app.indexing.results import Changes
 from app.indexing.tally import RunTally
-from app.jobs.leases import LeaseLostError
-from app.jobs.listening import ServiceStopping
+from app.jobs.listening import TAKEN_AWAY
 from app.knowledge.items import KnowledgeItem
 from app.protocols import MOST_SKIPPED_SHOWN, Progress, ProgressListener
 
@@ -57,7 +56,7 @@ class IndexingRunState:
 
     def report_the_end(self) -> None:
         """Tell the listener how far the run came; too late to stop it."""
-        with suppress(AppError, LeaseLostError, ServiceStopping):
+        with suppress(AppError, *TAKEN_AWAY):
             self._tell()
 
     def report(self) -> None:

@@ -20,6 +20,10 @@ class ServiceStopping(Exception):  # noqa: N818, no error: the job goes on after
     """Raised out of a running job when the service stops; the job goes back into the queue."""
 
 
+TAKEN_AWAY: tuple[type[Exception], ...] = (ServiceStopping, LeaseLostError)
+"""What ends a run without a failure: the job goes on after the restart, or elsewhere."""
+
+
 class JobListener:
     """A job's ProgressListener: writes not more often than every PROGRESS_SECONDS.
 

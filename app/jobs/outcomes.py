@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from app.errors import AppError, UnavailableError, WorkStoppedError
-from app.jobs.leases import LeaseLostError
-from app.jobs.listening import ServiceStopping
+from app.jobs.listening import TAKEN_AWAY, ServiceStopping
 from app.jobs.records import FailedWithAnswer, Job, JobHandler, Outcome
 from app.protocols import ProgressListener
 from app.surviving import WENT_WRONG, survive
@@ -22,7 +21,7 @@ def outcome_of(
     outcome = survive(
         lambda: _expected_outcome(handlers, job, listener, is_stopping),
         f"Job {job.id} failed unexpectedly",
-        (ServiceStopping, LeaseLostError),
+        TAKEN_AWAY,
     )
     return outcome or Outcome("failed", error=WENT_WRONG, problem=AppError.slug)
 

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Protocol
 
-from app.errors import ItemStoppedError, NotFoundError, StorageError, VectorIndexError
+from app.errors import AppError, ItemStoppedError, NotFoundError, StorageError, VectorIndexError
 from app.indexing.results import BulkIndexingResult, IndexingResult
+from app.jobs.listening import TAKEN_AWAY
 from app.protocols import MOST_SKIPPED_SHOWN, Progress, ProgressListener
+from app.surviving import WENT_WRONG, survive
 
 
 class IndexOne(Protocol):
@@ -48,18 +50,9 @@ def index_items(
     total = _Total(listener) if listener else None
     results: list[IndexingResult] = []
     for item_id in item_ids:
-        try:
-            results.append(index_one(item_id, progress=total))
-        except (StorageError, VectorIndexError) as error:
-            failure = IndexingResult(
-                success=False,
-                knowledge_id=item_id,
-                error=error.detail,
-                error_is_transient=error.is_transient,
-            )
-            results.append(failure)
-        except (NotFoundError, ItemStoppedError):
-            continue  # deleted, or taken out of the index, since the list was made
+        result = _result_of(item_id, index_one, total)
+        if result is not None:
+            results.append(result)
         if total:
             total.next_item()
     succeeded = sum(result.success for result in results)
@@ -72,3 +65,25 @@ def index_items(
         duration_ms=round((time.perf_counter() - started) * 1000, 1),
         results=tuple(results),
     )
+
+
+def _result_of(
+    item_id: int, index_one: IndexOne, progress: ProgressListener | None
+) -> IndexingResult | None:
+    """None: it was deleted, or taken out of the index, since the list was made."""
+    try:
+        result = survive(
+            lambda: index_one(item_id, progress=progress),
+            f"Item {item_id} was not indexed, for an unexpected error",
+            (AppError, *TAKEN_AWAY),
+        )
+    except (StorageError, VectorIndexError) as error:
+        return IndexingResult(
+            success=False,
+            knowledge_id=item_id,
+            error=error.detail,
+            error_is_transient=error.is_transient,
+        )
+    except (NotFoundError, ItemStoppedError):
+        return None
+    return result or IndexingResult(success=False, knowledge_id=item_id, error=WENT_WRONG)

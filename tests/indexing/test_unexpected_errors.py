@@ -1,17 +1,36 @@
 """A document that shows a mistake of ours costs itself: neither its folder nor other items."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import text
 
 from app.adapters.splitting.recursive import RecursiveTextSplitter
 from app.container import Container
-from app.protocols import TextChunk
+from app.protocols import TextChunk, Vectors
+from app.surviving import WENT_WRONG
+from tests.databases import sqlite_only
+from tests.fakes import FakeEmbedder
 from tests.indexing.conftest import AddItem, Found, Index
 
-POISON = "poison"
+POISON, RIDDLE = "poison", "riddle"
+
+
+class MistakenEmbedder(FakeEmbedder):
+    """Fails at texts with a certain word, as no model is expected to."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        if any(RIDDLE in text for text in texts):
+            raise ValueError("a secret of the model")
+        return super().embed_documents(texts)
+
+
+@pytest.fixture
+def embedder() -> MistakenEmbedder:
+    return MistakenEmbedder()
 
 
 @pytest.fixture(autouse=True)
@@ -62,3 +81,44 @@ def test_an_item_shows_the_error_and_the_others_are_indexed(
     assert stored.status == "error"
     assert "mistake on our side" in (results[0].error or "")
     assert found("harbour") == ["Harbour of all.\n"]
+
+
+def test_a_run_that_fails_as_nobody_expected_leaves_its_error_on_the_item(
+    source_root: Path,
+    add_item: AddItem,
+    container: Container,
+    client: TestClient,
+    found: Found,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    page = source_root / "page.md"
+    page.write_text("Harbour of old.\n")
+    item = add_item(page, "markdown")
+    assert client.post(f"/api/v1/rag/index/{item.id}").json()["success"]
+    page.write_text(f"Harbour and {RIDDLE}.\n")
+    answer = client.post(f"/api/v1/rag/index/{item.id}").json()
+    assert (answer["success"], answer["error"]) == (False, WENT_WRONG)
+    stored = container.knowledge.get(item.id)
+    assert (stored.status, stored.error) == ("active", WENT_WRONG)
+    assert "a secret of the model" in caplog.text
+    assert found("harbour") == ["Harbour of old.\n"]
+    page.write_text("Harbour anew.\n")
+    assert client.post(f"/api/v1/rag/index/{item.id}").json()["success"]
+    assert container.knowledge.get(item.id).error is None
+
+
+@sqlite_only  # PostgreSQL itself takes nothing but JSON
+def test_an_item_whose_history_is_damaged_fails_alone_and_says_so(
+    source_root: Path, add_item: AddItem, container: Container, client: TestClient
+) -> None:
+    pages = [source_root / name for name in ("a.md", "b.md", "c.md")]
+    for page in pages:
+        page.write_text("Harbour.\n")
+    items = [add_item(page, "markdown").id for page in pages]
+    assert client.post("/api/v1/rag/index-all").json()["success"]
+    with container.database.write() as session:
+        damage = "UPDATE indexing_runs SET added = '[\"a' WHERE item_id = :id"
+        session.execute(text(damage), {"id": items[1]})
+    answer = client.post("/api/v1/rag/index-all").json()
+    assert [result["error"] for result in answer["results"]] == [None, WENT_WRONG, None]
+    assert [container.knowledge.get(id_).error for id_ in items] == [None, WENT_WRONG, None]
