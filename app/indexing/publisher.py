@@ -36,6 +36,7 @@ from app.knowledge.existing_items import item_exists
 from app.models import now
 from app.protocols import LexicalIndex, LexicalRecord, VectorIndex, VectorRecord
 from app.slices import slices
+from app.surviving import survive
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ with Chroma open, 0.1 s more for vectors that it holds, or 1 s for those that it
 that dies leaves one or two; a collection that was given a language may be hundreds."""
 
 RETRY_SECONDS = 5.0
-"""Pause before the outbox is tried again after a failure of the storage."""
+"""Pause before the outbox is tried again after a failure."""
 
 Result = TypeVar("Result")
 
@@ -71,8 +72,10 @@ class Publisher:
         vector_index: VectorIndex,
         lexical_index: LexicalIndex,
         generation: Generation,
+        retry_seconds: float = RETRY_SECONDS,
     ) -> None:
         """The indexes hold, or are to hold, the chunks of this generation."""
+        self._retry_seconds = retry_seconds
         self._database = database
         self._indexes = KeptIndexes(vector_index, lexical_index, generation)
         self._next_indexes: KeptIndexes | None = None
@@ -157,13 +160,22 @@ class Publisher:
         """One row, then whatever else has been handed in: a collection may be many rows."""
         self._settling.clear()
         try:
-            if self._settle_oldest():
-                self.settle_soon()
+            was_open = survive(
+                self._settle_oldest,
+                f"The outbox is tried again in {self._retry_seconds} s after an unexpected error",
+                (AppError,),
+            )
         except AppError as error:
-            logger.warning("The outbox is tried again in %s s: %s", RETRY_SECONDS, error.detail)
-            retry = threading.Timer(RETRY_SECONDS, self.settle_soon)
+            logger.warning(
+                "The outbox is tried again in %s s: %s", self._retry_seconds, error.detail
+            )
+            was_open = None
+        if was_open is None:
+            retry = threading.Timer(self._retry_seconds, self.settle_soon)
             retry.daemon = True
             retry.start()
+        elif was_open:
+            self.settle_soon()
 
     def _publish(
         self,

@@ -24,6 +24,7 @@ from tests.fakes import FakeEmbedder
 from tests.indexing.remembering_index import RememberingLexicalIndex
 from tests.indexing.test_titles_in_the_index import ready
 from tests.knowledge.conftest import add_chunks
+from tests.patience import PATIENCE_SECONDS
 
 
 class NotingLexicalIndex(RememberingLexicalIndex):
@@ -34,12 +35,15 @@ class NotingLexicalIndex(RememberingLexicalIndex):
         self.writers: list[str] = []
         self.fails_once = threading.Event()
         """Set: the next removal fails."""
+        self.error: Exception = LexicalIndexError("The disk is full.")
+        self.has_removed = threading.Event()
 
     def remove(self, chunk_ids: Sequence[str]) -> None:
         if self.fails_once.is_set():
             self.fails_once.clear()
-            raise LexicalIndexError("The disk is full.")
+            raise self.error
         super().remove(chunk_ids)
+        self.has_removed.set()
 
     def upsert(self, records: Sequence[LexicalRecord]) -> None:
         self.writers.append(threading.current_thread().name)
@@ -118,6 +122,27 @@ def test_what_could_not_be_settled_at_once_is_settled_when_there_is_time(
         assert outbox_queries.count_open_changes(session) == 0
     expected = [] if ends == "a removal" else ["A text about lions."]
     assert [words.records[key].content for key in words.chunk_ids()] == expected
+
+
+@pytest.mark.parametrize("error", [LexicalIndexError("The disk is full."), ValueError("Oh.")])
+def test_what_fails_when_there_is_time_is_tried_again_by_itself(
+    container: Container, embedder: FakeEmbedder, words, error: Exception
+):
+    vectors = ExactVectorIndex(embedder.dimension)
+    publisher = Publisher(
+        container.database, vectors, words, container.generation, retry_seconds=0.01
+    )
+    publisher.start()
+    words.error = error
+    words.fails_once.set()
+    with container.database.write() as session:
+        outbox_queries.add_index_change(session, ["gone"])
+    publisher.settle_soon()
+    assert words.has_removed.wait(PATIENCE_SECONDS)
+    publisher.close()
+    assert not words.fails_once.is_set()
+    with container.database.read() as session:
+        assert outbox_queries.count_open_changes(session) == 0
 
 
 def test_new_documents_leave_nothing_to_settle(
