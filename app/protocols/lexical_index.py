@@ -56,8 +56,9 @@ class LexicalIndex(Protocol):
         `JavaScript`). Of excluded phrases and names it may leave some in, where names are spelt in
         several ways: the text itself has the last word. Words are compared by their stems in the
         language of each record. What lies at a path that the query names, such as `docs/keys.md`,
-        counts for more than what says all words of that path, and what says plain words side by
-        side as the query does for more than what says them apart.
+        counts for more than what says all words of that path; what says plain words side by side as
+        the query does for more than what says them apart; and what stands under a heading that is
+        the query for more than what mentions it.
         """
         ...
 

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from app.adapters.lexical_index.as_typed import raised
+from app.adapters.lexical_index.headings import heading_terms
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.numbered_names import numbered_names
 from app.adapters.lexical_index.operators import operators_in
@@ -19,7 +20,8 @@ class FakeLexicalIndex:
     """Scores by how often the words of a query stand in a record, titles counted twice.
 
     What says the query as it was typed counts by how much of it; what lies at a path in the query a
-    thousand times as much as what says the words.
+    thousand times as much as what says the words, and what stands under a heading that is the query
+    half of that.
     """
 
     def __init__(self, language: str = "english") -> None:
@@ -84,6 +86,8 @@ class FakeLexicalIndex:
             score += len(operators.intersection(parsed.all_operators))
             score = raised(score, _share(parsed.neighbours, texts[:-1]))
             score += _named(parsed.paths, record.path)
+            if parsed.heading in self._headings(record):
+                score += 500
             if score:
                 hits.append(LexicalHit(record.chunk_id, float(score)))
         return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[: max(0, limit)]
@@ -141,6 +145,10 @@ class FakeLexicalIndex:
     def _shown(self, record: LexicalRecord) -> list[list[Word]]:
         analyser = self._languages.analyser(record.language)
         return list(map(analyser.words, shown_paragraphs(record.content, record.path)))
+
+    def _headings(self, record: LexicalRecord) -> list[str]:
+        innermost = (record.title, *record.heading_path)[-1]
+        return heading_terms(innermost, self._languages.analyser(record.language))
 
     def _texts(self, record: LexicalRecord) -> list[list[Word]]:
         """Each field's words; the titles stand twice, which doubles their weight."""

@@ -283,6 +283,21 @@ class LexicalIndexContract:
         for query in ("PEP 8", "what does pep8 say?", "PEP-0008"):
             assert index.search(query, 1)[0].chunk_id == "there"
 
+    def test_what_stands_under_a_heading_that_is_the_query_comes_first(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("mention", "release notes " * 20, title="All release notes of the quay"),
+                record("under", "lamps", 1, 2, title="Guide", heading_path=("2.1 Release Notes!",)),
+                record("titled", "ropes", 1, 3, title="Quay ropes"),
+                record("below", "keys", 1, 4, title="Quay ropes", heading_path=("Keys",)),
+                *many(20),
+            ]
+        )
+        for query in ("release notes", '"Release Notes"', "release-notes -buoys"):
+            assert index.search(query, 1)[0].chunk_id == "under"
+        assert [hit.chunk_id for hit in index.search("Quay Ropes?", 2)] == ["titled", "below"]
+        assert index.search("all release notes", 1)[0].chunk_id == "mention"
+
     def test_what_says_the_query_as_it_was_typed_comes_first(self, index: LexicalIndex):
         apart = "A name is what you import, and what you cannot. "
         index.upsert(

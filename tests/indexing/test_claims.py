@@ -4,7 +4,13 @@ import threading
 
 import pytest
 
-from app.errors import ItemStoppedError, NotFoundError, UnavailableError, WorkStoppedError
+from app.errors import (
+    ItemStoppedError,
+    NotFoundError,
+    StoppingError,
+    UnavailableError,
+    WorkStoppedError,
+)
 from app.indexing.claims import ItemClaims
 from app.jobs.service import JobService
 from app.protocols import Progress
@@ -186,7 +192,7 @@ def test_closing_ends_the_waiting():
     with claims.claim(1):
         waiting = Waiting(claims, 1)
         claims.stop_all()
-        assert waiting.end() is UnavailableError
+        assert waiting.end() is StoppingError
 
 
 def test_somebody_is_told_when_an_item_is_free():

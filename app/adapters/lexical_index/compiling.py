@@ -15,6 +15,7 @@ from app.adapters.lexical_index.fields import (
     ALSO_ALONE,
     BODY,
     DOCUMENT,
+    HEADING,
     IDENTIFIERS,
     ITEM,
     OPERATORS,
@@ -160,6 +161,7 @@ class QueryCompiler:
         )
         clauses = self._found(places)
         clauses += self._named()
+        clauses += self._under_heading()
         operators = self._queries[0].parsed.operators
         clauses += [(Occur.Should, self._operator(operator)) for operator in operators]
         return Query.boolean_query(clauses) if clauses else None
@@ -173,6 +175,15 @@ class QueryCompiler:
                     named = Query.term_query(self._schema, TAILS, term, "basic")
                     yield Occur.Should, Query.const_score_query(named, score)
                     score /= 2
+
+    def _under_heading(self) -> Iterator[tuple[Occur, Query]]:
+        """What stands under a heading that is the query."""
+        for query in self._queries if self._weights.heading > 0 else ():
+            term = query.mark + query.parsed.heading
+            if query.parsed.heading and self._searcher.doc_freq(HEADING, term):
+                found = Query.term_query(self._schema, HEADING, term, "basic")
+                score = self._weights.heading * self.ceiling()
+                yield Occur.Should, Query.const_score_query(found, score)
 
     def _operator(self, operator: str) -> Query:
         says_it = Query.term_query(self._schema, OPERATORS, operator, "basic")

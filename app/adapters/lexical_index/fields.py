@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import tantivy
 
 from app.adapters.lexical_index.analysis import ANALYSER_VERSION
+from app.adapters.lexical_index.headings import heading_terms
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.names import SPLIT_MARK
 from app.adapters.lexical_index.numbered_names import numbered_names
@@ -18,7 +19,7 @@ from app.adapters.lexical_index.symbols import defined_symbols
 from app.adapters.lexical_index.terms import IndexTerms, has_signs
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 13
+SCHEMA_VERSION = 14
 """Raise it whenever the fields or what stands in them change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -36,6 +37,8 @@ OPERATORS = "operators"
 TAILS = "tails"
 """What the document may be called by its path, each in one piece: see path_tails.py and
 numbered_names.py."""
+HEADING = "heading"
+"""What the innermost heading is called, or the title where there is none: see headings.py."""
 SHOWN = "shown"
 """Paragraphs with markup as a reader sees them: where a phrase in quotes counts as well."""
 QUOTABLE = "quotable"
@@ -83,6 +86,10 @@ class FieldWeights:
     it is the less, by the share that the path has of the ceiling. So it outweighs what mentions the
     path in the text, the title and the headings."""
 
+    heading: float = 1.0
+    """Standing under a heading that says the query and nothing else: as much as saying the query
+    again and again does."""
+
     @property
     def shown(self) -> float:
         """It is content."""
@@ -128,6 +135,7 @@ def make_schema() -> tantivy.Schema:
         (SAID, "basic"),
         (OPERATORS, "basic"),
         (TAILS, "basic"),
+        (HEADING, "basic"),
     ):
         builder.add_text_field(name, tokenizer_name="whitespace", index_option=option)
     return builder.build()
@@ -163,6 +171,7 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
         ),
         SAID: [*_marked(mark, _said(content)), *map(sign_mark, operators_in(record.content))],
         OPERATORS: list(operators_in(record.content, record.title, *record.heading_path)),
+        HEADING: _marked(mark, heading_terms((record.title, *record.heading_path)[-1], analyser)),
         TAILS: [*path_tails(record.path), *numbered_names(record.path)],
     }
     if mark:

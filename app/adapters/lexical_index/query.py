@@ -9,6 +9,7 @@ import regex
 
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.edges import with_open_edges
+from app.adapters.lexical_index.headings import MOST_CHARACTERS, heading_term
 from app.adapters.lexical_index.numbered_names import asked_numbers
 from app.adapters.lexical_index.operators import MOST_OPERATORS, asked_operators, operator_of
 from app.adapters.lexical_index.path_tails import AskedPath, asked_paths
@@ -69,6 +70,9 @@ class ParsedQuery:
     neighbours: tuple[Phrase, ...] = ()
     """Each word of the plain text but stop words and the next such one, with the stop words between
     them; at most MOST_APART places apart."""
+    heading: str = ""
+    """The term for a heading that says all of the query and nothing else; empty where it is pasted
+    or long."""
     wanted: str = ""
     """The text without what is excluded: what the query means."""
     says_only_stop_words: bool = False
@@ -123,6 +127,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     excluded: list[Phrase] = []
     excluded_operators: list[str] = []
     wanted: list[str] = []
+    asked: list[Word] = []
     is_pasted = _is_pasted(text)
     for kind, stretch in [("plain", text)] if is_pasted else _stretches(text):
         if kind != "excluded":
@@ -131,6 +136,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
             unquoted.append(stretch)
             operators += () if is_pasted else asked_operators(stretch)
         words = tuple(analyser.words(stretch))
+        asked += () if kind == "excluded" else words
         if not words:
             if kind != "plain" and (operator := operator_of(stretch)):
                 (quoted_operators if kind == "required" else excluded_operators).append(operator)
@@ -157,6 +163,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         tuple(dict.fromkeys(excluded_operators)),
         () if is_pasted else _named(unquoted, analyser, languages),
         tuple(two for words in plain_stretches for two in _neighbours(words, stop_words)),
+        "" if is_pasted or len(text) > MOST_CHARACTERS else heading_term(asked),
         " ".join(wanted) if excluded or excluded_operators else text,
         says_only_stop_words=not telling,
     )

@@ -1,0 +1,66 @@
+"""What titles and headings are called, and which of them a query calls."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.adapters.lexical_index.analysis import Analyser
+from app.adapters.lexical_index.headings import MOST_CHARACTERS, heading_terms
+from app.adapters.lexical_index.query import parse_query
+
+ANALYSER = Analyser()
+
+
+def is_called(heading: str, query: str) -> bool:
+    return parse_query(query, ANALYSER).heading in heading_terms(heading, ANALYSER)
+
+
+@pytest.mark.parametrize(
+    ("heading", "query"),
+    [
+        ("Release Notes", "release notes"),
+        ("FastAPI - Intro", "fastapi intro"),
+        ("How do I make a back-up?", "How do I make a back-up"),
+        ("2.1 Redirects", "redirects"),
+        ("2.1 Redirects", "2.1 Redirects"),
+        ("Chapter\u00a011.\u00a0Indexes", "Indexes"),
+        ("E.1. Release 15", "release 15"),
+        ("PEP 8 \u2013 Style Guide for Python Code", "style guide for python code"),
+        ("`__slots__`", "__slots__"),
+        ("C++", "c++"),
+        ("\u6771\u4eac\u90fd", "\u6771\u4eac\u90fd"),
+        ("Background Tasks", '"background tasks" -celery'),
+        ("3.11", "3.11"),
+    ],
+)
+def test_a_heading_is_called_what_it_says(heading: str, query: str):
+    assert is_called(heading, query)
+
+
+@pytest.mark.parametrize(
+    ("heading", "query"),
+    [
+        ("Release Notes", "release notes of today"),
+        ("Release Notes", "notes"),
+        ("Python 3 support", "support"),
+        ("`__slots__`", "slots"),
+        ("C++", "c"),
+        ("3.11", "311"),
+        ("Background Tasks", "background -tasks"),
+        ("", "anything"),
+        ("---", "?"),
+    ],
+)
+def test_what_says_more_or_less_calls_another(heading: str, query: str):
+    assert not is_called(heading, query)
+
+
+def test_what_is_pasted_or_long_calls_none():
+    assert not parse_query("Release\nNotes", ANALYSER).heading
+    assert not parse_query("word " * MOST_CHARACTERS, ANALYSER).heading
+    assert heading_terms("word " * MOST_CHARACTERS, ANALYSER) == []
+
+
+@given(st.text())
+def test_any_text_is_a_heading_of_terms_without_spaces(text: str):
+    assert all(term.split() == [term] for term in heading_terms(text, ANALYSER))
