@@ -263,8 +263,8 @@ class IndexingPipeline:
             chunks_added=run.changes.added,
             chunks_removed=run.changes.removed + run.tally.removed_chunks,
             chunks_embedded=run.embedded,
-            skipped=tuple(run.survey.skipped),
-            warnings=tuple(run.survey.warnings),
+            skipped=reported(run.survey.skipped, run.item.uri),
+            warnings=reported(run.survey.warnings, run.item.uri),
         )
 
     def _require_same_model(self, collection: str) -> None:
