@@ -60,8 +60,8 @@ class Explanation(BaseModel):
         description="Among the candidates by meaning; null: none of them."
     )
     bm25: float = Field(
-        description="Of the words, up to three times as much where they stand as they were typed; "
-        "0: no candidate of the lexical side."
+        description="Of the words, more where they stand as they were typed, or under a heading "
+        "or at a path that is the query; 0: no candidate of the lexical side."
     )
     lexical_rank: int | None = Field(
         description="Among the candidates by words; null: none of them."

@@ -148,7 +148,8 @@ class ContextBudget:
     def _part_of(self, excerpt: Excerpt) -> Passage | None:
         """Whole lines of an excerpt, or a part of such as no context of this size could hold."""
         lines = self._largest(excerpt, excerpt.lines_around_words)
-        if lines is not None and self.count(lines.content) >= USEFUL_TOKENS:
+        says_why = excerpt.plan.hits[0].telling_sentence is not None  # lines are around it
+        if lines is not None and (says_why or self.count(lines.content) >= USEFUL_TOKENS):
             return lines
         part = self._largest(excerpt, excerpt.around_words)
         if part is None or self.count(part.content) < USEFUL_TOKENS:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from app.adapters.lexical_index.as_typed import raised
-from app.adapters.lexical_index.headings import heading_terms
+from app.adapters.lexical_index.headings import heading_terms, names_of
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.numbered_names import numbered_names
 from app.adapters.lexical_index.operators import operators_in
@@ -147,8 +147,9 @@ class FakeLexicalIndex:
         return list(map(analyser.words, shown_paragraphs(record.content, record.path)))
 
     def _headings(self, record: LexicalRecord) -> list[str]:
-        innermost = (record.title, *record.heading_path)[-1]
-        return heading_terms(innermost, self._languages.analyser(record.language))
+        names = names_of(record.title, record.heading_path, record.content)
+        analyser = self._languages.analyser(record.language)
+        return [term for name in names for term in heading_terms(name, analyser)]
 
     def _texts(self, record: LexicalRecord) -> list[list[Word]]:
         """Each field's words; the titles stand twice, which doubles their weight."""

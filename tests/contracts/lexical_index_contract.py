@@ -289,13 +289,15 @@ class LexicalIndexContract:
                 record("mention", "release notes " * 20, title="All release notes of the quay"),
                 record("under", "lamps", 1, 2, title="Guide", heading_path=("2.1 Release Notes!",)),
                 record("titled", "ropes", 1, 3, title="Quay ropes"),
-                record("below", "keys", 1, 4, title="Quay ropes", heading_path=("Keys",)),
+                record("below", "keys", 1, 4, "Quay ropes", heading_path=("Quay ropes", "Keys")),
+                record("within", "keys\n\n## Tide tables\n\nropes", 1, 5),
                 *many(20),
             ]
         )
         for query in ("release notes", '"Release Notes"', "release-notes -buoys"):
             assert index.search(query, 1)[0].chunk_id == "under"
-        assert [hit.chunk_id for hit in index.search("Quay Ropes?", 2)] == ["titled", "below"]
+        assert index.search("Quay Ropes?", 1)[0].chunk_id == "titled"
+        assert index.search("tide table", 1)[0].chunk_id == "within"
         assert index.search("all release notes", 1)[0].chunk_id == "mention"
 
     def test_what_says_the_query_as_it_was_typed_comes_first(self, index: LexicalIndex):

@@ -296,6 +296,18 @@ def test_a_long_paragraph_is_cut_where_it_says_most(shelf: Shelf):
     assert answer.total_tokens > 50
 
 
+@pytest.mark.parametrize("max_tokens", [50, 80, 110])
+def test_short_lines_that_say_what_was_asked_are_enough_beside_a_long_paragraph(
+    shelf: Shelf, max_tokens: int
+):
+    told = "- Ticket price: 12 euros"
+    text = "# Visiting\n\n" + "Much was said of it. " * 25 + f"\n\n{told}\n- Opening: nine\n"
+    hit = Shelf(shelf.database, chunk_size=2000).put("v.md", text)[0]
+    answer = assemble(shelf, [telling(hit, told, "Ticket")], max_tokens=max_tokens)
+    (passage,) = answer.passages
+    assert told in passage.content
+
+
 def test_a_hit_of_many_lines_is_cut_at_lines_around_what_it_says_most(shelf: Shelf):
     hit = Shelf(shelf.database, chunk_size=2000).put("p.md", PROSE)[0]
     hit = telling(hit, "Line 30 tells about the harbour and its pilots.", "harbour")

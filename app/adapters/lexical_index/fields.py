@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import tantivy
 
-from app.adapters.lexical_index.analysis import ANALYSER_VERSION
-from app.adapters.lexical_index.headings import heading_terms
+from app.adapters.lexical_index.analysis import ANALYSER_VERSION, Analyser
+from app.adapters.lexical_index.headings import heading_terms, names_of
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.names import SPLIT_MARK
 from app.adapters.lexical_index.numbered_names import numbered_names
@@ -38,7 +38,7 @@ TAILS = "tails"
 """What the document may be called by its path, each in one piece: see path_tails.py and
 numbered_names.py."""
 HEADING = "heading"
-"""What the innermost heading is called, or the title where there is none: see headings.py."""
+"""What the titles and headings are called that it stands under: see headings.py."""
 SHOWN = "shown"
 """Paragraphs with markup as a reader sees them: where a phrase in quotes counts as well."""
 QUOTABLE = "quotable"
@@ -171,7 +171,7 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
         ),
         SAID: [*_marked(mark, _said(content)), *map(sign_mark, operators_in(record.content))],
         OPERATORS: list(operators_in(record.content, record.title, *record.heading_path)),
-        HEADING: _marked(mark, heading_terms((record.title, *record.heading_path)[-1], analyser)),
+        HEADING: _marked(mark, _named(record, analyser)),
         TAILS: [*path_tails(record.path), *numbered_names(record.path)],
     }
     if mark:
@@ -202,6 +202,11 @@ def _said(content: IndexTerms) -> list[str]:
         ALSO_ALONE + part for part, count in within.items() if content.parts.count(part) > count
     )
     return list(said)
+
+
+def _named(record: LexicalRecord, analyser: Analyser) -> list[str]:
+    names = names_of(record.title, record.heading_path, record.content)
+    return list({term for name in names for term in heading_terms(name, analyser)})
 
 
 def _apart(mark: str, texts: Iterable[IndexTerms]) -> list[str]:

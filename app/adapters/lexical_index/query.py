@@ -9,7 +9,7 @@ import regex
 
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.edges import with_open_edges
-from app.adapters.lexical_index.headings import MOST_CHARACTERS, heading_term
+from app.adapters.lexical_index.headings import heading_term
 from app.adapters.lexical_index.numbered_names import asked_numbers
 from app.adapters.lexical_index.operators import MOST_OPERATORS, asked_operators, operator_of
 from app.adapters.lexical_index.path_tails import AskedPath, asked_paths
@@ -163,7 +163,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         tuple(dict.fromkeys(excluded_operators)),
         () if is_pasted else _named(unquoted, analyser, languages),
         tuple(two for words in plain_stretches for two in _neighbours(words, stop_words)),
-        "" if is_pasted or len(text) > MOST_CHARACTERS else heading_term(asked),
+        "" if is_pasted else heading_term(asked),
         " ".join(wanted) if excluded or excluded_operators else text,
         says_only_stop_words=not telling,
     )

@@ -14,7 +14,11 @@ from app.adapters.loading.titles import MAX_TITLE_CHARACTERS
 XHTML = "application/xhtml+xml"
 HTML_TYPES = {"text/html", XHTML}
 
-_COMMENT = re.compile(rb"<!--(?:-?>|.*?--!?>|.*)", re.DOTALL)
+_NO_TAGS = re.compile(
+    rb"<!--(?:-?>|.*?--!?>|.*)|<(script|style|noscript|title)(?=[\s/>]).*?(?:</\1|\Z)",
+    re.DOTALL | re.IGNORECASE,
+)
+"""Where what looks like a tag is none that counts."""
 _META = re.compile(rb"""<meta(?=[\s/])((?:[^>"']|"[^"]*"|'[^']*')*+)>""", re.IGNORECASE)
 _ATTRIBUTE = re.compile(rb"""([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
 _CHARSET = re.compile(rb"\s*([\w.:-]{1,40})")
@@ -52,7 +56,7 @@ def begins_like_html(data: bytes) -> bool:
 
 def declared_charset(data: bytes) -> str | None:
     """The charset that a page's <meta> declares, if it does."""
-    head = _COMMENT.sub(b"", data[:CHARSET_WINDOW_BYTES])
+    head = _NO_TAGS.sub(b"", data[:CHARSET_WINDOW_BYTES])
     name = next(filter(None, map(_charset_of, _META.finditer(head))), None)
     # A page whose ASCII can be read like this is not in UTF-16, whatever it says.
     return "utf-8" if name and name.lower().startswith("utf-16") else name
@@ -61,9 +65,8 @@ def declared_charset(data: bytes) -> str | None:
 def _charset_of(meta: re.Match[bytes]) -> str | None:
     """What a <meta> declares: by `charset`, or by a media type; no words about charsets do."""
     given = {name.lower(): b"".join(values) for name, *values in _ATTRIBUTE.findall(meta[1])}
-    found = _CHARSET.match(given.get(b"charset", b"")) or _TYPE_WITH_CHARSET.match(
-        given.get(b"content", b"")
-    )
+    content = given.get(b"content", b"") if b"http-equiv" in given else b""
+    found = _CHARSET.match(given.get(b"charset", b"")) or _TYPE_WITH_CHARSET.match(content)
     return found[1].decode("ascii", "ignore") if found else None
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.headings import MOST_CHARACTERS, heading_terms
+from app.adapters.lexical_index.headings import MOST_CHARACTERS, heading_terms, names_of
 from app.adapters.lexical_index.query import parse_query
 
 ANALYSER = Analyser()
@@ -59,6 +59,16 @@ def test_what_is_pasted_or_long_calls_none():
     assert not parse_query("Release\nNotes", ANALYSER).heading
     assert not parse_query("word " * MOST_CHARACTERS, ANALYSER).heading
     assert heading_terms("word " * MOST_CHARACTERS, ANALYSER) == []
+
+
+def test_a_chunk_stands_under_its_innermost_heading_and_those_within_it():
+    content = "# Guide\n\ntext\n\n## The `C#` way { #way } ##\n\nUnderlined\r\n----\ntext # no\n"
+    assert names_of("Guide", ("Guide", "Start"), content) == [
+        *("Start", "Guide", "The C# way", "Underlined")
+    ]
+    assert names_of("Guide", ("Guide", "Start"), "text") == ["Start"]
+    assert names_of("Guide", ("Start",), "text") == ["Start", "Guide"]  # told in frontmatter
+    assert names_of("Guide", (), "text") == ["Guide"]
 
 
 @given(st.text())

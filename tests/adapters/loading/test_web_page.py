@@ -465,7 +465,11 @@ def test_the_language_is_that_of_the_html_element(lang, language):
         (b"<!-- <meta charset=koi8-r> --><meta charset=utf-8>", "utf-8"),
         (b"<!-- <meta charset=koi8-r>", None),
         (b"<meta data-charset=koi8-r>", None),
-        (b"<meta content=text/html;charset=koi8-r />", "koi8-r"),
+        (b"<meta content=text/html;charset=koi8-r http-equiv=Content-Type />", "koi8-r"),
+        (b'<meta content="text/html; charset=koi8-r is one"><meta charset=utf-8>', "utf-8"),
+        (b"<script>'<meta charset=koi8-r>'</script><meta charset=utf-8>", "utf-8"),
+        (b"<noscript><meta charset=koi8-r></noscript><meta charset=utf-8>", "utf-8"),
+        (b"<title>Of <meta charset=koi8-r></title>", None),
     ],
 )
 def test_the_charset_is_read_from_the_meta_element(head, charset):
