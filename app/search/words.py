@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.operators import operator_places, operators_in
 from app.adapters.lexical_index.query import ParsedQuery
-from app.adapters.lexical_index.said_words import SaidWords
+from app.adapters.lexical_index.said_words import PhrasesByBeginning, SaidWords
 from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.lexical_index.term_finder import TermFinder
 from app.adapters.lexical_index.terms import Token, Word
@@ -49,6 +49,7 @@ class QueryWords:
         self._analyser = analyser
         self._parsed = parsed
         self._finder = TermFinder(_subject(self._parsed), analyser)
+        self._excluded = PhrasesByBeginning(self._parsed.excluded)
         self._longer_version = _longer_version(self._parsed)
         self._flags = flags_in(self._parsed.wanted)
 
@@ -89,8 +90,8 @@ class QueryWords:
             return True
         if not self._parsed.excluded:
             return False
-        said = [SaidWords(self._analyser.words(content)) for content in contents]
-        return any(one.say(phrase) for one in said for phrase in self._parsed.excluded)
+        said = (SaidWords(self._analyser.words(content)) for content in contents)
+        return any(one.say_any(self._excluded) for one in said)
 
     def lack_phrases(self, *texts: str) -> bool:
         """Whether a phrase or an operator in quotes stands in none of the texts."""

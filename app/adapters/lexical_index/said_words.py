@@ -1,8 +1,11 @@
 """Tells whether a text says words, or merely has them within a name: `Java` in `JavaScript`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 
-from app.adapters.lexical_index.terms import Word
+from app.adapters.lexical_index.terms import Phrase, Word
+
+MOST_OPEN = 16
+"""Phrases of scripts without spaces that are looked for within words, too."""
 
 
 class SaidWords:
@@ -41,6 +44,11 @@ class SaidWords:
             if word.has_signs:
                 self._signed.add((place, word.whole))
             place += len(word.parts)
+
+    def say_any(self, phrases: "PhrasesByBeginning") -> bool:
+        """Whether the words of one of the phrases stand there side by side."""
+        beginnings = {*self._places, *self._wholes, *(stem for _, stem in self._names.values())}
+        return any(map(self.say, phrases.that_may_begin(beginnings)))
 
     def say(self, phrase: Sequence[Word]) -> bool:
         """Whether the words stand there side by side."""
@@ -81,3 +89,25 @@ class SaidWords:
             found.add(place + 1)
         end, stem = self._names.get(place, (place, ""))
         return found | ({end} if stem and stem == word.stem else set())
+
+
+class PhrasesByBeginning:
+    """Phrases looked for together: a query may name a thousand, of which a text says few."""
+
+    def __init__(self, phrases: Sequence[Phrase]) -> None:
+        self._by_beginning: dict[str, list[Phrase]] = {}
+        self._open: list[Phrase] = []
+        """Those that begin with half of a word; only the first, as each is compared with all."""
+        for phrase in phrases:
+            first = phrase[0]
+            if first.edge:
+                self._open.append(phrase)
+            for beginning in {*first.parts[:1], first.stem, first.whole} - {""}:
+                self._by_beginning.setdefault(beginning, []).append(phrase)
+        del self._open[MOST_OPEN:]
+
+    def that_may_begin(self, beginnings: Set[str]) -> Iterator[Phrase]:
+        """Those that may stand in a text of such parts, wholes and names."""
+        for beginning in self._by_beginning.keys() & beginnings:
+            yield from self._by_beginning[beginning]
+        yield from self._open
