@@ -11,6 +11,7 @@ import numpy.typing as npt
 from app.adapters.embedding.openvino_runtime import TokenIds
 from app.errors import EmbeddingError
 from app.protocols import Vectors
+from app.surviving import WENT_WRONG, survive
 
 CLOSED = "The embedding model has been closed."
 
@@ -221,15 +222,24 @@ def _run(stream: Stream, lane: _Lane, work: _Work) -> None:
     error = CLOSED
     finished = False
     try:
-        vectors = stream.run([call.rows[index] for call, indices in work for index in indices])
-        start = 0
-        for call, indices in work:
-            call.deliver(indices, vectors[start : start + len(indices)])
-            start += len(indices)
-        finished = True
+        answered = survive(
+            lambda: _answer(stream, work), "A batch was not embedded", (EmbeddingError,)
+        )
+        finished = bool(answered)
+        error = f"The embedding model failed. {WENT_WRONG}"
     except EmbeddingError as failure:
         error = failure.detail
     finally:
         if not finished:
             for call, _ in work:
                 lane.fail(call, error)
+
+
+def _answer(stream: Stream, work: _Work) -> bool:
+    """Embed a batch and hand out its vectors; gives that it was done."""
+    vectors = stream.run([call.rows[index] for call, indices in work for index in indices])
+    start = 0
+    for call, indices in work:
+        call.deliver(indices, vectors[start : start + len(indices)])
+        start += len(indices)
+    return True

@@ -40,6 +40,8 @@ class GatedStream:
         assert self.gate.wait(WAIT_SECONDS)
         if -1 in values:
             raise EmbeddingError("a bad row")
+        if -2 in values:
+            raise MemoryError
         return np.array(values, np.float32)[:, None]
 
 
@@ -121,6 +123,16 @@ def test_a_failing_batch_fails_its_callers_only(pool: ThreadPoolExecutor) -> Non
     with pytest.raises(EmbeddingError, match="a bad row"):
         queue.documents([row(-1)] + [row(1)] * 10)
     assert queue.documents([row(5)])[0, 0] == 5
+    queue.close()
+
+
+@pytest.mark.parametrize("lane", ["documents", "query"])
+def test_a_failure_that_nobody_expected_is_one_of_its_batch_only(lane: str) -> None:
+    queue = queue_over([GatedStream()], GatedStream())
+    embed = getattr(queue, lane)
+    with pytest.raises(EmbeddingError, match="the server's log"):
+        embed([row(-2)])
+    assert embed([row(5)])[0, 0] == 5
     queue.close()
 
 
