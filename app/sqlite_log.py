@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from app.errors import StorageError
+from app.surviving import survive
 
 logger = logging.getLogger(__name__)
 
@@ -93,15 +94,22 @@ class LogFolding:
 
     def _run(self) -> None:
         while self._wait_until_due():
-            try:
-                is_whole = self._fold_in()
-            except StorageError as error:  # it all stays in the log
-                self._complain(error.detail)
+            is_whole = self._try_to_fold_in()
+            if is_whole is None:
                 self._try_again_in(self._failure_seconds, whatever_is_written=True)
-            else:
-                self._complaint = ""
-                if not is_whole:
-                    self._try_again_in(self._latest_seconds)
+            elif not is_whole:
+                self._try_again_in(self._latest_seconds)
+
+    def _try_to_fold_in(self) -> bool | None:
+        """Whether all of the log is in the file now; None where that failed and it stays."""
+        try:
+            is_whole = survive(self._fold_in, "The log was not folded in", (StorageError,))
+        except StorageError as error:
+            self._complain(error.detail)
+            return None
+        if is_whole is not None:
+            self._complaint = ""
+        return is_whole
 
     def _fold_in(self) -> bool:
         """Whether all of the log is in the file now; raises StorageError."""

@@ -162,6 +162,23 @@ def test_a_log_that_cannot_be_folded_in_now_is_later_though_nothing_more_is_writ
     assert ["The disk is full." in record.message for record in caplog.records] == [True]
 
 
+def test_a_failure_that_nobody_expected_is_one_of_that_time_only() -> None:
+    folded = threading.Event()
+    tries = []
+
+    def fold() -> Folded:
+        tries.append(1)
+        if len(tries) == 1:
+            raise MemoryError
+        folded.set()
+        return WHOLE
+
+    folding = LogFolding(fold, _no_turn, rest_seconds=0.01, failure_seconds=0.1)
+    folding.note_write()
+    assert folded.wait(PATIENCE_SECONDS)
+    folding.close()
+
+
 def test_after_a_failure_it_is_left_alone_for_a_while_whatever_is_written() -> None:
     tries = []
 
