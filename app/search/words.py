@@ -1,6 +1,7 @@
 """What the words of a query ask of a text: what must not stand there, and what to highlight."""
 
 import bisect
+import functools
 import heapq
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,7 +64,7 @@ class QueryWords:
         """Whether only texts may answer that hold what stands in quotes."""
         return bool(self._parsed.phrases or self._parsed.quoted_operators)
 
-    @property
+    @functools.cached_property
     def must_read_phrases(self) -> bool:
         """Whether the lexical index may find texts that do not hold what stands in quotes."""
         return not self._parsed.are_phrases_surely_found

@@ -147,7 +147,7 @@ class FakeLexicalIndex:
         return list(map(analyser.words, shown_paragraphs(record.content, record.path)))
 
     def _headings(self, record: LexicalRecord) -> list[str]:
-        names = names_of(record.title, record.heading_path, record.content)
+        names = names_of(record.title, record.heading_path, record.content, record.path)
         analyser = self._languages.analyser(record.language)
         return [term for name in names for term in heading_terms(name, analyser)]
 

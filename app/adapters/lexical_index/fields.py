@@ -19,7 +19,7 @@ from app.adapters.lexical_index.symbols import defined_symbols
 from app.adapters.lexical_index.terms import IndexTerms, has_signs
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 14
+SCHEMA_VERSION = 15
 """Raise it whenever the fields or what stands in them change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -142,7 +142,7 @@ def make_schema() -> tantivy.Schema:
 
 
 def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Document:
-    """The record as the index takes it; about 0.3 ms for 1,000 characters.
+    """The record as the index takes it; 0.6 ms of CPU for a chunk of documentation.
 
     What is stemmed bears the mark of its language, what is in one piece is the same in all.
     """
@@ -205,7 +205,7 @@ def _said(content: IndexTerms) -> list[str]:
 
 
 def _named(record: LexicalRecord, analyser: Analyser) -> list[str]:
-    names = names_of(record.title, record.heading_path, record.content)
+    names = names_of(record.title, record.heading_path, record.content, record.path)
     return list({term for name in names for term in heading_terms(name, analyser)})
 
 

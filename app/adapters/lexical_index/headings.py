@@ -6,6 +6,7 @@ and signs, and without the number it begins with: `2.1 Redirects`, `Chapter 3. I
 `PEP 8 - Style Guide`.
 """
 
+import functools
 import re
 from collections.abc import Iterable, Sequence
 
@@ -13,16 +14,21 @@ import regex
 
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.terms import Word
-from app.adapters.splitting.plain_headings import plain_heading
+from app.adapters.splitting.boundaries import map_text
+from app.adapters.splitting.languages import language_of
+from app.adapters.splitting.lines import Lines
+from app.adapters.splitting.structure import read_structure
 
 MOST_CHARACTERS = 200
 """Of a term; a heading that gives more has none."""
 
-_HEADING = re.compile(
-    r"^ {0,3}(?:#{1,6}[ \t]+(?P<hashed>\S.*?)(?:[ \t]+#+)?"
-    r"|(?P<underlined>\S.*?)[ \t\r]*\n[ \t]*([=\-~^])\3{2,})[ \t\r]*$",
-    re.MULTILINE,
+KNOWN_HEADINGS = 4096
+"""Whose terms are kept: all chunks of a section stand under the same, and many of a document."""
+
+_MAY_BE_HEADING = re.compile(
+    r"^(?: {0,3}#{1,6}[ \t]|[ \t]*([!-/:-@\[-`{-~])\1*[ \t\r]*$)|<[hH][1-6]", re.MULTILINE
 )
+"""What a text without headings often lacks: to look for it takes a tenth of reading it."""
 
 _NUMBERS = r"\p{Nd}+(?:\.\p{Nd}+)*"
 _NUMBER = regex.compile(
@@ -31,25 +37,31 @@ _NUMBER = regex.compile(
 """`2.1`, `3.`, `A.2:`, `Chapter 11.`, `PEP 8 -`; but not the beginning of `Python 3 support`."""
 
 
-def names_of(title: str, heading_path: Sequence[str], content: str) -> list[str]:
+def names_of(title: str, heading_path: Sequence[str], content: str, path: str) -> list[str]:
     """The titles and headings that a chunk stands under: the innermost, and those within it.
 
-    And the title of the document where that stands above no text, as in frontmatter.
+    And the title of the document where that stands above no text, as in frontmatter. `path` is the
+    key of the document, which tells how it is marked up.
     """
-    within = (
-        plain_heading(found["hashed"] or found["underlined"])
-        for found in _HEADING.finditer(content)
-    )
     above = [*heading_path[-1:], *([] if title in heading_path else [title])]
-    return list(dict.fromkeys([*above, *within]))
+    return list(dict.fromkeys([*above, *_headings_within(content, path)]))
 
 
-def heading_terms(heading: str, analyser: Analyser) -> list[str]:
+def _headings_within(content: str, path: str) -> list[str]:
+    """As the splitter finds them, but for code that begins in an earlier chunk."""
+    if not _MAY_BE_HEADING.search(content):
+        return []
+    structure = read_structure(Lines(content, map_text(content)), language_of(path))
+    return [heading.path[-1] for heading in structure.headings if heading.path]
+
+
+@functools.lru_cache(KNOWN_HEADINGS)
+def heading_terms(heading: str, analyser: Analyser) -> tuple[str, ...]:
     """The terms for a heading: with the number that it begins with, and without."""
     number = _NUMBER.match(heading)
     texts = dict.fromkeys([heading, heading[number.end() :] if number else heading])
     terms = (heading_term(analyser.words(text)) for text in texts)
-    return [term for term in dict.fromkeys(terms) if term]
+    return tuple(term for term in dict.fromkeys(terms) if term)
 
 
 def heading_term(words: Iterable[Word]) -> str:

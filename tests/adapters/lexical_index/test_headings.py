@@ -58,17 +58,37 @@ def test_what_says_more_or_less_calls_another(heading: str, query: str):
 def test_what_is_pasted_or_long_calls_none():
     assert not parse_query("Release\nNotes", ANALYSER).heading
     assert not parse_query("word " * MOST_CHARACTERS, ANALYSER).heading
-    assert heading_terms("word " * MOST_CHARACTERS, ANALYSER) == []
+    assert heading_terms("word " * MOST_CHARACTERS, ANALYSER) == ()
 
 
 def test_a_chunk_stands_under_its_innermost_heading_and_those_within_it():
     content = "# Guide\n\ntext\n\n## The `C#` way { #way } ##\n\nUnderlined\r\n----\ntext # no\n"
-    assert names_of("Guide", ("Guide", "Start"), content) == [
+    assert names_of("Guide", ("Guide", "Start"), content, "guide.md") == [
         *("Start", "Guide", "The C# way", "Underlined")
     ]
-    assert names_of("Guide", ("Guide", "Start"), "text") == ["Start"]
-    assert names_of("Guide", ("Start",), "text") == ["Start", "Guide"]  # told in frontmatter
-    assert names_of("Guide", (), "text") == ["Guide"]
+    assert names_of("Guide", ("Guide", "Start"), "text", "guide.md") == ["Start"]
+    assert names_of("Guide", ("Start",), "text", "guide.md") == ["Start", "Guide"]  # frontmatter
+    assert names_of("Guide", (), "text", "guide.md") == ["Guide"]
+
+
+@pytest.mark.parametrize(
+    ("content", "path"),
+    [
+        ("text\n\n```sh\n# install\nmake\n```\n", "guide.md"),
+        ("text\n\n    # install\n", "guide.md"),
+        ("text\n\n.. code:: sh\n\n   # install\n", "guide.rst"),
+        ("text\n\n# install\n", "guide.rst"),
+        ("text\n\n=====\n=====\n", "guide.rst"),
+    ],
+)
+def test_what_only_looks_like_a_heading_names_nothing(content: str, path: str):
+    assert names_of("Guide", ("Guide",), content, path) == ["Guide"]
+
+
+@pytest.mark.parametrize("underline", ["***", '"""', "..."])
+def test_restructuredtext_underlines_with_any_sign(underline: str):
+    content = f"text\n\nUse\n{underline}\n\ntext\n"
+    assert names_of("Guide", ("Guide",), content, "guide.rst") == ["Guide", "Use"]
 
 
 @given(st.text())
