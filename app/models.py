@@ -31,8 +31,15 @@ QUEUED_JOB = "state = 'queued'"
 """The jobs of which no two may be to do the same."""
 
 
+UNKNOWN_TIME = datetime.fromtimestamp(0, UTC)
+"""What is read in the place of a stored time that is none."""
+
+
 class UTCDateTime(TypeDecorator[datetime]):
-    """A point in time: stored in UTC, always read back with its time zone."""
+    """A point in time: stored in UTC, always read back with its time zone.
+
+    One that is damaged is read as UNKNOWN_TIME; `verify` names it.
+    """
 
     impl = DateTime(timezone=True)
     cache_ok = True
@@ -46,6 +53,19 @@ class UTCDateTime(TypeDecorator[datetime]):
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
+        """Read a time as SQLAlchemy does, if it is one."""
+        read = super().result_processor(dialect, coltype)
+
+        def moment(stored: Any) -> datetime | None:
+            try:
+                held: datetime | None = stored if read is None else read(stored)
+            except (ValueError, TypeError):
+                return UNKNOWN_TIME
+            return held
+
+        return moment
 
 
 class StoredNames(TypeDecorator[list[str]]):
@@ -71,6 +91,46 @@ class StoredNames(TypeDecorator[list[str]]):
             return []
 
         return names
+
+
+class StoredSettings(TypeDecorator[dict[str, Any]]):
+    """Settings by name. What is damaged is read as none at all; `verify` names it."""
+
+    impl = JSON
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
+        """Read JSON as the database's driver does, or else as SQLAlchemy."""
+        read = super().result_processor(dialect, coltype)
+
+        def settings(stored: Any) -> dict[str, Any]:
+            try:
+                held = stored if read is None else read(stored)
+            except (ValueError, TypeError):
+                return {}
+            return held if isinstance(held, dict) else {}
+
+        return settings
+
+
+class StoredVector(TypeDecorator[bytes]):
+    """The bytes of a vector. What is none, such as text, is read as no bytes, which none has."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
+        """Read bytes as the database's driver does, or else as SQLAlchemy."""
+        read = super().result_processor(dialect, coltype)
+
+        def vector(stored: Any) -> bytes | None:
+            try:
+                held = stored if read is None else read(stored)
+            except (ValueError, TypeError):
+                return b""
+            return held if held is None or isinstance(held, bytes) else b""
+
+        return vector
 
 
 RowId = BigInteger().with_variant(Integer, "sqlite")
@@ -115,7 +175,7 @@ class CollectionRankingRow(Base):
     __tablename__ = "collection_rankings"
 
     name: Mapped[str] = mapped_column(String(512), primary_key=True)
-    settings: Mapped[dict[str, Any]] = mapped_column(JSON)
+    settings: Mapped[dict[str, Any]] = mapped_column(StoredSettings)
     updated_at: Mapped[datetime] = mapped_column(default=now)
 
 
@@ -207,7 +267,7 @@ class ItemRow(Base):
     """Indexing runs that failed since the last that did not."""
     next_refresh_at: Mapped[datetime | None] = mapped_column(index=True)
     """When the source is looked at again by itself."""
-    mounts: Mapped[list[str] | None] = mapped_column(JSON)
+    mounts: Mapped[list[str] | None] = mapped_column(StoredNames)
     """Where other file systems were mounted in its folder when it was indexed."""
     last_fetched_at: Mapped[datetime | None]
     indexed_at: Mapped[datetime | None]
@@ -328,7 +388,7 @@ class EmbeddingRow(Base):
 
     text_hash: Mapped[str] = mapped_column(String(64), primary_key=True)
     fingerprint: Mapped[str] = mapped_column(String(16), primary_key=True)
-    vector: Mapped[bytes] = mapped_column(LargeBinary)
+    vector: Mapped[bytes] = mapped_column(StoredVector)
     """Little-endian float32."""
 
 
@@ -359,10 +419,10 @@ class IndexingRunRow(Base):
     documents_skipped: Mapped[int]
     chunks_added: Mapped[int]
     chunks_removed: Mapped[int]
-    added: Mapped[list[str]] = mapped_column(JSON)
+    added: Mapped[list[str]] = mapped_column(StoredNames)
     """Keys of documents, up to a bound; so are the next two."""
-    changed: Mapped[list[str]] = mapped_column(JSON)
-    removed: Mapped[list[str]] = mapped_column(JSON)
+    changed: Mapped[list[str]] = mapped_column(StoredNames)
+    removed: Mapped[list[str]] = mapped_column(StoredNames)
 
 
 class IndexChangeRow(Base):

@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from app.following.records import FollowedItem
 from app.knowledge.refreshing import FOLLOWED_STATUSES
-from app.models import ItemRow, JobRow
+from app.models import UNKNOWN_TIME, ItemRow, JobRow, UTCDateTime
 
 _ITEM = select(
     ItemRow.id,
@@ -68,12 +68,14 @@ def set_next_refreshes(session: Session, times: Mapping[FollowedItem, datetime |
     """Note when items are to be looked at next: in one statement, as nobody can write meanwhile.
 
     An item that was given another time since it was read keeps that: somebody has changed its
-    interval, or a run of it has ended, and these know better.
+    interval, or a run of it has ended, and these know better. What was read as UNKNOWN_TIME is
+    damaged, and equal to nothing.
     """
     if not times:
         return
-    as_read = ItemRow.next_refresh_at == bindparam("as_read")
-    noted = update(ItemRow).where(ItemRow.id == bindparam("item"), as_read)
+    as_read = bindparam("as_read", type_=UTCDateTime)
+    is_as_read = or_(ItemRow.next_refresh_at == as_read, as_read == UNKNOWN_TIME)
+    noted = update(ItemRow).where(ItemRow.id == bindparam("item"), is_as_read)
     new = [
         {"item": item.id, "as_read": item.next_refresh_at, "moment": moment}
         for item, moment in times.items()

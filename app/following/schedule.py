@@ -22,7 +22,7 @@ from app.knowledge.refreshing import (
     longest_wait_seconds,
     next_refresh,
 )
-from app.models import now
+from app.models import UNKNOWN_TIME, now
 from app.surviving import survive
 
 logger = logging.getLogger(__name__)
@@ -231,5 +231,8 @@ class RefreshSchedule:
 
 
 def _is_too_far(item: FollowedItem, moment: datetime) -> bool:
+    """Of an item that is due later, as the database compares; a damaged time never comes."""
+    if item.next_refresh_at is UNKNOWN_TIME:
+        return True
     longest = timedelta(seconds=longest_wait_seconds(item.refresh_interval, item.uri))
     return item.next_refresh_at is not None and item.next_refresh_at - moment > longest

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
-from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import Select, select
@@ -12,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from app.jobs.kinds import UNREADABLE_JOB
 from app.jobs.records import Job
-from app.models import JobRow
+from app.models import UNKNOWN_TIME, JobRow
 
 LOST: dict[str, Any] = {
     "kind": UNREADABLE_JOB,
@@ -25,7 +24,7 @@ LOST: dict[str, Any] = {
     "retries": 0,
     "attempt_token": 0,
     "progress": {},
-    "created_at": datetime.fromtimestamp(0, UTC),
+    "created_at": UNKNOWN_TIME,
 }
 """What stands for a value that cannot be read, by its column; None for any that may be empty."""
 
@@ -94,6 +93,9 @@ def _require_shapes(values: Mapping[str, Any]) -> None:
         if not isinstance(values[name], SHAPES[name]):
             raise TypeError(f"{name} is {values[name]!r}")
     progress = values.get("progress", {})
+    for name, value in values.items():
+        if value is UNKNOWN_TIME:
+            raise ValueError(f"{name} is no time")
     for name in (DOCUMENTS_DONE, CHUNKS_EMBEDDED):
         if not isinstance(progress.get(name, 0), int):
             raise TypeError(f"{name} is {progress[name]!r}")

@@ -133,11 +133,26 @@ def add_running_job(session: Session, kind: str, arguments: Mapping[str, Any]) -
 
 
 def seconds_until_due(session: Session) -> float | None:
-    """How long until the next job is to be tried again; None when none is."""
+    """How long until the next job is to be tried again; None when none is.
+
+    Negative when that time is damaged: it never comes, so see `try_damaged_now`.
+    """
     present = moment(session)
-    later = JobRow.state == "queued", JobRow.not_before > present
-    due = session.scalar(select(func.min(JobRow.not_before)).where(*later))
+    due = session.scalar(select(func.min(JobRow.not_before)).where(*_is_later(present)))
     return None if due is None else (due - present).total_seconds()
+
+
+def try_damaged_now(session: Session) -> None:
+    """Have jobs tried at once whose time is ahead to the database alone, which compares text."""
+    present = moment(session)
+    later = session.execute(select(JobRow.id, JobRow.not_before).where(*_is_later(present)))
+    damaged = [job_id for job_id, not_before in later if not_before and not_before < present]
+    tried = update(JobRow).where(JobRow.id.in_(damaged)).values(not_before=None)
+    session.execute(tried.execution_options(synchronize_session=False))
+
+
+def _is_later(present: datetime) -> tuple[ColumnElement[bool], ...]:
+    return JobRow.state == "queued", JobRow.not_before > present
 
 
 # Leases ----------------------------------------------------------------------------------------

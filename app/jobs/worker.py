@@ -179,6 +179,10 @@ class JobWorker:
         """How long at most to wait for being woken."""
         with self._database.read() as session:
             due = running_queries.seconds_until_due(session)
+        if due is not None and due < 0:
+            with self._database.write() as session:
+                running_queries.try_damaged_now(session)
+            return 0.0
         is_shared = self._database.may_be_shared
         longest = SHARED_QUEUE_SECONDS if is_shared else LONGEST_SLEEP_SECONDS
         return longest if due is None else min(due, longest)

@@ -140,6 +140,8 @@ def wishes_of(settings: Mapping[str, Any]) -> RankingWishes:
     values = {name: value for name, value in settings.items() if name in known}
     if values.get("profile") not in PROFILE_NAMES:
         values.pop("profile", None)
-    boosts = {name: tuple(of.items()) for name, of in values.items() if name.endswith("_boosts")}
-    values |= boosts
+    boosts = {name: of for name, of in values.items() if name.endswith("_boosts")}
+    values |= {
+        name: tuple(of.items()) if isinstance(of, dict) else None for name, of in boosts.items()
+    }
     return RankingWishes(**values) if values else NO_WISHES

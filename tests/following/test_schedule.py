@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import event, select
+from sqlalchemy import event, select, text
 
 from app.errors import UnavailableError
 from app.following.schedule import (
@@ -34,6 +34,7 @@ from app.knowledge.refreshing import (
     WEB_SECONDS,
 )
 from app.models import ItemRow, now
+from tests.databases import sqlite_only
 from tests.following.conftest import AddFollowed, Clock
 from tests.light_service import LightService
 from tests.patience import PATIENCE_SECONDS
@@ -463,3 +464,18 @@ def test_the_thread_adds_what_falls_due_and_ends_when_it_is_told(
     assert added.get(timeout=30) == item
     schedule.close()
     assert not [thread for thread in threading.enumerate() if thread.name == "refresh-schedule"]
+
+
+@sqlite_only
+def test_an_item_whose_next_look_is_damaged_gets_a_time_again_at_the_start(
+    service: LightService, add_followed: AddFollowed
+) -> None:
+    """It sorts after every time, so it would never come."""
+    item = add_followed()
+    with service.database.write() as session:
+        session.execute(text("UPDATE knowledge_items SET next_refresh_at = 'zzz'"))
+    added: list[int] = []
+    schedule = RefreshSchedule(service.database, added.append, chance=lambda: 0.0)
+    schedule.spread_overdue()
+    schedule.dispatch()
+    assert added == [item]
