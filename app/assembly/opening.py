@@ -9,6 +9,7 @@ from app.assembly.derived_indexes import any_index
 from app.assembly.generation_choice import GenerationChoice, OpenEmbedder, choose_generation
 from app.database import Database
 from app.errors import AppError, StartupError
+from app.indexing.cell_check import require_readable_generations
 from app.protocols import Embedder
 from app.settings import Settings
 
@@ -61,6 +62,7 @@ def open_data(
             _require_database_of_indexes(settings, database)
             database.migrate()
             database.sign()
+            require_readable_generations(database)
             choice = choose_generation(settings, database, model, open_model, any_model=any_model)
         except AppError:
             if model is not None and embedder is None:

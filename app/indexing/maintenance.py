@@ -1,6 +1,6 @@
 """Counts, checks and rebuilds: keeps both indexes true copies of SQL."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
@@ -9,6 +9,7 @@ from app.database import Database
 from app.errors import LexicalIndexError
 from app.indexing import maintenance_queries, outbox_queries, repair_queries
 from app.indexing.caretaker import IndexCaretaker
+from app.indexing.cell_check import look_at_cells
 from app.indexing.database_check import database_faults
 from app.indexing.database_repair import DatabaseRepair, Repair
 from app.indexing.generation import Generation
@@ -18,6 +19,8 @@ from app.protocols import Embedder, LexicalIndex, VectorIndex
 
 MOST_PROBLEMS = 100
 """Problems that a report spells out; the rest is counted."""
+
+NOT_COMPARED = "nothing else was compared, as that reads what is damaged"
 
 
 class Rebuildable(Protocol):
@@ -163,12 +166,16 @@ class IndexMaintenance:
         Reads every text, and every vector of every copy: minutes for a million chunks. Other work
         may go on meanwhile, but not beside a repair.
         """
+        cells = look_at_cells(self._database, mend=repair)
+        problems = [(cell.sentence, cell.mended, cell.remark) for cell in cells]
+        if any(cell.is_in_the_way for cell in cells):
+            return self._report([*problems, (NOT_COMPARED, False, "")])
         self._publisher.settled().result()
         with self._database.read() as session:
             faults = list(database_faults(session, self._generation))
             unreferenced = repair_queries.count_unreferenced_embeddings(session)
         repairs = self._repair.mend(faults) if repair else [Repair(f, False, "") for f in faults]
-        problems = [(r.fault.sentence, r.mended, r.remark) for r in repairs]
+        problems += [(r.fault.sentence, r.mended, r.remark) for r in repairs]
         self._lexical_index.examine()
         silent = self._check_that_they_answer(repair=repair)
         self._index.awaken()
@@ -178,12 +185,21 @@ class IndexMaintenance:
         silent = self._check_that_they_answer(repair=repair) | silent
         problems += silent.values()
         problems += [(each.sentence, each.mended, "") for each in walk.drift]
+        return self._report(problems, sampled=len(walk.sample), unreferenced=unreferenced)
+
+    def _report(
+        self,
+        problems: Sequence[tuple[str, bool, str]],
+        *,
+        sampled: int = 0,
+        unreferenced: int = 0,
+    ) -> VerifyReport:
         stats = self.stats()
         return VerifyReport(
             documents=stats.total_documents,
             chunks=stats.total_chunks,
             index_records=stats.vector_index_records,
-            sampled_vectors=len(walk.sample),
+            sampled_vectors=sampled,
             unreferenced_embeddings=unreferenced,
             problem_count=len(problems),
             mended_count=sum(mended for _, mended, _ in problems),

@@ -1,12 +1,16 @@
-"""One damaged cell costs neither the start nor an item."""
+"""One damaged cell costs neither the start nor an item; `verify` names it and says what to do."""
 
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
 from app.container import Container
+from app.errors import StartupError
+from app.indexing.maintenance import NOT_COMPARED
 from app.search.collection_settings import wishes_of
 from app.search.profiles import NO_WISHES, RankingWishes
 from app.search.requests import SearchRequest
@@ -55,6 +59,40 @@ MENDED = [
 ]
 
 
+@pytest.mark.parametrize(("table", "column", "stored"), MENDED)
+def test_a_damaged_cell_is_named_and_mended(
+    shelf: Container, table: str, column: str, stored: str | bytes | int
+) -> None:
+    damage(shelf, table, column, stored)
+    problem = shelf.verify().problems[0]
+    assert f"table {table}, row " in problem
+    assert f": {column} is damaged" in problem
+    (mended,) = shelf.verify(repair=True).problems
+    assert "mended: it holds " in mended
+    assert shelf.verify().problems == ()
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "stored"),
+    [
+        ("knowledge_items", "title", NO_TEXT),
+        ("documents", "content", NO_TEXT),
+        ("documents", "first_line", "one"),
+        ("chunks", "start_index", "one"),
+    ],
+)
+def test_what_only_a_person_can_put_right_is_said(
+    shelf: Container, table: str, column: str, stored: str | bytes
+) -> None:
+    damage(shelf, table, column, stored)
+    for report in (shelf.verify(), shelf.verify(repair=True)):
+        cell, rest = report.problems
+        assert f"table {table}, row " in cell
+        assert cell.endswith(f"by hand: column {column} where rowid is 1")
+        assert rest == NOT_COMPARED
+        assert not report.clean
+
+
 @pytest.mark.parametrize(
     ("table", "column", "stored"), [one for one in MENDED if one[2] != NO_TEXT]
 )
@@ -88,3 +126,25 @@ def test_what_is_no_bytes_is_a_damaged_vector(
     assert "is damaged: it " in back.verify().problems[0]
     assert back.verify(repair=True).clean
     assert back.verify().problems == ()
+
+
+@pytest.mark.parametrize(
+    ("table", "column"),
+    [
+        ("generations", "dimension"),
+        ("generations", "splitter"),
+        ("current_generation", "generation_id"),
+    ],
+)
+def test_a_start_that_a_damaged_cell_prevents_names_it(
+    shelf: Container, open_container: Callable[[], Container], table: str, column: str
+) -> None:
+    stored = NO_TEXT if column == "splitter" else "many"
+    shelf.close()
+    connection = sqlite3.connect(shelf.settings.data_dir / "groundwork.db")
+    with closing(connection):
+        value = "CAST(? AS TEXT)" if isinstance(stored, bytes) else "?"
+        connection.execute(f"UPDATE {table} SET {column} = {value}", (stored,))  # noqa: S608
+        connection.commit()
+    with pytest.raises(StartupError, match=f"table {table}, row 1: {column} is damaged"):
+        open_container()
