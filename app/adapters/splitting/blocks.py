@@ -61,6 +61,7 @@ class BlockFinder:
         self._depth = depth
         self._column_tables_end = False
         self._no_listed_fence_before = 0
+        self._no_deep_fence_before = 0
         self._items: list[int] = []
 
     def passage(self, index: int, *, is_rest: bool) -> tuple[list[Block], int]:
@@ -101,7 +102,8 @@ class BlockFinder:
         """The index after the fenced code that begins at this line; the same when none does.
 
         A fence that nothing closes reaches to the end of what it stands in, as in CommonMark, be
-        that a quote or the item of a list; but behind the mark of a list item it is none.
+        that a quote or the item of a list; but behind the mark of a list item it is none, nor where
+        four blanks or more make code of its own line.
         """
         item = self._item_at(index)
         line = self._lines.text(index).rstrip()
@@ -114,7 +116,9 @@ class BlockFinder:
         before = line[: len(line) - len(body) + (marks.end() if marks else 0)]
         fence = _Fence(opening[1] or opening[2], _columns(before))
         if item and not quotes and not marks:
-            return self._fence_end_in_item(index, fence, item)
+            return self._fence_end_in_item(index, fence, item)[0]
+        if fence.column > _FENCE_INDENT and not quotes and not marks:
+            return self._deep_fence_end(index, fence)
         end = index + 1
         while self._is_in(quotes, end):
             end += 1
@@ -136,10 +140,21 @@ class BlockFinder:
             self._items.append(_columns(marks[0]))
         return item
 
-    def _fence_end_in_item(self, index: int, fence: _Fence, item: int) -> int:
-        """The item ends with a line at its left that a blank line parts from the code.
+    def _deep_fence_end(self, index: int, fence: _Fence) -> int:
+        """Fenced code in what is indented and no list, as tabs and notes of MkDocs are."""
+        if index < self._no_deep_fence_before:
+            return index
+        end, is_closed = self._fence_end_in_item(index, fence, fence.column)
+        if is_closed:
+            return end
+        self._no_deep_fence_before = end
+        return index
 
-        But what stands at its left is code all the same, where the item goes on to close it.
+    def _fence_end_in_item(self, index: int, fence: _Fence, item: int) -> tuple[int, bool]:
+        """The index after the fenced code, and whether a line closes it; else the item ends it.
+
+        The item ends with a line at its left that a blank line parts from the code. But what
+        stands at its left is code all the same, where the item goes on to close it.
         """
         item_end = 0
         for end in range(index + 1, self._end):
@@ -148,13 +163,13 @@ class BlockFinder:
             is_in_item = _columns(line[: self._lines.indent(end)]) >= item
             closes = fence.is_closed_by(line, body)
             if closes and (is_in_item or not item_end):
-                return end + 1
+                return end + 1, True
             if not is_in_item and not item_end and not self._lines.follows(end):
                 item_end = end
             # The next such fence is another's: so that none is looked beyond twice.
             if item_end and body.startswith(fence.marks[:3]) and FENCE.match(body):
-                return item_end
-        return item_end or self._end
+                return item_end, False
+        return item_end or self._end, False
 
     def _table_end(self, index: int) -> int:
         """The index after the table that begins at this line; the same when none does."""

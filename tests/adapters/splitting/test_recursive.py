@@ -227,6 +227,9 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n\n- item\n\n  ```\n# no\n\n  # no\n```\n\n## B\n\nHERE", ("A", "B")),
         ("# A\n\n```md\n=== x\n\n    ```\n    y\n    ```\n# no\n```\n\n## B\n\nHERE", ("A", "B")),
         ("# A\n\n    ```\n# no\n       ```\n\n## B\n\nHERE", ("A", "B")),
+        ("# A\n\n    ```\n    x\n\n## B\n\ntext\n\nHERE", ("A", "B")),
+        ("# A\n\n\t~~~\n## B\n\n```\n# no\n```\n\nHERE", ("A", "B")),
+        ("# A\n\n    ```\n    x\n\n## B\n\n```\n# no\n```\n\n## C\n\nHERE", ("A", "C")),
         ("# A\n\n- ```\n\t  ```\n  # no\n     ```\n## B\n\nHERE", ("A", "B")),
         ("# A\n\n- x\n\n  ```\n      ```\n  # no\n  ```\n\n## B\n\nHERE", ("A", "B")),
         ("# A\n\n> ```\n>     ```\n>\n> # no\n> ```\n\n## B\n\nHERE", ("A", "B")),
@@ -371,9 +374,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-10:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-10:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-10:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-11:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-11:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-11:80:0:-"
 
 
 def test_it_is_a_text_splitter():
