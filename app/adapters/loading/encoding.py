@@ -132,6 +132,8 @@ def _decode_declared(data: bytes, declared: str | None) -> tuple[str, str] | Non
         _refuse_binary(data)
     if name in MISDECLARED and _is_surely_utf8(data):
         return data.decode("utf-8"), "utf-8"
+    if name == "utf-16" and (found := _decode_wide(data, None)):
+        return found  # without a mark, Python reads it in the order of this machine's bytes
     try:
         text = data.decode(name)
         text.encode("utf-8")

@@ -31,6 +31,12 @@ def test_a_byte_order_mark_decides_and_is_taken_off(mark, encoding):
     assert decode(mark + ("\ufeff" + GERMAN).encode(encoding))[0] == GERMAN
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_declared_utf16_is_read_in_the_order_of_its_bytes(encoding):
+    text = "Which of both is told by a mark that few write.\n"
+    assert decode(text.encode(encoding), "utf-16") == (text, encoding)
+
+
 @pytest.mark.parametrize("encoding", ["koi8-r", "cp1251", "iso-8859-5", "utf-16-le"])
 def test_a_declared_encoding_that_fits_is_used(encoding):
     assert decode(RUSSIAN.encode(encoding), declared=encoding.upper())[0] == RUSSIAN
