@@ -78,7 +78,7 @@ NO_CLASSES: Set[str] = frozenset()
 """Of most elements, and an element is asked for its classes several times."""
 PERMALINK_CLASSES = {
     *("headerlink", "header-anchor", "heading-anchor", "hash-link", "anchor-link"),
-    "doc-anchor",
+    *("doc-anchor", "sl-anchor-link"),
 }
 """Of links to a heading, beside its text or around it."""
 

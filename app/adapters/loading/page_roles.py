@@ -46,6 +46,9 @@ PAGE_TURN_RELATIONS = {"next", "prev", "previous", "up", "contents", "index"}
 AD_CLASSES = {"ad", "ads", "advert", "advertisement", "sponsor", "sponsors", "sponsored", "promo"}
 """Classes of asides that sell something."""
 
+LABEL_CLASS = "starlight-aside__title"
+"""Of the title of a note in Starlight, hidden from those who listen: to them it is its label."""
+
 NOT_DISPLAYED = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
@@ -91,7 +94,7 @@ def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None
     if is_around or is_dialog or not classes.isdisjoint(CLASSES_AROUND_CONTENT):
         return Role.AROUND
     return (
-        _role_of_hidden(given, role)
+        _role_of_hidden(given, role, classes)
         or _role_by_place(tag, role, classes, in_section)
         or _role_of_links(tag, role, given, classes, in_section=in_section)
         or ROLES_OF_TAGS.get(tag)
@@ -103,8 +106,8 @@ def _is_modal(given: dict[str, str], classes: Set[str]) -> bool:
     return MODAL_CLASS in classes and given.get("aria-hidden") == "true"
 
 
-def _role_of_hidden(given: dict[str, str], role: str) -> Role | None:
-    if role == "tabpanel":
+def _role_of_hidden(given: dict[str, str], role: str, classes: Set[str]) -> Role | None:
+    if role == "tabpanel" or LABEL_CLASS in classes:
         return None
     if given.get("aria-hidden") == "true":
         return Role.UNSPOKEN

@@ -157,6 +157,12 @@ def test_an_aside_or_a_hidden_part_of_the_content_is_read(content, part):
     assert "Never without a backup of all files." in read
 
 
+def test_the_title_of_a_note_is_read_though_those_who_listen_hear_it_as_a_label():
+    title = '<p class="starlight-aside__title" aria-hidden=true><svg></svg>Did you know?</p>'
+    note = f'<aside aria-label="Did you know?" class="starlight-aside">{title}<p>It is.</p></aside>'
+    assert markdown(f"<main><p>Run it.</p>{note}</main>") == "Run it.\n\nDid you know?\n\nIt is."
+
+
 @pytest.mark.parametrize(
     "part",
     [

@@ -178,6 +178,12 @@ def test_a_permalink_around_a_heading_is_read():
     assert markdown(page) == "Before.\n\n## Two\n\nText."
 
 
+def test_a_permalink_beside_a_heading_is_left_out_with_its_words():
+    link = "<a class=sl-anchor-link href=#i><i aria-hidden=true>#</i>Section titled “Two”</a>"
+    page = f"<main><div class=sl-heading-wrapper><h2 id=i>Two</h2>{link}</div><p>Text.</main>"
+    assert markdown(page) == "## Two\n\nText."
+
+
 def test_a_permalink_that_is_left_out_is_no_part_of_the_title():
     page = f"<h1>Guide {PERMALINK.format('Link to this heading')}</h1><p>Text."
     assert read_page(page, ADDRESS).title == "Guide"
