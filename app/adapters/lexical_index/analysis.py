@@ -16,7 +16,7 @@ import Stemmer
 from app.adapters.lexical_index.names import SPLIT_MARK, Name, names_in_mixed_case
 from app.adapters.lexical_index.terms import IndexTerms, StretchTerms, Token, TokenValues, Word
 
-ANALYSER_VERSION = 3
+ANALYSER_VERSION = 4
 """Raise it whenever the same text gives other terms: an index made before is then made anew."""
 
 KNOWN_LANGUAGES: tuple[str, ...] = tuple(Stemmer.algorithms())
@@ -39,7 +39,7 @@ _WITHOUT_SPACES = (
     r"\uff70\uff9e\uff9f"
 )
 _RAW_WORD = regex.compile(
-    r"(?<!\w)[A-Za-z](?:\+\+|\#)(?![\w+\#])"  # C++, C#
+    r"(?<!\w)(?:[A-Za-z](?:\+\+|\#)(?![\w+\#])|[Cc]\+\+(?=\d))"  # C++, C#, and C++ in C++17
     r"|(?:(?<![\w.)\]])\.(?=\p{L})"  # .NET
     r"|(?<![^\s`'\"(\[|,])--?(?=[A-Za-z](?!\+\+|\#)))?"  # -m, --user, but -C++ as above
     r"[\w\u00ad]+(?:[.\-'\u2019\u2010\u2011][\w\u00ad]+|(?<=\d),\d{3}(?!\w))*"
