@@ -8,6 +8,7 @@ from app.adapters.loading.encoding import clean
 from app.adapters.loading.html_tidy import tidy
 from app.adapters.loading.page_content import content_of
 from app.adapters.loading.page_markdown import markdown_of
+from app.adapters.loading.page_streams import with_streams_in_place
 from app.adapters.loading.text_document import is_on_host_of
 from app.adapters.loading.titles import MAX_TITLE_CHARACTERS
 
@@ -76,7 +77,7 @@ def read_page(page: str, address: str, *, is_xml: bool = False) -> WebPage:
     `is_xml`: it came as XHTML and not as HTML, which gives `<p/>` another meaning. Raises
     SourceUnreadableError for a page with too many tags.
     """
-    tidied = tidy(page, is_xml=is_xml)
+    tidied = tidy(with_streams_in_place(page), is_xml=is_xml)
     content = content_of(tidied)
     title = tidied.title or content.heading
     language = tidied.language
