@@ -1,5 +1,6 @@
 """Every setting of Groundwork: typed, described, read from the environment or `.env`."""
 
+import os
 import re
 import sys
 import textwrap
@@ -26,6 +27,9 @@ DAY_SECONDS = 24 * 3600.0
 """The most for a time that somebody waits; sockets and locks refuse `inf` and what is near it."""
 
 ENV_FILE = ".env"
+
+TAKEN_FOLDERS = ("", "lexical", "generations")
+"""Those of DATA_DIR, itself among them, whose files have names that the Chroma index's have too."""
 
 _CHANGED_LATER = (
     "After a change and a restart, everything that is stored is made anew in the background, from "
@@ -254,6 +258,17 @@ class Settings(BaseSettings):
         if self.overlap >= self.chunk_size:
             message = (
                 f"OVERLAP ({self.overlap}) must be smaller than CHUNK_SIZE ({self.chunk_size})"
+            )
+            raise ValueError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _chroma_lies_apart(self) -> Self:
+        chroma, data = map(os.path.realpath, (self.chroma_directory, self.data_dir))
+        if chroma in (str(Path(data, name)) for name in TAKEN_FOLDERS):
+            message = (
+                f"CHROMA_PERSIST_DIRECTORY ({chroma}) holds other things of Groundwork: name a "
+                f"folder for the index alone, or leave it empty to mean {data}/chroma"
             )
             raise ValueError(message)
         return self

@@ -86,6 +86,24 @@ def test_a_tilde_is_the_home_folder() -> None:
     assert settings.roots == [home / "a", Path("/b")]
 
 
+@pytest.mark.parametrize("name", ["", "lexical", "generations", "../link", "../link/lexical"])
+def test_the_chroma_index_lies_in_a_folder_of_its_own(
+    start: Start, environment: dict[str, str], name: str
+) -> None:
+    data = Path(environment["DATA_DIR"])
+    data.mkdir(exist_ok=True)
+    (data.parent / "link").symlink_to(data)
+    environment["CHROMA_PERSIST_DIRECTORY"] = f"{data}/{name}"
+    assert refusal(start("stats")).startswith("Error: CHROMA_PERSIST_DIRECTORY (")
+    assert not any(data.iterdir())
+
+
+def test_the_chroma_index_may_lie_anywhere_else(tmp_path: Path) -> None:
+    for folder in (tmp_path / "chroma", tmp_path / "index", tmp_path.parent):
+        settings = Settings(_env_file=None, data_dir=tmp_path, chroma_persist_directory=folder)
+        assert settings.chroma_directory == folder
+
+
 def test_an_empty_data_dir_is_the_default_and_not_the_working_directory() -> None:
     assert Settings(data_dir="").data_dir == Path("data")
 
