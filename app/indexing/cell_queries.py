@@ -1,7 +1,7 @@
 """SQL that finds cells with what their columns cannot hold: SQLite stores anything anywhere."""
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -29,7 +29,7 @@ from app.models import (
     UTCDateTime,
 )
 
-KNOWN_OTHERWISE = (DocumentRow.__table__.c.tags, ChunkRow.__table__.c.heading_path)
+KNOWN_OTHERWISE = {DocumentRow.__table__.c.tags, ChunkRow.__table__.c.heading_path}
 """Columns that other checks look at, which know better what to put there."""
 
 _DIALECT = sqlite.dialect()
@@ -55,7 +55,22 @@ def damaged_cells(session: Session, tables: Collection[str] = ()) -> Iterator[Da
         return
     for table in Base.metadata.sorted_tables:
         if not tables or table.name in tables:
-            yield from _damaged_cells_of(session, table)
+            columns = [
+                column
+                for column in table.columns
+                # Of vectors, too, other checks know better.
+                if not isinstance(column.type, StoredVector) and column not in KNOWN_OTHERWISE
+            ]
+            yield from _damaged_cells_of(session, table, columns)
+
+
+def damaged_names(session: Session) -> Iterator[DamagedCell]:
+    """The damaged cells of the columns that are known otherwise."""
+    if session.get_bind().dialect.name == "sqlite":
+        for table in Base.metadata.sorted_tables:
+            columns = [each for each in table.columns if each in KNOWN_OTHERWISE]
+            if columns:
+                yield from _damaged_cells_of(session, table, [*table.primary_key, *columns])
 
 
 def put(session: Session, cell: DamagedCell, value: object) -> None:
@@ -64,13 +79,10 @@ def put(session: Session, cell: DamagedCell, value: object) -> None:
     session.execute(update(cell.column.table).where(of_row).values({cell.column.name: value}))
 
 
-def _damaged_cells_of(session: Session, table: Table) -> Iterator[DamagedCell]:
-    columns = [
-        column
-        for column in table.columns
-        # Of vectors, too, other checks know better.
-        if not isinstance(column.type, StoredVector) and column not in set(KNOWN_OTHERWISE)
-    ]
+def _damaged_cells_of(
+    session: Session, table: Table, columns: Sequence[Column[Any]]
+) -> Iterator[DamagedCell]:
+    """Those in these columns, which those of the primary key are among."""
     kinds: list[Any] = [literal_column(f"typeof({column.name})") for column in columns]
     values = [_as_stored(column.name) for column in columns]
     rows = select(literal_column("rowid"), *kinds, *values).select_from(table)

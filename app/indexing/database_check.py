@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from sqlalchemy.orm import Session
 
-from app.indexing import maintenance_queries, repair_queries
+from app.indexing import cell_queries, maintenance_queries, repair_queries
 from app.indexing.documents import document_number, sha256_hex
 from app.indexing.generation import Generation
 from app.stored_vectors import vector_fault
@@ -86,10 +86,13 @@ def _orphans(session: Session) -> Iterator[Fault]:
 
 def _damaged_names(session: Session) -> Iterator[Fault]:
     """What is read as an empty list: see StoredNames."""
-    for document_id in maintenance_queries.documents_with_damaged_headings(session):
+    damaged = list(cell_queries.damaged_names(session))
+    of_chunks = (cell.key for cell in damaged if cell.column.table.name == "chunks")
+    found = {maintenance_queries.current_document_of(session, chunk_id) for chunk_id in of_chunks}
+    for document_id in sorted(each for each in found if each is not None):
         sentence = f"document number {document_id} has chunks whose headings are damaged"
         yield Fault(FaultKind.BAD_CHUNKS, document_id, sentence)
-    for document_id in maintenance_queries.documents_with_damaged_tags(session):
+    for document_id in (cell.row for cell in damaged if cell.column.table.name == "documents"):
         sentence = f"document number {document_id} has damaged tags"
         yield Fault(FaultKind.DAMAGED_TAGS, document_id, sentence)
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, Text, delete, func, select, type_coerce
+from sqlalchemy import Select, delete, func, select
 from sqlalchemy.orm import Session
 
 from app.indexing.generation import Generation
@@ -129,20 +129,9 @@ def chunk_spans(session: Session, document_id: int) -> list[tuple[str, int, int,
     return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
-def documents_with_damaged_headings(session: Session) -> list[int]:
-    """Documents with a chunk whose headings are no JSON; PostgreSQL takes nothing else."""
-    if session.get_bind().dialect.name != "sqlite":
-        return []
-    damaged = func.json_valid(type_coerce(ChunkRow.heading_path, Text)) == 0
-    return list(session.scalars(select(ChunkRow.document_id).where(damaged, IS_CURRENT).distinct()))
-
-
-def documents_with_damaged_tags(session: Session) -> list[int]:
-    """Documents whose tags are no JSON."""
-    if session.get_bind().dialect.name != "sqlite":
-        return []
-    damaged = func.json_valid(type_coerce(DocumentRow.tags, Text)) == 0
-    return list(session.scalars(select(DocumentRow.id).where(damaged)))
+def current_document_of(session: Session, chunk_id: str) -> int | None:
+    """The document of a chunk that answers."""
+    return session.scalar(select(ChunkRow.document_id).where(ChunkRow.id == chunk_id, IS_CURRENT))
 
 
 def active_items_without_chunks(session: Session) -> list[int]:

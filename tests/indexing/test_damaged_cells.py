@@ -148,3 +148,14 @@ def test_a_start_that_a_damaged_cell_prevents_names_it(
         connection.commit()
     with pytest.raises(StartupError, match=f"table {table}, row 1: {column} is damaged"):
         open_container()
+
+
+@pytest.mark.parametrize("stored", ["{}", "[7]", "7"])
+@pytest.mark.parametrize(("table", "column"), [("documents", "tags"), ("chunks", "heading_path")])
+def test_names_that_are_no_list_of_names_are_damaged(
+    shelf: Container, table: str, column: str, stored: str
+) -> None:
+    damage(shelf, table, column, stored)
+    assert len(shelf.verify().problems) == 1
+    assert shelf.verify(repair=True).clean
+    assert shelf.verify().problems == ()
