@@ -81,21 +81,47 @@ def _is_sqlite(error: DBAPIError) -> bool:
     return type(error.orig).__module__ == "sqlite3"
 
 
+_SQLITE_ADVICE = (
+    (
+        ("full",),
+        "The disk of DATA_DIR is full. Nothing was changed; free some space and try again.",
+    ),
+    (
+        ("readonly", "read-only"),
+        "DATA_DIR is read-only. Nothing was changed; make it writable and try again.",
+    ),
+    (
+        ("locked", "busy"),
+        "The database is locked by another process. Nothing was changed; try again.",
+    ),
+    (
+        ("disk i/o", "unable to open"),
+        (
+            "The database cannot be opened, read or written. Nothing was changed; look at the "
+            "permissions, the free space and the disk of DATA_DIR."
+        ),
+    ),
+    (
+        ("malformed", "not a database"),
+        "The database is damaged. Stop the service and restore DATA_DIR from a backup.",
+    ),
+)
+"""By the words of SQLite's own messages; the first that fits."""
+
+_UNREADABLE = (
+    "The database holds something damaged that cannot be read. Nothing was changed; stop the "
+    "service, and `groundwork verify` says where."
+)
+
+
 def sqlite_advice(message: str) -> str:
     """What is wrong with SQLite's file, and what to do; what we know no advice for is logged."""
     reason = message.lower()
-    if "full" in reason:
-        return "The disk of DATA_DIR is full. Nothing was changed; free some space and try again."
-    if "readonly" in reason or "read-only" in reason:
-        return "DATA_DIR is read-only. Nothing was changed; make it writable and try again."
-    if "locked" in reason or "busy" in reason:
-        return "The database is locked by another process. Nothing was changed; try again."
-    if "disk i/o" in reason or "unable to open" in reason:
-        return (
-            "The database cannot be opened, read or written. Nothing was changed; look at the "
-            "permissions, the free space and the disk of DATA_DIR."
-        )
-    if "malformed" in reason or "not a database" in reason:
-        return "The database is damaged. Stop the service and restore DATA_DIR from a backup."
+    if "could not decode" in reason:  # first: what stands there is quoted, whatever it says
+        logger.error("SQLite: %s", message.partition(" with text ")[0])
+        return _UNREADABLE
+    for words, advice in _SQLITE_ADVICE:
+        if any(word in reason for word in words):
+            return advice
     logger.error("SQLite: %s", message)
     return "The database does not answer. Nothing was changed; see the server's log."

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from app.container import Container
-from app.errors import StartupError
+from app.errors import StartupError, StorageError
 from app.indexing.maintenance import NOT_COMPARED
 from app.search.collection_settings import wishes_of
 from app.search.profiles import NO_WISHES, RankingWishes
@@ -159,3 +159,14 @@ def test_names_that_are_no_list_of_names_are_damaged(
     assert len(shelf.verify().problems) == 1
     assert shelf.verify(repair=True).clean
     assert shelf.verify().problems == ()
+
+
+def test_what_is_no_text_is_told_as_damage_and_not_quoted(
+    shelf: Container, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What stands there may say anything: here that the disk is full."""
+    damage(shelf, "knowledge_items", "title", b"full of secrets \xff")
+    with pytest.raises(StorageError, match="`groundwork verify` says where"):
+        shelf.knowledge.get(1)
+    assert "column 'title'" in caplog.text
+    assert "secrets" not in caplog.text
