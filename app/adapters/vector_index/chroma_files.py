@@ -20,6 +20,8 @@ SYNC_THRESHOLD = 400
 every waiting change costs 0.3 ms or more at the next open, and slows each write: to fill in 25,000
 records took 2.0 ms of CPU a record at 400, 2.5 ms at 1,000."""
 _SEGMENT_FOLDER = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_SEGMENT_SUFFIXES = {".bin", ".pickle"}
+"""Of the files that Chroma keeps in such a folder; one with others, or with folders, is not its."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ def index_files(directory: Path) -> list[Path]:
     """The index's own files, but for what SQLite keeps beside its own only while it is open."""
     own: list[Path] = []
     for path in directory.iterdir():
-        if path.is_dir() and not path.is_symlink() and _SEGMENT_FOLDER.fullmatch(path.name):
+        if _is_segment(path):
             own += path.iterdir()
         elif path.name == DATABASE_NAME:
             own.append(path)
@@ -77,12 +79,18 @@ def wipe(directory: Path) -> None:
         for path in sorted(directory.iterdir()) if directory.exists() else []:
             if path.is_symlink():
                 continue
-            if path.is_dir() and _SEGMENT_FOLDER.fullmatch(path.name):
+            if _is_segment(path):
                 shutil.rmtree(path)
             elif path.is_file() and path.name.startswith(DATABASE_NAME):
                 path.unlink()
     except OSError as error:
         raise VectorIndexError(f"The vector index could not be deleted: {error}") from error
+
+
+def _is_segment(path: Path) -> bool:
+    if path.is_symlink() or not path.is_dir() or not _SEGMENT_FOLDER.fullmatch(path.name):
+        return False
+    return all(held.suffix in _SEGMENT_SUFFIXES and not held.is_dir() for held in path.iterdir())
 
 
 def mark_complete(directory: Path, identity: IndexIdentity) -> None:

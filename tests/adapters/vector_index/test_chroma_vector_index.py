@@ -135,12 +135,18 @@ def test_clear_gives_the_bytes_back_and_spares_the_files_of_others(tmp_path: Pat
     index = open_index(tmp_path)
     index.upsert(records_of(unit_vectors(250)))
     (tmp_path / "notes.txt").write_text("mine")
+    named_alike = tmp_path / "11111111-1111-1111-1111-111111111111"
+    named_alike.mkdir()
+    (named_alike / "notes.txt").write_text("mine")
     (tmp_path / "folder").mkdir()
     folders = {path.name for path in tmp_path.iterdir() if path.is_dir()}
-    assert len(folders) == 2
+    assert len(folders) == 3
     index.clear()
-    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {"folder"}
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {
+        *("folder", named_alike.name)
+    }
     assert (tmp_path / "notes.txt").read_text() == "mine"
+    assert (named_alike / "notes.txt").read_text() == "mine"
     index.close()
 
 
