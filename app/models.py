@@ -61,7 +61,7 @@ class UTCDateTime(TypeDecorator[datetime]):
         def moment(stored: Any) -> datetime | None:
             try:
                 held: datetime | None = stored if read is None else read(stored)
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 return UNKNOWN_TIME
             return held
 
@@ -84,7 +84,7 @@ class StoredNames(TypeDecorator[list[str]]):
         def names(stored: Any) -> list[str]:
             try:
                 held = stored if read is None else read(stored)
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 return []
             if isinstance(held, list) and all(isinstance(each, str) for each in held):
                 return held
@@ -106,7 +106,7 @@ class StoredSettings(TypeDecorator[dict[str, Any]]):
         def settings(stored: Any) -> dict[str, Any]:
             try:
                 held = stored if read is None else read(stored)
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 return {}
             return held if isinstance(held, dict) else {}
 
@@ -126,7 +126,7 @@ class StoredVector(TypeDecorator[bytes]):
         def vector(stored: Any) -> bytes | None:
             try:
                 held = stored if read is None else read(stored)
-            except (ValueError, TypeError):
+            except (ValueError, TypeError, RecursionError):
                 return b""
             return held if held is None or isinstance(held, bytes) else b""
 

@@ -114,7 +114,7 @@ def _is_readable(column: Column[Any], kind: str, value: Any) -> bool:
         return kind in ("integer", "real")
     try:
         return kind == "text" and _is_text_of(column, value.decode())
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 

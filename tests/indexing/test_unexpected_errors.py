@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlalchemy import text
+from sqlalchemy.orm import Session
 
 from app.adapters.splitting.recursive import RecursiveTextSplitter
 from app.container import Container
+from app.knowledge import history_queries
+from app.knowledge.history_records import IndexingRun
 from app.protocols import TextChunk, Vectors
 from app.surviving import WENT_WRONG
-from tests.databases import sqlite_only
 from tests.fakes import FakeEmbedder
 from tests.indexing.conftest import AddItem, Found, Index
 
@@ -107,18 +108,25 @@ def test_a_run_that_fails_as_nobody_expected_leaves_its_error_on_the_item(
     assert container.knowledge.get(item.id).error is None
 
 
-@sqlite_only  # PostgreSQL itself takes nothing but JSON
-def test_an_item_whose_history_is_damaged_fails_alone_and_says_so(
-    source_root: Path, add_item: AddItem, container: Container, client: TestClient
+def test_an_item_whose_run_cannot_be_noted_fails_alone_and_says_so(
+    source_root: Path,
+    add_item: AddItem,
+    container: Container,
+    client: TestClient,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pages = [source_root / name for name in ("a.md", "b.md", "c.md")]
     for page in pages:
         page.write_text("Harbour.\n")
     items = [add_item(page, "markdown").id for page in pages]
-    assert client.post("/api/v1/rag/index-all").json()["success"]
-    with container.database.write() as session:
-        damage = "UPDATE indexing_runs SET added = '[\"a' WHERE item_id = :id"
-        session.execute(text(damage), {"id": items[1]})
+    add_run = history_queries.add_run
+
+    def failing(session: Session, item_id: int, run: IndexingRun) -> None:
+        if item_id == items[1]:
+            raise ValueError("a secret of the history")
+        add_run(session, item_id, run)
+
+    monkeypatch.setattr(history_queries, "add_run", failing)
     answer = client.post("/api/v1/rag/index-all").json()
     assert [result["error"] for result in answer["results"]] == [None, WENT_WRONG, None]
     assert [container.knowledge.get(id_).error for id_ in items] == [None, WENT_WRONG, None]
