@@ -35,6 +35,21 @@ UNKNOWN_TIME = datetime.fromtimestamp(0, UTC)
 """What is read in the place of a stored time that is none."""
 
 
+def _read_or(read: Callable[[Any], Any] | None, stand_in: object) -> Callable[[Any], Any]:
+    """Reads what is stored as the database's driver does, or else SQLAlchemy.
+
+    What cannot be read is `stand_in`.
+    """
+
+    def held(stored: Any) -> Any:
+        try:
+            return stored if read is None else read(stored)
+        except (ValueError, TypeError, RecursionError):
+            return stand_in
+
+    return held
+
+
 class UTCDateTime(TypeDecorator[datetime]):
     """A point in time: stored in UTC, always read back with its time zone.
 
@@ -56,16 +71,7 @@ class UTCDateTime(TypeDecorator[datetime]):
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
         """Read a time as SQLAlchemy does, if it is one."""
-        read = super().result_processor(dialect, coltype)
-
-        def moment(stored: Any) -> datetime | None:
-            try:
-                held: datetime | None = stored if read is None else read(stored)
-            except (ValueError, TypeError, RecursionError):
-                return UNKNOWN_TIME
-            return held
-
-        return moment
+        return _read_or(super().result_processor(dialect, coltype), UNKNOWN_TIME)
 
 
 class StoredNames(TypeDecorator[list[str]]):
@@ -78,14 +84,11 @@ class StoredNames(TypeDecorator[list[str]]):
     cache_ok = True
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
-        """Read JSON as the database's driver does, or else as SQLAlchemy."""
-        read = super().result_processor(dialect, coltype)
+        """Read JSON, if it is what it should be."""
+        read = _read_or(super().result_processor(dialect, coltype), None)
 
         def names(stored: Any) -> list[str]:
-            try:
-                held = stored if read is None else read(stored)
-            except (ValueError, TypeError, RecursionError):
-                return []
+            held = read(stored)
             if isinstance(held, list) and all(isinstance(each, str) for each in held):
                 return held
             return []
@@ -100,14 +103,11 @@ class StoredSettings(TypeDecorator[dict[str, Any]]):
     cache_ok = True
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
-        """Read JSON as the database's driver does, or else as SQLAlchemy."""
-        read = super().result_processor(dialect, coltype)
+        """Read JSON, if it is what it should be."""
+        read = _read_or(super().result_processor(dialect, coltype), None)
 
         def settings(stored: Any) -> dict[str, Any]:
-            try:
-                held = stored if read is None else read(stored)
-            except (ValueError, TypeError, RecursionError):
-                return {}
+            held = read(stored)
             return held if isinstance(held, dict) else {}
 
         return settings
@@ -120,14 +120,11 @@ class StoredVector(TypeDecorator[bytes]):
     cache_ok = True
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Callable[[Any], Any]:
-        """Read bytes as the database's driver does, or else as SQLAlchemy."""
-        read = super().result_processor(dialect, coltype)
+        """Read bytes, if they are some."""
+        read = _read_or(super().result_processor(dialect, coltype), b"")
 
         def vector(stored: Any) -> bytes | None:
-            try:
-                held = stored if read is None else read(stored)
-            except (ValueError, TypeError, RecursionError):
-                return b""
+            held = read(stored)
             return held if held is None or isinstance(held, bytes) else b""
 
         return vector

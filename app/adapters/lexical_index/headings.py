@@ -28,7 +28,8 @@ KNOWN_HEADINGS = 4096
 _MAY_BE_HEADING = re.compile(
     r"^(?: {0,3}#{1,6}[ \t]|[ \t]*([!-/:-@\[-`{-~])\1*[ \t\r]*$)|<[hH][1-6]", re.MULTILINE
 )
-"""What a text without headings often lacks: to look for it takes a tenth of reading it."""
+"""What a text without headings often lacks: to look for it takes a hundredth of the
+time."""
 
 _NUMBERS = r"\p{Nd}+(?:\.\p{Nd}+)*"
 _NUMBER = regex.compile(
