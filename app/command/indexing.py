@@ -50,22 +50,29 @@ def index_source(
     """Index a source under the item that it already has, be it by another path, or under a new one.
 
     A new item of which nothing could be read is deleted again: a mistyped path leaves no trace.
-    Raises AppError.
+    Nor does a type as which an item cannot be read. Raises AppError.
     """
     uri = absolute_uri(source)
-    item = _item_of(backend, uri) or _item_of(backend, without_links(uri))
-    is_new = item is None
+    known = _item_of(backend, uri) or _item_of(backend, without_links(uri))
+    item = known
     if item is None:
         item = backend.create(_new_item(uri, wishes))
     elif wishes.given():
         item = backend.update(item.id, ItemUpdate.model_validate(wishes.given()))
     result = backend.index(item.id, force=force, progress=progress)
-    nothing_read = is_new and not result.success and not backend.item(item.id).chunk_count
+    nothing_read = known is None and not result.success and not backend.item(item.id).chunk_count
     if nothing_read:
         backend.remove(item.id)
         if isinstance(result, Postponed):
             result = result.given_up()  # the item's job went with it
+    elif known is not None and _is_read_as_another_type_in_vain(known, item, result):
+        backend.update(item.id, ItemUpdate(document_type=known.document_type))
     return Indexed(item, result, kept=not nothing_read)
+
+
+def _is_read_as_another_type_in_vain(known: Item, item: Item, result: IndexingResult) -> bool:
+    failed = not result.success and not isinstance(result, Postponed)
+    return failed and item.document_type != known.document_type
 
 
 def _new_item(uri: str, wishes: Wishes) -> ItemCreate:

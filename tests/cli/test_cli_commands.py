@@ -69,6 +69,16 @@ def test_a_mistyped_path_leaves_no_item(run: Run, source_root: Path) -> None:
     assert json.loads(run("list", "--json").stdout)["items"] == []
 
 
+def test_a_type_as_which_an_item_cannot_be_read_leaves_it_as_it_was(run: Run, guide: Path) -> None:
+    run("index", guide)
+    failed = run("index", guide, "--type", "folder")
+    assert failed.exit_code == 1
+    assert "is a file, not a folder" in failed.stderr
+
+    assert json.loads(run("show", 1, "--json").stdout)["document_type"] == "markdown"
+    assert run("index", guide).exit_code == 0
+
+
 def test_a_path_outside_the_roots_is_refused_with_the_settings_name(
     run: Run, tmp_path: Path
 ) -> None:
