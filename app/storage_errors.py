@@ -81,14 +81,15 @@ def _is_sqlite(error: DBAPIError) -> bool:
     return type(error.orig).__module__ == "sqlite3"
 
 
+_FOLDER = "its folder (DATA_DIR, unless DATABASE_URL names another)"
 _SQLITE_ADVICE = (
     (
         ("full",),
-        "The disk of DATA_DIR is full. Nothing was changed; free some space and try again.",
+        _FULL,
     ),
     (
         ("readonly", "read-only"),
-        "DATA_DIR is read-only. Nothing was changed; make it writable and try again.",
+        f"The database is read-only. Nothing was changed; make {_FOLDER} writable and try again.",
     ),
     (
         ("locked", "busy"),
@@ -98,7 +99,7 @@ _SQLITE_ADVICE = (
         ("disk i/o", "unable to open"),
         (
             "The database cannot be opened, read or written. Nothing was changed; look at the "
-            "permissions, the free space and the disk of DATA_DIR."
+            f"permissions, the free space and the disk of {_FOLDER}."
         ),
     ),
     (
