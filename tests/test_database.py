@@ -410,9 +410,9 @@ def test_the_log_that_advice_leads_to_says_what_is_wrong(
 @sqlite_only
 def test_a_folder_that_is_missing_is_a_storage_error(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'missing' / 'groundwork.db'}")
-    with pytest.raises(StorageError, match="permissions.* DATABASE_URL"):
+    with pytest.raises(StorageError, match=r"permissions.* DATABASE_URL"):
         add(database)
-    with pytest.raises(StorageError, match="permissions.* DATABASE_URL"):
+    with pytest.raises(StorageError, match=r"permissions.* DATABASE_URL"):
         database.hold()
     assert not (tmp_path / "missing").exists()
     with pytest.raises(StorageError, match="gone"):

@@ -19,6 +19,9 @@ LOOSE_TITLE_CHARACTERS = 100
 """A line of which so much is seen is a title even where its === or --- is shorter, as Markdown
 allows. Badges may make it longer."""
 
+MOST_TITLE_LINES = 3
+"""Of a title in several lines, as Markdown allows."""
+
 _HASH_HEADING = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _TAB_LABEL = re.compile(r"\[[^\[\]]*\]\(#tab/[^()\s]*\)$")
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
@@ -34,6 +37,7 @@ _NOT_A_REST_TITLE = re.compile(r"[-*+][ \t]|>>> |:[^:\s][^:]*:(?:[ \t]|$)")
 _REST_UNDERLINES = frozenset(string.punctuation)
 _UNDERLINES = _REST_UNDERLINES - {"`"}
 """In a text that may be Markdown, where that one is code far more often."""
+_EQUALS = frozenset("=")
 _OVERLINES = _UNDERLINES - {"~"}
 """Nor does that one stand above a title there: it begins code, however short its lines are."""
 
@@ -56,7 +60,12 @@ class Heading:
     start: int
     end: int
     path: tuple[str, ...]
-    """Outermost first; the last is its own title, if there is anything to see of it."""
+    """Outermost first; the last is its own title, if there is anything to see of it, in short."""
+    title: str
+    """All of it, as a reader sees it."""
+    level: int
+    """1 is the highest; in reStructuredText, that of the style that the text uses first."""
+    is_html: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +81,8 @@ class HeadingMark:
     underline: str
     """The character that underlines it, twice when it is overlined as well; else empty."""
     line_count: int
-    is_plain: bool = False
-    """Whether the title is what a reader sees of it, and no Markdown."""
+    is_html: bool = False
+    """Then the title is what a reader sees of it, and no Markdown."""
 
 
 def heading_mark(
@@ -85,12 +94,19 @@ def heading_mark(
     `is_rest`, that the text is known to be reStructuredText.
     """
     line = lines.text(index)
-    underlines = _REST_UNDERLINES if is_rest else _UNDERLINES
-    overlines = _REST_UNDERLINES if is_rest else _OVERLINES
     if line.lstrip()[0] == "#" and not is_rest:
         return _hash_heading(lines, index, line)
     if not after_break or not lines.follows(index + 1):
         return None
+    mark = _underlined_heading(lines, index, line, is_rest=is_rest)
+    return mark or (None if is_rest else _heading_in_lines(lines, index, line))
+
+
+def _underlined_heading(
+    lines: Lines, index: int, line: str, *, is_rest: bool
+) -> HeadingMark | None:
+    underlines = _REST_UNDERLINES if is_rest else _UNDERLINES
+    overlines = _REST_UNDERLINES if is_rest else _OVERLINES
     overline = line.rstrip() if _is_ruler(line, overlines) else ""
     title_index = index + 1 if overline else index
     if not lines.follows(title_index + 1):
@@ -115,7 +131,36 @@ def heading_mark(
     )
 
 
-def is_tab_label(title: str) -> bool:
+def _heading_in_lines(lines: Lines, index: int, line: str) -> HeadingMark | None:
+    """A title of Markdown in several lines, above ===.
+
+    That a --- below them underlines, too, is meant less often than that it parts.
+    """
+    parts = [line.rstrip()]
+    end = index + 1
+    while end < index + MOST_TITLE_LINES and lines.follows(end):
+        part = lines.text(end).strip()
+        if not part.strip("="):
+            break
+        parts.append(part)
+        end += 1
+    title = " ".join(parts)
+    is_underlined = lines.follows(end) and _is_ruler(lines.text(end).lstrip(), _EQUALS)
+    if (
+        len(parts) < 2
+        or not is_underlined
+        or len(title) > LOOSE_TITLE_CHARACTERS
+        or title[0].isspace()
+    ):
+        return None
+    if _NOT_A_TITLE.match(title) or any(map(_NOT_A_LOOSE_TITLE.match, parts)):
+        return None
+    if not any(map(str.isalnum, title)):
+        return None
+    return HeadingMark(lines.start(index), lines.end(end), title, 0, "=", end + 1 - index)
+
+
+def _is_tab_label(title: str) -> bool:
     """Whether what stands behind the # is the label of a tab, as Microsoft Learn writes it.
 
     What the tab shows stays in the section around it, which goes on below the tabs.
@@ -154,9 +199,9 @@ def settle_headings(
         while stack[-1][0] >= level:
             stack.pop()
         title = _shown(mark, is_rest=shows_rest)
-        path = (*stack[-1][1], title) if title else stack[-1][1]
+        path = (*stack[-1][1], _shortened(title)) if title else stack[-1][1]
         stack.append((level, path))
-        headings.append(Heading(mark.start, mark.end, path))
+        headings.append(Heading(mark.start, mark.end, path, title, level, mark.is_html))
     return headings
 
 
@@ -171,7 +216,7 @@ def _hash_heading(lines: Lines, index: int, line: str) -> HeadingMark | None:
     if match is None or len(indent) > 3:
         return None
     title = _CLOSING_HASHES.sub("", body[match.end() :].strip()).strip()
-    if is_tab_label(title):
+    if _is_tab_label(title):
         return None
     return HeadingMark(lines.start(index), lines.end(index), title, len(match[1]), "", 1)
 
@@ -185,6 +230,8 @@ def _is_title(title: str, overline: str, underline: str, *, is_rest: bool) -> bo
     if not any(character.isalnum() for character in title):
         return False
     if overline:
+        if title.startswith("#") and not is_rest:  # a heading of Markdown between two rules
+            return False
         is_long = len(title) <= len(underline)
         return overline == underline and (
             is_long or (is_rest and len(underline) >= LOOSE_UNDERLINE_CHARACTERS)
@@ -213,5 +260,8 @@ def _is_either_title(title: str, underline: str) -> bool:
 
 def _shown(mark: HeadingMark, *, is_rest: bool) -> str:
     title = mark.title[:_READ_CHARACTERS]
-    title = title if mark.is_plain else plain_heading(title, is_rest=is_rest)
+    return title if mark.is_html else plain_heading(title, is_rest=is_rest)
+
+
+def _shortened(title: str) -> str:
     return title if len(title) <= TITLE_CHARACTERS else title[: TITLE_CHARACTERS - 1] + "…"

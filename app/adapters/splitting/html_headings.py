@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.adapters.splitting.headings import HeadingMark
 from app.adapters.splitting.lines import Lines
 
-HTML_HEADING_LINES = 20
+_MAX_LINES = 20
 """Over how many lines a heading in HTML may reach: some have a logo in them."""
 _MAX_CHARACTERS = 4000
 _MAX_CHARACTERS_BEHIND = 200
@@ -30,7 +30,7 @@ _IMAGE = re.compile(r"\[?!\[(?P<text>[^\[\]]*+)\]\([^()]*+\)(?:\]\([^()]*+\))?")
 
 
 @dataclass(frozen=True)
-class HtmlHeading:
+class _HtmlHeading:
     """A heading as a reader sees it."""
 
     title: str
@@ -38,7 +38,7 @@ class HtmlHeading:
     line_count: int
 
 
-def stands_in_html(line: str, *, follows_html: bool) -> bool:
+def _stands_in_html(line: str, *, follows_html: bool) -> bool:
     """Whether a line stands in a block of HTML, which the next blank line ends.
 
     `follows_html` says that the line right above it does.
@@ -46,19 +46,19 @@ def stands_in_html(line: str, *, follows_html: bool) -> bool:
     return bool(line.strip()) and (follows_html or bool(_HTML_START.match(line)))
 
 
-def may_hold_heading(line: str) -> bool:
+def _may_hold_heading(line: str) -> bool:
     """Whether a heading in HTML may begin on the line."""
     return bool(_ANY_START.search(line))
 
 
-def html_heading(lines: Sequence[str]) -> HtmlHeading | None:
+def _html_heading(lines: Sequence[str]) -> _HtmlHeading | None:
     """The heading that begins on the first of these lines, which stands in HTML.
 
     None without any, where nothing closes it within 20 lines, and where it has no text.
     """
-    if not may_hold_heading(lines[0]):
+    if not _may_hold_heading(lines[0]):
         return None
-    markup = "\n".join(lines[:HTML_HEADING_LINES])[:_MAX_CHARACTERS]
+    markup = "\n".join(lines[:_MAX_LINES])[:_MAX_CHARACTERS]
     start = _START.match(markup)
     end = _END.search(markup, start.end()) if start else None
     if not start or not end or end["level"] != start["level"]:
@@ -68,7 +68,7 @@ def html_heading(lines: Sequence[str]) -> HtmlHeading | None:
     title = _text(inner)
     if not title or _ANY_START.search(inner) or len(_text(behind)) > _MAX_CHARACTERS_BEHIND:
         return None
-    return HtmlHeading(title, int(start["level"]), markup.count("\n", 0, end.end()) + 1)
+    return _HtmlHeading(title, int(start["level"]), markup.count("\n", 0, end.end()) + 1)
 
 
 class HtmlHeadingFinder:
@@ -82,11 +82,11 @@ class HtmlHeadingFinder:
         """The heading that begins at this line, if one does."""
         follows_html = self._is_in_html and self._lines.follows(index)
         line = self._lines.text(index)
-        self._is_in_html = stands_in_html(line, follows_html=follows_html)
-        if not self._is_in_html or not may_hold_heading(line):
+        self._is_in_html = _stands_in_html(line, follows_html=follows_html)
+        if not self._is_in_html or not _may_hold_heading(line):
             return None
-        last = min(index + HTML_HEADING_LINES, len(self._lines))
-        found = html_heading([self._lines.text(number) for number in range(index, last)])
+        last = min(index + _MAX_LINES, len(self._lines))
+        found = _html_heading([self._lines.text(number) for number in range(index, last)])
         if found is None:
             return None
         return HeadingMark(
@@ -96,7 +96,7 @@ class HtmlHeadingFinder:
             hashes=found.level,
             underline="",
             line_count=found.line_count,
-            is_plain=True,
+            is_html=True,
         )
 
 

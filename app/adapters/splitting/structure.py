@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from app.adapters.splitting.blocks import Block, BlockFinder
+from app.adapters.splitting.front_matter import front_matter_end
 from app.adapters.splitting.headings import Heading, HeadingMark, heading_mark, settle_headings
 from app.adapters.splitting.html_headings import HtmlHeadingFinder
 from app.adapters.splitting.languages import TextLanguage
@@ -12,7 +13,6 @@ from app.adapters.splitting.verbatim import Opening, verbatim_opening
 
 _EXPLICIT_MARKUP = re.compile(r"\s*\.\.(?:[ \t]+(?P<directive>\w[\w:+.-]*::)?|$)")
 """Of reStructuredText: directives, comments, footnotes, targets."""
-_FRONT_MATTER_ENDS = {"---": ("---", "..."), "+++": ("+++",)}
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _read(lines: Lines, *, is_rest: bool) -> Structure:
     headings = _HeadingFinder(lines, is_rest=is_rest)
     marks: list[HeadingMark] = []
     blocks: list[Block] = []
-    index = _front_matter_end(lines)
+    index = front_matter_end(lines)
     after_break = True
     while index < len(lines):
         if not is_rest and (verbatim := unheaded.verbatim(index)):
@@ -136,17 +136,3 @@ def _read(lines: Lines, *, is_rest: bool) -> Structure:
         index = end
     settled = settle_headings(marks, unheaded.directives, is_rest=is_rest)
     return Structure(settled, blocks, unheaded.directives)
-
-
-def _front_matter_end(lines: Lines) -> int:
-    """The index after front matter that could not be read, in YAML or TOML.
-
-    Its last line would look like an underline, and its comments like headings.
-    """
-    ends = _FRONT_MATTER_ENDS.get(lines.text(0).rstrip(), ()) if lines.start(0) == 0 else ()
-    index = 1
-    while ends and lines.follows(index):
-        if lines.text(index).rstrip() in ends:
-            return index + 1
-        index += 1
-    return 0

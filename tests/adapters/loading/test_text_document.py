@@ -397,7 +397,7 @@ def test_a_document_without_text_is_refused(text):
         (".. _label:\n\ntext\n\nTitle\n=====", ".txt", None),
         ("...\n\nTitle\n=====", ".txt", None),
         ("# a comment\ntext", ".txt", None),
-        ("a <!-- " * 9000 + "\n---", ".md", ("a <!-- " * 300)[:300].strip()),
+        ("a <!-- " * 9000 + "\n---", ".md", None),
         (
             "The ``x`` of :mod:`a.b` &amp; *c*\n=================================",
             ".rst",
@@ -498,7 +498,7 @@ def test_the_label_of_a_tab_is_no_title():
         ("One title\nin two lines\n===\n", "One title in two lines"),
         ("Text.\n\nA title\n---\n", "A title"),
         ("```\ncode\n```\nA title\n---\n", "A title"),
-        ("- item\nA title\n===\n", "A title"),
+        ("- item\nstill the item\n===\n", None),
         ("1. One\n======\n\nText\n\n1.1 Scope\n---------\n", "1. One"),
         ("1. One\n======\nfoo\n1.1 Scope\n---------\n", "1. One"),
         ("Text.\n\n*The* one\n=========\n", "The one"),
@@ -535,7 +535,7 @@ def test_a_title_in_a_line_of_any_length_is_found_in_good_time(line):
 def test_a_title_of_many_long_lines_is_found_in_good_time():
     started = time.process_time()
     assert find_title(("a <!-- " * 250 + "\n") * 400 + "---", ".md") is None
-    assert (find_title(("a <!-- " * 250 + "\n") * 399 + "---", ".md") or "").startswith("a")
+    assert find_title(("a <!-- " * 250 + "\n") * 398 + "\n# Real", ".md") == "Real"
     assert time.process_time() - started < 2
 
 

@@ -261,6 +261,13 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n$$ is my wallet\n\n## B\n\n$$ is a pid\n\n### C\n\nHERE", ("A", "B", "C")),
         ("# A\n```\n{% highlight sh %}\n```\n## B\n{% endhighlight %}\nHERE", ("A", "B")),
         ("+++\n# no\ntitle = no\n+++\nHERE", ()),
+        ("---\n# no\n\ntitle: no: no\n\n# no\ntags: [no]\n---\nHERE", ()),
+        ("---\n# A\n---\n\nHERE", ("A",)),
+        ("---\n\n# A\n\ntext: of it\n\n---\n\n## B\nHERE", ("A", "B")),
+        ("---\nNote: of it\n\n# A\n\ntext\n\n---\n\n## B\nHERE", ("A", "B")),
+        ("A title\n  in two lines\n===\n\ntext\nin two\n---\nHERE", ("A title in two lines",)),
+        ("# A\n\none\ntwo\nthree\nfour\n===\n\n- one\ntwo\n===\n\n    one\ntwo\n===\nHERE", ("A",)),
+        (f"# A\n\none\n{'two ' * 30}\n===\n\n:\n(\n===\n\none\ntwo\n=\nHERE", ("A",)),
         (
             "# A\n<h2>B</h2>\n\n### C\n\n<H2 id='x'>D <i>d</i> &amp; *e*</H2 >\nHERE",
             ("A", "D d & *e*"),
@@ -374,9 +381,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-11:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-11:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-11:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-12:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-12:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-12:80:0:-"
 
 
 def test_it_is_a_text_splitter():
