@@ -172,11 +172,12 @@ def done_documents(
     session: Session, generation: Generation, limit: int, *, after: int
 ) -> list[DoneDocument]:
     """Documents that a generation covers, by row id: the next `limit` after one."""
+    covered = GenerationDocumentRow.document_id
     done = (
         select(DocumentRow.id, DocumentRow.item_id, DocumentRow.content)
-        .join(GenerationDocumentRow, GenerationDocumentRow.document_id == DocumentRow.id)
-        .where(GenerationDocumentRow.generation_id == generation.id, DocumentRow.id > after)
-        .order_by(DocumentRow.id)
+        .join(GenerationDocumentRow, covered == DocumentRow.id)
+        .where(GenerationDocumentRow.generation_id == generation.id, covered > after)
+        .order_by(covered)  # not by the documents' own: SQLite would read and sort all the rest
         .limit(limit)
     )
     return [

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sqlalchemy import ColumnElement, delete, select, update
+from sqlalchemy import ColumnElement, delete, event, select, update
 
 from app.container import Container
+from app.generations import queries
 from app.generations.checking import give_up_damaged_documents
 from app.models import ChunkRow, DocumentRow, EmbeddingRow
+from tests.databases import sqlite_only
 from tests.fakes import FakeEmbedder
 from tests.generations.test_switching import Open, docs, filled, found, open_with
 
@@ -106,3 +108,21 @@ def test_only_what_is_damaged_is_made_anew(
     assert give_up_damaged_documents(there.database, generation, lambda: None) == 0, "it is missing"
     report = next(each for each in there.generations.all() if each.state == "kept")
     assert (report.progress.documents_done, report.progress.documents_total) == (1, 2)
+
+
+@sqlite_only
+def test_each_look_reads_its_own_documents_and_sorts_none_of_the_rest(open_with: Open, filled: int):
+    container = open_with()
+    generation = container.parts.stored.generation
+    statements: list[tuple[str, Any]] = []
+    with container.database.read() as session:
+        event.listen(
+            session.connection(),
+            "before_cursor_execute",
+            lambda _1, _2, sql, parameters, _3, _4: statements.append((sql, parameters)),
+        )
+        assert len(queries.done_documents(session, generation, 1, after=0)) == 1
+    (looked, parameters), *_ = statements
+    with container.database.read() as session:
+        plan = session.connection().exec_driver_sql(f"EXPLAIN QUERY PLAN {looked}", parameters)
+        assert not [step for step in plan.all() if "ORDER BY" in step[3]]
