@@ -14,10 +14,16 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.database import Database
-from app.errors import ConflictError, NotFoundError, SourceNotFoundError, UnavailableError
+from app.errors import (
+    ConflictError,
+    NotFoundError,
+    SourceNotFoundError,
+    StoppingError,
+    UnavailableError,
+)
 from app.jobs import queries, record_queries, running_queries
 from app.jobs.listening import ServiceStopping
-from app.jobs.records import Job, JobHandler
+from app.jobs.records import FailedWithAnswer, Job, JobHandler
 from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
 from app.knowledge.items import ItemDraft
@@ -367,6 +373,30 @@ def test_a_stop_ends_a_job_at_its_next_sign_of_progress_and_leaves_it_to_be_resu
     assert handed_back.attempts == 0  # a stop in order is nobody's failure
     open_worker(succeed).drain()
     assert [jobs.get(job_id).state for job_id in (first, second)] == ["succeeded"] * 2
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        StoppingError(),
+        FailedWithAnswer("Its parts are closed.", {"success": False}, is_transient=True),
+    ],
+    ids=lambda failure: type(failure).__name__,
+)
+def test_what_fails_for_now_while_the_service_stops_is_no_failure_and_goes_on_after_the_restart(
+    jobs: JobService, open_worker: OpenWorker, failure: Exception
+) -> None:
+    def stop_and_fail(_arguments: object, _listener: ProgressListener) -> dict[str, Any]:
+        worker.stop()
+        raise failure
+
+    job_id = jobs.add("index", {}, waited_for=True).id
+    worker = open_worker(stop_and_fail)
+    worker.drain()
+    left = jobs.get(job_id)
+    assert (left.state, left.error, left.attempts, left.retries) == ("queued", None, 0, 0)
+    open_worker(succeed).drain()
+    assert jobs.get(job_id).state == "succeeded"
 
 
 def test_work_that_is_finished_while_the_service_stops_is_not_done_again(
