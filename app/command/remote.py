@@ -69,8 +69,9 @@ class RemoteBackend:
         """Index an item as a job of the server; Ctrl-C cancels the job."""
         query = {"wait": False, "force": force}
         job = self._call(Job, "POST", f"/rag/index/{knowledge_id}", query=query)
+        promised = job.retries  # one that failed before is taken, and tried now
         try:
-            while job.state not in ENDED_STATES and not job.retries:
+            while job.state not in ENDED_STATES and job.retries <= promised:
                 time.sleep(POLL_SECONDS)
                 job = self._call(Job, "GET", f"/jobs/{job.id}")
                 progress(_progress(job))

@@ -139,6 +139,20 @@ def test_a_job_that_the_server_tries_again_later_is_a_failure_that_says_so(
     assert result.given_up().error == "No answer."
 
 
+def test_a_job_that_failed_before_is_waited_for_until_it_fails_once_more(
+    httpserver: HTTPServer,
+) -> None:
+    asked_again = job("queued", error="No answer.", retries=1)
+    failed_again = {"error": "Still no answer.", "retries": 2, "not_before": "2026-01-01T00:01:00Z"}
+    httpserver.expect_ordered_request("/api/v1/rag/index/1").respond_with_json(asked_again)
+    for state, fields in (("running", asked_again), ("queued", failed_again)):
+        answer = job(**{**asked_again, **fields, "state": state})
+        httpserver.expect_ordered_request("/api/v1/jobs/3").respond_with_json(answer)
+    with open_remote(httpserver.url_for("")) as backend:
+        result = backend.index(1, force=False, progress=ignore)
+    assert result.error == "Still no answer. The server tries again by itself (job 3)."
+
+
 def test_a_source_that_is_taken_out_again_is_not_promised_another_try(
     httpserver: HTTPServer,
 ) -> None:
@@ -162,7 +176,8 @@ def test_a_source_that_is_taken_out_again_is_not_promised_another_try(
         {"items": [], "next_cursor": None, "total": 0}
     )
     httpserver.expect_request("/api/v1/knowledge", "POST").respond_with_json(item)
-    httpserver.expect_request("/api/v1/rag/index/1").respond_with_json(postponed)
+    httpserver.expect_request("/api/v1/rag/index/1").respond_with_json(job("queued"))
+    httpserver.expect_request("/api/v1/jobs/3").respond_with_json(postponed)
     httpserver.expect_request("/api/v1/knowledge/1", "GET").respond_with_json(item)
     httpserver.expect_request("/api/v1/knowledge/1", "DELETE").respond_with_data(status=204)
     with open_remote(httpserver.url_for("")) as backend:
