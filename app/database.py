@@ -238,8 +238,26 @@ class Database:
                     connection.exec_driver_sql(f"VACUUM (FULL, ANALYZE) {table.name}")
             return
         with self._folding_lock:
-            self._ask_sqlite("VACUUM")
+            with self._passing_files_beside():
+                self._ask_sqlite("VACUUM")
             self._ask_sqlite("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @contextmanager
+    def _passing_files_beside(self) -> Iterator[None]:
+        """Have SQLite's temporary files, of which one is as large as all, on the database's disk.
+
+        Else they lie in /var/tmp or /tmp: on another disk than the one whose space is looked at,
+        or in memory. They do all the same where the folder's name is no text.
+        """
+        folder = "" if self._file is None else str(self._file.absolute().parent).replace("'", "''")
+        if not folder or folder.encode(errors="ignore").decode() != folder:
+            yield
+            return
+        self._ask_sqlite(f"PRAGMA temp_store_directory = '{folder}'")
+        try:
+            yield
+        finally:
+            self._ask_sqlite("PRAGMA temp_store_directory = ''")
 
     def _fold_log(self) -> Folded:
         """Fold in what no reader needs in the log; raises StorageError."""

@@ -6,6 +6,8 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Engine, create_engine, func, inspect, select, text
+from sqlalchemy import Engine, create_engine, event, func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
 
 import migrations
@@ -27,6 +29,7 @@ from tests.databases import Databases, sqlite_only
 from tests.patience import PATIENCE_SECONDS
 
 DRAFT = ItemDraft("Guide", "/srv/docs", "markdown")
+OPEN_FILES = Path("/proc/self/fd")
 KEYS_ON_POSTGRES = {
     "uq_documents_item_id_key",
     "uq_documents_item_id_number",
@@ -266,6 +269,46 @@ def test_closing_folds_everything_into_one_file(path: Path) -> None:
     add(database)
     database.close()
     assert [file.name for file in path.parent.glob("groundwork.db*")] == ["groundwork.db"]
+
+
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="only Linux lists the open files")
+@pytest.mark.parametrize("folder", ["data", "Ada's data é"])
+@sqlite_only
+def test_the_copy_that_a_vacuum_makes_lies_on_the_disk_of_the_database(
+    tmp_path: Path, folder: str
+) -> None:
+    seen: set[Path] = set()
+
+    def look() -> int:
+        for number in OPEN_FILES.iterdir():
+            with suppress(OSError):
+                seen.add(number.readlink())
+        return 0
+
+    (tmp_path / folder).mkdir()
+    database = Database(f"sqlite:///{tmp_path / folder / 'groundwork.db'}")
+    database.migrate()
+    with database.write() as session:
+        for number in range(200):
+            queries.add_item(session, replace(DRAFT, uri=f"/{number}" + "x" * 40_000), "c")
+    event.listen(database._engine, "connect", lambda it, _: it.set_progress_handler(look, 100))
+    database._engine.dispose()
+    database.vacuum()
+    database.close()
+    places = {path.parent for path in seen if path.name.startswith("etilqs")}
+    assert places == {tmp_path / folder}
+
+
+@pytest.mark.skipif(not OPEN_FILES.is_dir(), reason="elsewhere each name is text")
+@sqlite_only
+def test_a_database_in_a_folder_whose_name_is_no_text_is_vacuumed_all_the_same(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "\udcff").mkdir()
+    database = Database(f"sqlite:///{tmp_path}/\udcff/groundwork.db")
+    database.migrate()
+    database.vacuum()
+    database.close()
 
 
 @sqlite_only
