@@ -371,6 +371,7 @@ def test_a_stop_ends_a_job_at_its_next_sign_of_progress_and_leaves_it_to_be_resu
     handed_back = jobs.get(first)
     assert (handed_back.state, jobs.get(second).state) == ("queued", "queued")
     assert handed_back.attempts == 0  # a stop in order is nobody's failure
+    assert handed_back.progress == {}  # nor is what it gained the next attempt's
     open_worker(succeed).drain()
     assert [jobs.get(job_id).state for job_id in (first, second)] == ["succeeded"] * 2
 
@@ -772,6 +773,30 @@ def test_reaching_the_same_document_again_is_no_gain(jobs: JobService, database:
     for _ in range(running_queries.MOST_ATTEMPTS + 1):
         crash_and_start_again(database, Progress(documents_done=7))
     assert jobs.get(job_id).state == "failed"
+
+
+def test_what_was_gained_once_is_no_gain_of_the_attempts_after_that(
+    jobs: JobService, database: Database
+) -> None:
+    job_id = jobs.add("index", {"knowledge_id": 1}).id
+    crash_and_start_again(database, Progress(chunks_embedded=1))
+    for _ in range(running_queries.MOST_ATTEMPTS):
+        assert jobs.get(job_id).state == "queued"
+        crash_and_start_again(database)
+    assert jobs.get(job_id).state == "failed"
+
+
+def test_a_job_that_is_retried_may_gain_again_what_it_had_gained(
+    jobs: JobService, database: Database
+) -> None:
+    job_id = jobs.add("index", {"knowledge_id": 1}).id
+    for _ in range(running_queries.MOST_ATTEMPTS + 1):
+        crash_and_start_again(database, Progress(documents_done=90))
+    assert jobs.retry(job_id).state == "queued"
+    for number in range(2 * running_queries.MOST_ATTEMPTS):
+        left = crash_and_start_again(database, Progress(documents_done=number + 1))
+        assert left is not None
+        assert left.state == "queued", number
 
 
 def test_the_first_chunk_that_is_embedded_is_written_down_at_once(
