@@ -19,7 +19,8 @@ from app.jobs.retrying import LONGEST_DELAY_SECONDS, MOST_RETRIES, retry_delay
 from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
 from app.models import JobRow, now
-from app.protocols import ProgressListener
+from app.protocols import Progress, ProgressListener
+from tests.jobs.test_worker import crash_and_start_again
 
 PASSES = Outcome("failed", error="The page did not answer.", is_transient=True)
 JOB = Job(
@@ -168,6 +169,21 @@ def test_a_job_that_never_gets_better_fails_in_the_end_with_its_last_error(
     assert (job.state, job.retries) == ("failed", MOST_RETRIES)
     assert job.error == f"The disk is full, time {MOST_RETRIES}."
     assert jobs.retry(job_id).retries == 0
+
+
+def test_a_job_that_failed_by_itself_is_begun_anew_though_the_service_had_ended_before(
+    jobs: JobService, database: Database
+) -> None:
+    job_id = jobs.add("index", {"knowledge_id": 1}).id
+    for _ in range(running_queries.MOST_ATTEMPTS):
+        crash_and_start_again(database, Progress(documents_done=90))
+    run(database, errors.SourceUnavailableError("No answer."))
+    assert (jobs.get(job_id).attempts, jobs.get(job_id).retries) == (0, 1)
+    let_time_pass(database)
+    for number in range(running_queries.MOST_ATTEMPTS + 1):
+        left = crash_and_start_again(database, Progress(documents_done=number + 1))
+        assert left is not None
+        assert left.state == "queued", number
 
 
 def test_what_a_client_waits_for_fails_the_first_time(jobs: JobService, database: Database) -> None:
