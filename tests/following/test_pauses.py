@@ -1,5 +1,7 @@
 """An item is indexed soon after a change, and not all the time while it keeps changing."""
 
+import pytest
+
 from app.following.pauses import BURST, FIRST_SECONDS, LONGEST_SECONDS, ItemPauses
 
 
@@ -24,11 +26,12 @@ def test_what_changes_all_the_time_is_indexed_ever_more_rarely() -> None:
     assert waits[-1] == LONGEST_SECONDS
 
 
-def test_somebody_who_saves_every_few_seconds_never_waits() -> None:
+@pytest.mark.parametrize("seconds", [3 * FIRST_SECONDS, 4.0])
+def test_somebody_who_saves_every_few_seconds_never_waits(seconds: float) -> None:
     pauses = ItemPauses()
-    for moment in range(0, 600, 4):
-        assert pauses.seconds_left(1, moment) == 0.0
-        pauses.note(1, moment)
+    for number in range(150):
+        assert pauses.seconds_left(1, number * seconds) == 0.0
+        pauses.note(1, number * seconds)
 
 
 def test_after_a_quiet_time_it_counts_as_the_first_again() -> None:
