@@ -44,7 +44,8 @@ def bring_to(connection: Connection, revision: str) -> None:
     from alembic.util import CommandError
 
     config = Config()
-    config.set_main_option("script_location", str(_FOLDER))
+    # In such a value, % begins the name of another.
+    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
     config.attributes["connection"] = connection
     try:
         if revision == "base":

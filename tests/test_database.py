@@ -100,6 +100,18 @@ def test_migrations_lead_to_the_models_and_back_to_nothing_and_up_again(
     database.close()
 
 
+@pytest.mark.parametrize("folder", ["100% ours", "%(ours)s"])
+def test_tables_are_made_wherever_groundwork_is_installed(
+    tmp_path: Path, databases: Databases, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    (tmp_path / folder).symlink_to(Path(migrations.__file__).parent)
+    monkeypatch.setattr("app.table_revisions._FOLDER", tmp_path / folder)
+    database = Database(databases.empty(tmp_path, "new.db"))
+    database.migrate()
+    assert database.missing() is None
+    database.close()
+
+
 def test_migrating_again_changes_nothing(database: Database) -> None:
     add(database)
     database.migrate()
