@@ -14,6 +14,7 @@ from sqlalchemy import (
     Engine,
     PoolProxiedConnection,
     create_engine,
+    event,
     func,
     select,
 )
@@ -46,6 +47,8 @@ class Database:
         self.is_sqlite = self._engine.dialect.name == "sqlite"
         if self.is_sqlite:
             sqlite.prepare_engine(self._engine)
+            event.listen(self._engine, "do_connect", self._before_connecting)
+            event.listen(self._engine, "connect", self._after_connecting)
             self._reading_engine = self._engine
         else:
             postgres.prepare_engine(self._engine, lock_timeout_seconds)
@@ -141,6 +144,14 @@ class Database:
             self._hold.ensure()
         if self.is_sqlite and self._log is None:
             self._log = LogFolding(self._fold_log, self._in_turn)
+
+    def _before_connecting(self, *_: object) -> None:
+        if isinstance(self._hold, SqliteHold):
+            self._hold.require_same_file()
+
+    def _after_connecting(self, *_: object) -> None:
+        if isinstance(self._hold, SqliteHold):
+            self._hold.note_opened()
 
     def sign(self) -> None:
         """Note that this process works on what it holds, once migrated; raises StorageError."""

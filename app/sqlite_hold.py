@@ -16,13 +16,20 @@ class SqliteHold:
     """
 
     def __init__(self, path: Path) -> None:
+        self._file = path
+        self._opened: tuple[int, int] | None = None
+        """Device and inode of the file that SQLite has open."""
         self._path = path.resolve()
         self._lock = FileLock(
             f"{self._path}.lock", blocking=False, thread_local=False, fallback_to_soft=False
         )
 
     def ensure(self) -> None:
-        """Take the hold, unless it is taken; raises StorageError when somebody else has it."""
+        """Take the hold, unless it is taken; raises StorageError when somebody else has it.
+
+        Also when the file is not the one any more that is held.
+        """
+        self.require_same_file()
         if self._lock.is_locked:
             return
         if not self._path.parent.is_dir():  # FileLock would make it, wherever the address leads
@@ -36,6 +43,35 @@ class SqliteHold:
             ) from error
         except OSError as error:
             raise StorageError(sqlite_advice("unable to open")) from error
+
+    def note_opened(self) -> None:
+        """A connection has opened the file, or made it: from here on it must be this one."""
+        if self._opened is None:
+            self._opened = self._identity()
+
+    def require_same_file(self) -> None:
+        """Raise StorageError when the file was moved, deleted or replaced since it was opened.
+
+        SQLite says nothing of that: what is open goes on with a file that nobody finds any more,
+        and a new connection takes whatever has the name now, or begins an empty one.
+        """
+        if self._opened is None:
+            return
+        found = self._identity()
+        if found != self._opened:
+            what = "is gone" if found is None else "was replaced by another file"
+            raise StorageError(
+                f"The database {self._file} {what} while the service has it open. Nothing was "
+                "changed; stop the service and put the file back, or restore a back-up into an "
+                "empty data directory."
+            )
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            status = self._file.stat()
+        except OSError:
+            return None
+        return status.st_dev, status.st_ino
 
     def release(self) -> None:
         """Let another process have the database."""

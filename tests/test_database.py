@@ -17,6 +17,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, create_engine, event, func, inspect, select, text
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Session
 
 import migrations
 from app.database import Database
@@ -61,9 +62,13 @@ def add(database: Database, draft: ItemDraft = DRAFT) -> int:
         return queries.add_item(session, draft, "knowledge_base")
 
 
+def count_in(session: Session) -> int:
+    return queries.count_items(session, ItemFilter())
+
+
 def count(database: Database) -> int:
     with database.read() as session:
-        return queries.count_items(session, ItemFilter())
+        return count_in(session)
 
 
 def differences(url: str) -> list[object]:
@@ -513,3 +518,30 @@ def test_a_file_serves_one_process_whatever_its_data_directory(tmp_path: Path, p
     first.close()
     second.hold()
     second.close()
+
+
+@sqlite_only
+@pytest.mark.parametrize("replaced", [False, True])
+def test_nothing_is_acknowledged_once_the_file_is_gone_or_another(
+    path: Path, database: Database, tmp_path: Path, *, replaced: bool
+) -> None:
+    database.hold()
+    database.migrate()
+    add(database)
+    kept = path.rename(tmp_path / "kept.db")
+    if replaced:
+        path.write_bytes(kept.read_bytes())
+    told = "was replaced by another" if replaced else "is gone"
+    with pytest.raises(StorageError, match=told):
+        add(database)
+    with pytest.raises(StorageError, match=told):
+        database.ping()
+    assert count(database) == 1  # what is open answers, whole and as it was
+    with database.read() as session:
+        count_in(session)
+        with pytest.raises(StorageError, match=told):
+            count(database)  # one more connection: it would begin an empty file, or mix the two
+    assert path.exists() == replaced
+    kept.replace(path)
+    add(database)
+    assert count(database) == 2
