@@ -128,7 +128,10 @@ class ChildConnection:
 
 def _started(arguments: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """A process, and the socket that is its standard input; it gets no other descriptor of ours."""
-    ours, theirs = socket.socketpair()
+    try:
+        ours, theirs = socket.socketpair()
+    except OSError as error:
+        raise VectorIndexError(f"The vector index could not be started: {error}") from error
     try:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
             module_command(CHILD_MODULE, *arguments),

@@ -1,6 +1,7 @@
 """The process that holds Chroma may die, hang or be left alone at any moment; all of it heals."""
 
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -145,6 +146,16 @@ def test_opening_has_its_time(tmp_path: Path):
         ChromaProcessIndex.start(
             tmp_path, "knowledge_base", DIMENSION, anew=True, limits=TimeLimits(opening=0.01)
         )
+
+
+def test_a_process_for_which_no_file_can_be_opened_is_refused_with_its_reason(tmp_path: Path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        with pytest.raises(VectorIndexError, match=r"could not be started: .*Too many open files"):
+            ChromaProcessIndex.start(tmp_path / "chroma", "knowledge_base", DIMENSION)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_an_index_of_another_dimension_is_refused_with_its_reason(tmp_path: Path):
