@@ -21,6 +21,7 @@ from app.errors import (
     UnavailableError,
 )
 from app.surviving import WENT_WRONG
+from app.web.body_fields import there_are
 
 logger = logging.getLogger(__name__)
 
@@ -178,7 +179,7 @@ def _answer_validation_error(request: Request, error: Exception) -> JSONResponse
     assert isinstance(error, RequestValidationError)  # noqa: S101, registered for this class alone
     errors = [
         InvalidValue(
-            detail=_sentence(fault),
+            detail=_sentence(request, fault),
             location=str(fault["loc"][0]),
             pointer=_pointer(_place(fault)),
         )
@@ -195,7 +196,7 @@ def _answer_validation_error(request: Request, error: Exception) -> JSONResponse
     )
 
 
-def _sentence(fault: dict[str, Any]) -> str:
+def _sentence(request: Request, fault: dict[str, Any]) -> str:
     if fault["type"] == "json_invalid":
         return f"This is no JSON: {fault['ctx']['error']} (character {fault['loc'][-1]})"
     if fault["loc"] == ("body",) and isinstance(fault["input"], bytes):
@@ -205,6 +206,8 @@ def _sentence(fault: dict[str, Any]) -> str:
         return "The body is missing: a JSON object is needed"
     if fault["type"] == "model_attributes_type":
         return "Input should be a JSON object"
+    if fault["type"] == "extra_forbidden" and fault["loc"][0] == "body":
+        return there_are(request, fault["loc"])
     return str(fault["msg"]).removeprefix("Value error, ")
 
 

@@ -195,6 +195,23 @@ def test_a_field_that_makes_no_sense_is_refused_with_its_place(library, wanted, 
     assert_problem(response, 422, "invalid-request", pointer)
 
 
+@pytest.mark.parametrize(
+    ("path", "wanted", "name", "known"),
+    [
+        ("rag/search", {"top_k": 3}, "top_k", "query, n_results, mode"),
+        ("rag/context", {"top_k": 3}, "top_k", "max_tokens, format"),
+        ("rag/search", {"ranking": {"recency": 1}}, "recency", "recency_weight"),
+    ],
+)
+def test_a_field_that_there_is_not_is_refused_with_those_that_there_are(
+    library, path, wanted, name, known
+):
+    response = library.post(f"{API}/{path}", json={"query": "x"} | wanted)
+    assert_problem(response, 422, "invalid-request")
+    assert f"There is no field {name!r}; there are: " in response.json()["detail"]
+    assert known in response.json()["detail"]
+
+
 def test_a_time_without_its_zone_is_refused_with_one_that_has_it(library):
     response = library.post(SEARCH, json={"query": "x", "indexed_before": "2024-01-01T00:00:00"})
     assert_problem(response, 422, "invalid-request", "#/indexed_before")

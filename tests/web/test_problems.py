@@ -154,6 +154,26 @@ def test_a_parameter_that_an_operation_does_not_have_is_refused_by_name(
         assert known in response.json()["detail"]
 
 
+@pytest.mark.parametrize(
+    ("method", "path", "known"),
+    [
+        ("POST", "/api/v1/knowledge", "title, uri, document_type"),
+        ("POST", "/api/knowledge/", "title, uri, document_type"),
+        ("PATCH", "/api/v1/knowledge/1", "importance, status"),
+        ("PUT", "/api/v1/knowledge/1", "importance, status"),
+    ],
+)
+@pytest.mark.parametrize("name", ["url", "x" * 5000])
+def test_a_field_that_a_body_does_not_have_is_refused_by_name(
+    client: TestClient, method: str, path: str, known: str, name: str
+) -> None:
+    response = client.request(method, path, json={name: 1})
+    assert_problem(response, 422, "invalid-request", f"#/{name}")
+    told = response.json()["errors"][-1]["detail"]
+    assert told.startswith(f"There is no field {name[:100]!r}; there are: ")
+    assert known in told
+
+
 @pytest.mark.parametrize("value", ["%FF", "caf%E9", "%ED%A0%80", "a%C3"])
 def test_a_parameter_that_is_no_text_is_refused(client: TestClient, value: str) -> None:
     response = client.get(f"/api/v1/knowledge?limit=5&q={value}")

@@ -1,0 +1,35 @@
+"""Which fields a body may have, for whoever sent one that it does not have."""
+
+from collections.abc import Sequence
+from typing import get_args
+
+from fastapi import Request
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+
+from app.web.parameters import MOST_NAME_CHARACTERS
+
+
+def there_are(request: Request, location: Sequence[int | str]) -> str:
+    """What is wrong with the field at `location` (from "body" on), and which it may be instead."""
+    *above, name = location[1:]
+    sentence = f"There is no field {str(name)[:MOST_NAME_CHARACTERS]!r}"
+    model = _model_at(request, above)
+    return f"{sentence}; there are: {', '.join(model.model_fields)}" if model else sentence
+
+
+def _model_at(request: Request, path: Sequence[int | str]) -> type[BaseModel] | None:
+    route = request.scope["route"]
+    if not isinstance(route, APIRoute) or route.body_field is None:
+        return None
+    model = _model_in(route.body_field.field_info.annotation)
+    for name in path:
+        field = model.model_fields.get(str(name)) if model else None
+        model = _model_in(field.annotation) if field else None
+    return model
+
+
+def _model_in(annotation: object) -> type[BaseModel] | None:
+    """The model that a value is read as: itself, or the one that may be null."""
+    kinds = (annotation, *get_args(annotation))
+    return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)
