@@ -12,6 +12,8 @@ from types import FrameType
 
 import anyio.to_thread
 import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from app.assembly.generation_choice import OpenEmbedder
 from app.command.display import say
@@ -34,6 +36,21 @@ STOP_SECONDS = 9.0
 
 QUIET_LOGGERS = ("uvicorn", "httpx", "httpcore", "chromadb", "alembic")
 """They tell of every start, address and statement; what they warn of is still shown."""
+
+
+UNREADABLE = (
+    "The address may be the reason: it is to be ASCII, of at most 65,535 bytes. Any other "
+    "character is percent-encoded; curl does that with: -G --data-urlencode 'q=...'"
+)
+"""The likeliest reason for a request that is no HTTP; browsers and libraries encode unasked."""
+
+
+class _HttpProtocol(HttpToolsProtocol):
+    """Says what to do about a request that cannot be read."""
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer 400 in plain text; no application has seen the request."""
+        super().send_400_response(f"{msg} {UNREADABLE}\n")
 
 
 class _Server(uvicorn.Server):
@@ -94,13 +111,7 @@ def serve(settings: Settings, open_model: OpenEmbedder) -> None:
         closing(listening_socket(settings.host, settings.port)) as listener,
         closing(_opened(settings, open_model)) as container,
     ):
-        config = uvicorn.Config(
-            create_app(settings, container),
-            log_config=None,
-            access_log=False,  # a query is private; RequestMeasures logs without it
-            server_header=False,
-            timeout_graceful_shutdown=GRACE_SECONDS,
-        )
+        config = server_config(create_app(settings, container))
         server = _Server(config, container, _announcement(listener))
         _heed_signals(server)
         set_rag_service(container.rag)
@@ -110,6 +121,18 @@ def serve(settings: Settings, open_model: OpenEmbedder) -> None:
             set_rag_service(None)
         if server.lost_because:
             raise StartupError(server.lost_because)
+
+
+def server_config(app: FastAPI) -> uvicorn.Config:
+    """How the application is served."""
+    return uvicorn.Config(
+        app,
+        http=_HttpProtocol,
+        log_config=None,
+        access_log=False,  # a query is private; RequestMeasures logs without it
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
 
 
 def _opened(settings: Settings, open_model: OpenEmbedder) -> Container:

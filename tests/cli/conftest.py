@@ -18,7 +18,7 @@ from app.cli import app
 from app.command.choosing import Backends
 from app.command.local import ContainerBackend
 from app.command.remote import open_remote
-from app.command.serving import listening_socket
+from app.command.serving import listening_socket, server_config
 from app.container import Container
 from app.main import create_app
 
@@ -35,7 +35,7 @@ def serving(container: Container) -> Iterator[str]:
             await super().startup(sockets)
             started.set()
 
-    server = Server(uvicorn.Config(create_app(container=container), log_config=None))
+    server = Server(server_config(create_app(container=container)))
     with closing(listening_socket("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
