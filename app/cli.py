@@ -140,7 +140,10 @@ def search(
     url: Url = None,
     as_json: Json = False,
 ) -> None:
-    """Find the passages that answer a question, and where they stand."""
+    """Find the passages that answer a question, and where they stand.
+
+    A question that begins with a dash comes last: search -n 3 -- "--reload"
+    """
     from app.rag.search_schemas import SearchBody
 
     wanted = {

@@ -128,6 +128,18 @@ def test_search_heeds_its_filters(run: Run, source_root: Path) -> None:
     assert titles("--min-score", 1) == set()
 
 
+def test_a_question_may_begin_with_a_dash_and_the_help_says_how(
+    run_local: Run, source_root: Path
+) -> None:
+    (source_root / "server.md").write_text("# Server\n\nIt starts anew with --reload.\n")
+    run_local("index", source_root / "server.md")
+    refused = run_local("search", "--reload")
+    assert refused.exit_code == 2
+    assert "search -h" in refused.stderr
+    assert 'search -n 3 -- "--reload"' in run_local("search", "-h").stdout
+    assert "server.md" in run_local("search", "-n", "3", "--", "--reload").stdout
+
+
 def test_a_search_without_results_says_so_and_succeeds(run: Run) -> None:
     result = run("search", "anything")
     assert result.exit_code == 0
