@@ -11,6 +11,7 @@ import anyio
 from app.command.backend import ITEMS_A_PAGE
 from app.command.care_schemas import CompactionReport, VerifyReport
 from app.command.display import say, working
+from app.command.log_lines import write_log
 from app.command.signals import end_like_ctrl_c
 from app.container import Container
 from app.errors import StartupError
@@ -116,7 +117,7 @@ def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
     SIGTERM and a terminal that closes end the block like Ctrl-C does, so that everything is closed
     in order.
     """
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s: %(message)s")
+    write_log(logging.WARNING, "%(levelname)s: %(message)s")
     settings = settings_from_environment()
     end_like_ctrl_c()
     with working("Opening the data directory"):

@@ -17,6 +17,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from app.assembly.generation_choice import OpenEmbedder
 from app.command.display import say
+from app.command.log_lines import write_log
 from app.command.memory import spare_collections
 from app.command.signals import ending_signals
 from app.container import Container
@@ -166,9 +167,7 @@ def _ignore(_number: int, _frame: FrameType | None) -> None:
 
 
 def _configure_logging(level: str) -> None:
-    logging.basicConfig(
-        level=level, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s", force=True
-    )
+    write_log(level, "%(asctime)s %(levelname)-7s %(name)s: %(message)s", anew=True)
     logging.getLogger("uvicorn.error").addFilter(_is_no_cancelled_request)
     if level != "DEBUG":
         for name in QUIET_LOGGERS:

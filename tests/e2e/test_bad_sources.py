@@ -120,6 +120,21 @@ def test_a_path_outside_the_roots_is_refused_and_names_the_setting(
     assert_refused(server, uri, "markdown", "SOURCE_ROOTS")
 
 
+def test_what_a_source_says_forges_no_line_of_the_log_and_steers_no_terminal(
+    own_server: StartServer, own_sources: Path, httpserver: HTTPServer
+) -> None:
+    httpserver.expect_request("/robots.txt").respond_with_data("", status=404)
+    httpserver.expect_request("/page").respond_with_data("x", content_type="image/\x1b[31mred")
+    server = own_server(FETCH_ALLOW_HOSTS=httpserver.host).start()
+    for uri, kind in (
+        (f"file://{own_sources}/none%0a2026-01-01 ERROR forged: x%1b[2J.md", "markdown"),
+        (httpserver.url_for("/page"), "website"),
+    ):
+        assert_refused(server, uri, kind)
+    assert "none 2026-01-01 ERROR forged" in server.log
+    assert "\x1b" not in server.log
+
+
 @pytest.mark.parametrize("way", ["..", "%2e%2e", "symlink", "symlink in folder"])
 def test_no_way_leads_out_of_the_roots(
     server: ServerProcess, shared_sources: Path, tmp_path: Path, way: str
