@@ -7,6 +7,7 @@ from contextlib import suppress
 from charset_normalizer import from_bytes
 
 from app.adapters.loading.alphabets import likelier
+from app.adapters.loading.east_asian_text import east_asian_encoding
 from app.adapters.loading.western_text import is_scattered, is_western
 from app.errors import SourceUnreadableError
 
@@ -213,14 +214,19 @@ def _detect(data: bytes) -> tuple[str, str]:
     first = re.search(rb"[\x80-\xff\x1b]", data)
     start = max(0, (first.start() if first else 0) - SAMPLE_BYTES // 4)
     sample = data[start : start + SAMPLE_BYTES]
-    best = from_bytes(sample, cp_isolation=LIKELY_ENCODINGS, enable_fallback=False).best()
-    encoding = best.encoding if best else "cp1252"
-    western = sample.decode("cp1252", "replace")
-    if is_western(western) and (encoding in OFTEN_MEANT_WESTERN or is_scattered(western)):
-        encoding = "cp1252"
-    else:
-        encoding = likelier(sample, encoding)
+    # Detection refuses every encoding of two bytes a character in which one of them is broken, be
+    # it by the end of the sample, and many a document in Japanese that is whole.
+    encoding = east_asian_encoding(sample) or _likeliest(sample)
     try:
         return data.decode(encoding), encoding
     except UnicodeDecodeError:
         return data.decode(encoding, "replace"), encoding
+
+
+def _likeliest(sample: bytes) -> str:
+    best = from_bytes(sample, cp_isolation=LIKELY_ENCODINGS, enable_fallback=False).best()
+    encoding = best.encoding if best else "cp1252"
+    western = sample.decode("cp1252", "replace")
+    if is_western(western) and (encoding in OFTEN_MEANT_WESTERN or is_scattered(western)):
+        return "cp1252"
+    return likelier(sample, encoding)

@@ -401,6 +401,35 @@ def test_a_broken_byte_does_not_spoil_the_few_letters_of_a_utf8_document(text):
     assert decode(data) == (text, "utf-8")
 
 
+EAST_ASIAN = {
+    "cp932": "設定ファイルはルートに置きます。再起動すると、新しい値が読み込まれます。\n",
+    "euc_jp": "この章では、文書を検索するための準備について説明します。\n",
+    "gb18030": "本章说明如何配置服务器，以及在出现错误时应该怎么办。我们可以从这里开始。\n",
+    "big5hkscs": "本章說明如何設定伺服器，以及在出現錯誤時應該怎麼辦。我們可以從這裡開始。\n",
+    "cp949": "이 장에서는 서버를 설정하는 방법을 설명합니다. 먼저 색인을 만들어야 합니다.\n",
+}
+
+
+@pytest.mark.parametrize("before", ["", "-"])
+@pytest.mark.parametrize(("encoding", "line"), EAST_ASIAN.items())
+def test_a_sample_that_ends_within_a_character_does_not_spoil_the_text(encoding, line, before):
+    text = before + line.rstrip() * 1000
+    assert decode(text.encode(encoding)) == (text, encoding)
+
+
+@pytest.mark.parametrize(("encoding", "line"), EAST_ASIAN.items())
+def test_a_broken_byte_spoils_no_more_than_its_line_of_an_east_asian_text(encoding, line):
+    data = line.encode(encoding)
+    text, found = decode(data * 5 + data[1:] + data * 5)
+    assert found == encoding
+    assert text.splitlines(keepends=True).count(line) == 10
+
+
+def test_japanese_with_code_and_wide_signs_is_read():
+    text = "".join(f"- {number}（例：`config.mjs`）を使う！→「値」です。\n" for number in range(20))
+    assert decode(text.encode("cp932")) == (text, "cp932")
+
+
 def test_western_text_whose_bytes_are_utf8_by_chance_is_read_in_its_own_encoding():
     text = "Le mot \u00abCAF\u00c9\u00bb est dans une liste"
     assert decode(text.encode("cp1252"))[0] == text
