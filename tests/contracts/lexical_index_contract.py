@@ -600,6 +600,17 @@ class LexicalIndexContract:
         assert found(index, "shared -javascript") == {"word", "apart", "title"}
         assert found(index, "shared -script") == index.chunk_ids()
 
+    def test_a_contraction_beside_other_words_finds_nothing(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("engine", "the engine starts"),
+                record("talk", "it doesn't, I don't, you can't, we'll see the id well"),
+            ]
+        )
+        assert found(index, "why doesn't the engine start") == {"engine"}
+        assert found(index, "I'd like an engine that we can\u2019t stop") == {"engine"}
+        assert found(index, "can't") == found(index, '"can\'t"') == {"talk"}
+
     def test_a_text_that_shows_a_switch_is_not_left_out_by_it(self, index: LexicalIndex):
         index.upsert(
             [

@@ -215,6 +215,7 @@ class Analyser:
             names=tuple(self._names(raw, offset, [piece[1:] for piece in pieces])),
             is_switch=raw.startswith("-") and not raw.startswith("--"),
             signed=tuple(_signed(raw, [start - offset for _, start, _ in pieces])),
+            has_apostrophe="'" in raw or "\u2019" in raw,
         )
 
     def _names(self, raw: str, offset: int, spans: Sequence[tuple[int, int]]) -> Iterator[Name]:

@@ -1,7 +1,7 @@
 """What a person means by the text of a query: words, phrases, and what must not be there."""
 
 import functools
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -43,10 +43,14 @@ _ENGLISH = """
 a about an and are as at be but by can could did do does for from had has have how i if in into is
 it its my no not of on or our should so such that the their then there these they this to was we
 were what when where which who why will with would you your
+arent couldnt didnt doesnt dont hadnt hasnt havent isnt shouldnt wasnt werent wouldnt
+itd itll theyd theyll theyre theyve thatll thered weve whats youd youll youre youve
 """
 STOP_WORDS = {"english": frozenset(_ENGLISH.split())}
 """Plain words that are not looked for beside others: they say nothing of the subject, and are what
 takes a search by words longest. They are indexed: in phrases and on their own they count."""
+_CONTRACTIONS = {"english": frozenset(["cant", "id", "ill", "im", "ive", "wed", "well", "wont"])}
+"""Stop words where an apostrophe stands in them: `can't` is one, a `cant` is none."""
 
 
 @dataclass(frozen=True)
@@ -152,8 +156,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         operators, excluded_operators = excluded_operators, []
     languages = in_use | {analyser.language}
     plain = [word for words in plain_stretches for word in words]
-    stop_words = _stop_words(languages)
-    telling = [word for word in plain if word.whole not in stop_words]
+    telling = [word for word in plain if not _is_stop_word(word, languages)]
     return ParsedQuery(
         tuple(_distinct(telling or plain)),
         tuple(dict.fromkeys(operators))[:MOST_OPERATORS],
@@ -162,7 +165,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         tuple(dict.fromkeys(excluded)),
         tuple(dict.fromkeys(excluded_operators)),
         () if is_pasted else _named(unquoted, analyser, languages),
-        tuple(two for words in plain_stretches for two in _neighbours(words, stop_words)),
+        tuple(two for words in plain_stretches for two in _neighbours(words, languages)),
         "" if is_pasted else heading_term(asked),
         " ".join(wanted) if excluded or excluded_operators else text,
         says_only_stop_words=not telling,
@@ -192,13 +195,21 @@ def _is_pasted(text: str) -> bool:
     return len(text.strip().splitlines()) > 1
 
 
-def _neighbours(words: Sequence[Word], stop_words: Set[str]) -> Iterator[Phrase]:
-    places = [place for place, word in enumerate(words) if word.whole not in stop_words]
+def _neighbours(words: Sequence[Word], languages: frozenset[str]) -> Iterator[Phrase]:
+    places = [n for n, word in enumerate(words) if not _is_stop_word(word, languages)]
     for first, second in pairwise(places):
         if second - first <= MOST_APART:
             yield tuple(words[first : second + 1])
 
 
+def _is_stop_word(word: Word, languages: frozenset[str]) -> bool:
+    return word.whole in _stop_words(languages) or (
+        word.has_apostrophe
+        and any(word.whole in _CONTRACTIONS.get(language, ()) for language in languages)
+    )
+
+
+@functools.cache
 def _stop_words(languages: frozenset[str]) -> frozenset[str]:
     return frozenset().union(*(STOP_WORDS.get(language, ()) for language in languages))
 

@@ -48,6 +48,8 @@ class Word:
     signed: tuple[tuple[str, int], ...] = ()
     """Parts that signs make names of within a longer one, as they are written, each with its
     number: `__dict__` in `self.__dict__`."""
+    has_apostrophe: bool = False
+    """Whether one stands within it, as in `don't`; that of a genitive is none of it."""
     edge: str = ""
     """At the edge of a phrase that may begin or end within a text without spaces: an expression
     for the parts that it stands for there."""

@@ -67,6 +67,24 @@ def test_stop_words_are_left_out_only_beside_others():
     assert [word.whole for word in german.words] == ["the", "haus"]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("why doesn't my task run", ["task", "run"]),
+        ("why doesnt the task run", ["task", "run"]),
+        ("I can\u2019t log in, they won't let me", ["log", "let", "me"]),
+        ("I'd like what we'll need", ["like", "need"]),
+        ("DON'T PANIC", ["panic"]),
+        ("the id of a well, its cant", ["id", "well", "cant"]),
+        ("I.D. card", ["id", "card"]),
+        ("the server's O'Reilly don'ts", ["server", "oreilly", "donts"]),
+        ("I don't", ["i", "dont"]),
+    ],
+)
+def test_contractions_of_stop_words_are_stop_words(text: str, words: list[str]):
+    assert parsed(text)[0] == words
+
+
 def test_pasted_text_is_bounded():
     query = parse_query(" ".join(f"word{n}" for n in range(5000)), ANALYSER)
     assert len(query.words) == MAX_WORDS
@@ -123,6 +141,7 @@ def test_a_number_belongs_to_the_word_that_stands_before_it_in_the_query(
         ("one word", ["one word"]),
         ("word", []),
         ("to be or not", []),
+        ("the task doesn't run", ["task doesnt run"]),
         ('red lamps "in quotes" old ropes', ["red lamps", "old ropes"]),
         ("red lamps -buoys ropes", ["red lamps"]),
         ("-red -lamps", []),
