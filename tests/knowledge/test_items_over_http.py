@@ -238,8 +238,11 @@ def test_any_item_can_be_archived_or_asked_to_be_indexed_again(
     client: TestClient, database: Database, make_item: MakeItem, before: str, wish: str
 ) -> None:
     item_id = make_item()["id"]
-    set_status(database, item_id, before)
-    assert client.patch(f"{ITEMS}/{item_id}", json={"status": wish}).json()["status"] == wish
+    set_status(database, item_id, before, error="File not found: /srv/docs")
+    item = client.patch(f"{ITEMS}/{item_id}", json={"status": wish}).json()
+    assert item["status"] == wish
+    is_asked_for = wish == "pending" != before
+    assert item["error"] == (None if is_asked_for else "File not found: /srv/docs")
 
 
 @pytest.mark.parametrize("before", ["pending", "error"])
