@@ -178,6 +178,20 @@ def test_what_lies_at_a_place_that_is_not_mounted_any_more_is_taken_in_only_afte
     assert not [text for text in found("lighthouse") if "lighthouse" in text]
 
 
+def test_where_a_former_source_was_mounted_says_nothing_of_another(
+    container: Container, source_root, add_item, index
+):
+    for name in ("share", "disk"):
+        (source_root / name).mkdir()
+        (source_root / name / "a.md").write_text(f"A lighthouse of the {name}.")
+    item = add_item(source_root / "share")
+    index(item)
+    with container.database.write() as session:
+        session.get_one(ItemRow, item.id).mounts = [""]
+    container.knowledge.update(item.id, {"uri": str(source_root / "disk")})
+    assert index(item).error is None
+
+
 def test_indexing_again_by_force_changes_nothing_where_nothing_has_changed(
     source_root, add_item, index, history
 ):
