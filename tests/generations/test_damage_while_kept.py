@@ -9,6 +9,7 @@ from sqlalchemy import ColumnElement, delete, event, select, update
 from app.container import Container
 from app.generations import queries
 from app.generations.checking import give_up_damaged_documents
+from app.knowledge.items import ItemDraft
 from app.models import ChunkRow, DocumentRow, EmbeddingRow
 from tests.databases import sqlite_only
 from tests.fakes import FakeEmbedder
@@ -42,6 +43,13 @@ def lose_chunks(container: Container) -> None:
 
 def lose_the_chunks_of_a_document(container: Container) -> None:
     write(container, delete(ChunkRow).where(KEPT, ChunkRow.document_id == 1))
+
+
+def give_chunks_to_another_item(container: Container) -> None:
+    other = container.knowledge.create(ItemDraft("Other", "/other", "folder"))
+    write(
+        container, update(ChunkRow).where(KEPT, ChunkRow.chunk_index == 1).values(item_id=other.id)
+    )
 
 
 def lose_vectors(container: Container) -> None:
@@ -108,6 +116,14 @@ def test_only_what_is_damaged_is_made_anew(
     assert give_up_damaged_documents(there.database, generation, lambda: None) == 0, "it is missing"
     report = next(each for each in there.generations.all() if each.state == "kept")
     assert (report.progress.documents_done, report.progress.documents_total) == (1, 2)
+
+
+def test_documents_whose_chunks_say_another_item_are_made_anew(open_with: Open, filled: int):
+    there = open_with(chunk_size=400)
+    there.renew()
+    kept = next(each for each in there.generations.all() if each.state == "kept")
+    give_chunks_to_another_item(there)
+    assert give_up_damaged_documents(there.database, kept.stored.generation, lambda: None) == 2
 
 
 @sqlite_only
