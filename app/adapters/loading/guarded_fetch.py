@@ -1,6 +1,7 @@
 """Fetches web pages: the one way out of the service, with every address and size checked."""
 
 import hashlib
+import re
 import ssl
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,6 +36,9 @@ from app.trusted_authorities import tls_context
 
 MAX_REDIRECTS = 5
 MAX_PORT = 65535
+USER = re.compile("//[^/?#]*@")
+MOST_OF_TARGET = 200
+"""Characters that are shown of where a page leads to."""
 REQUEST_HEADERS = {
     "User-Agent": "Groundwork/0.1 (+self-hosted knowledge service)",
     "Accept": "text/markdown, text/html, application/xhtml+xml, text/plain;q=0.9, text/*;q=0.8",
@@ -155,12 +159,17 @@ class GuardedFetcher:
         beginning_bytes: int | None = None,
     ) -> FetchedPage | None:
         address = check_address(url)
-        for _ in range(MAX_REDIRECTS + 1):
-            visit(address, deadline)
-            conditions = validators.headers(address) if validators else {}
-            answer = self._request(address, deadline, conditions, beginning_bytes)
-            if isinstance(answer, FetchedPage) and beginning_bytes is None:
-                answer = _where_it_leads(answer) or answer
+        for redirects in range(MAX_REDIRECTS + 1):
+            try:
+                visit(address, deadline)
+                conditions = validators.headers(address) if validators else {}
+                answer = self._request(address, deadline, conditions, beginning_bytes)
+                if isinstance(answer, FetchedPage) and beginning_bytes is None:
+                    answer = _where_it_leads(answer) or answer
+            except SourceRefusedError as error:
+                if not redirects:
+                    raise
+                raise _refused_behind(url, str(address), error) from error
             if answer is None or isinstance(answer, FetchedPage):
                 return answer
             address = answer
@@ -269,12 +278,7 @@ def check_address(url: str) -> httpx.URL:
 def _where_it_leads(page: FetchedPage) -> httpx.URL | None:
     """Where a page sends its readers at once; raises SourceError where that is not fetched."""
     target = refresh_target(page.url, page.refresh, page.content_type, page.body, page.charset)
-    if target is None:
-        return None
-    try:
-        return check_address(target)
-    except SourceRefusedError as error:
-        raise SourceRefusedError(f"{page.url} leads to {target[:200]}: {error.detail}") from error
+    return None if target is None else _checked_target(page.url, target)
 
 
 def _redirect_target(address: httpx.URL, response: httpx.Response) -> httpx.URL:
@@ -284,6 +288,19 @@ def _redirect_target(address: httpx.URL, response: httpx.Response) -> httpx.URL:
             f"{address} redirects (HTTP {response.status_code}), but does not say where to."
         )
     try:
-        return check_address(str(address.join(location)))
+        return _checked_target(str(address), str(address.join(location)))
     except (httpx.InvalidURL, UnicodeError) as error:
         raise SourceUnreadableError(f"{address} redirects to no address: {error}") from error
+
+
+def _checked_target(page: str, target: str) -> httpx.URL:
+    try:
+        return check_address(target)
+    except SourceRefusedError as error:
+        raise _refused_behind(page, target, error) from error
+
+
+def _refused_behind(page: str, target: str, error: SourceRefusedError) -> SourceRefusedError:
+    """The refusal of what a page leads to: whoever asked for the page has not named that."""
+    shown = USER.sub("//", target)[:MOST_OF_TARGET]
+    return SourceRefusedError(f"{page} leads to {shown}: {error.detail}")

@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 
+import httpx
 import pytest
 from werkzeug import Response
 
@@ -123,8 +124,25 @@ def test_a_redirect_is_checked_like_the_first_address(httpserver, fetch, target)
     httpserver.expect_request("/").respond_with_response(
         Response(status=302, headers={"Location": target})
     )
-    with pytest.raises(SourceRefusedError):
+    with pytest.raises(SourceRefusedError) as refusal:
         fetch(httpserver.url_for("/"))
+    page = httpx.URL(httpserver.url_for("/"))
+    shown = str(page.join(target.replace("user:pass@", "")))
+    assert str(refusal.value).startswith(f"{page} leads to {shown}: ")
+    assert "user:pass" not in str(refusal.value)
+
+
+def test_a_refusal_behind_several_redirects_names_the_first_and_the_last_address(httpserver, fetch):
+    for path, target in (("/0", "/1"), ("/1", "http://10.0.0.1/x")):
+        httpserver.expect_request(path).respond_with_response(
+            Response(status=302, headers={"Location": target})
+        )
+    with pytest.raises(
+        SourceRefusedError, match=r"/0 leads to http://10\.0\.0\.1/x: 10\.0\.0\.1 is"
+    ):
+        fetch(httpserver.url_for("/0"))
+    with pytest.raises(SourceRefusedError, match=r"^10\.0\.0\.1 is"):
+        fetch("http://10.0.0.1/x")
 
 
 @pytest.mark.parametrize(
