@@ -29,6 +29,8 @@ class NoPageError(SourceUnreadableError):
 def status_error(address: httpx.URL, response: httpx.Response) -> SourceError | None:
     """Why there is no page to be had with this answer, or None."""
     status = response.status_code
+    if status == 206:  # no part of the page was asked for: some caches mix these up
+        return SourceUnavailableError(f"{address} answered with a part of the page (HTTP 206).")
     if 200 <= status < 300:
         return None
     if status in {404, 410}:

@@ -337,6 +337,7 @@ def test_only_web_addresses_are_fetched(url):
         (401, SourceUnreadableError),
         (403, SourceUnreadableError),
         (304, SourceUnreadableError),
+        (206, SourceUnavailableError),
         (408, SourceUnavailableError),
         (429, SourceUnavailableError),
         (500, SourceUnavailableError),
