@@ -22,6 +22,9 @@ _NO_TAGS = re.compile(
 """Where what looks like a tag is none that counts."""
 _META = re.compile(rb"""<meta(?=[\s/])((?:[^>"']|"[^"]*"|'[^']*')*+)>""", re.IGNORECASE)
 _ATTRIBUTE = re.compile(rb"""([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""")
+_XML_DECLARATION = re.compile(
+    rb"""(?:\xef\xbb\xbf)?<\?xml(?=\s)[^>]*?\sencoding\s*=\s*["']([\w.:-]{1,40})["']""", re.ASCII
+)
 _CHARSET = re.compile(rb"\s*([\w.:-]{1,40})")
 _TYPE_WITH_CHARSET = re.compile(
     rb"""\s*[\w.+-]+/[\w.+-]+\s*[;,].*?charset\s*=\s*["']?\s*([\w.:-]{1,40})""",
@@ -56,9 +59,12 @@ def begins_like_html(data: bytes) -> bool:
 
 
 def declared_charset(data: bytes) -> str | None:
-    """The charset that a page's <meta> declares, if it does."""
-    head = _NO_TAGS.sub(b"", data[:CHARSET_WINDOW_BYTES])
-    name = next(filter(None, map(_charset_of, _META.finditer(head))), None)
+    """The charset that a page's <meta> declares, or else `<?xml encoding="…"?>` at its start."""
+    beginning = data[:CHARSET_WINDOW_BYTES]
+    metas = _META.finditer(_NO_TAGS.sub(b"", beginning))
+    name = next(filter(None, map(_charset_of, metas)), None)
+    if name is None and (declaration := _XML_DECLARATION.match(beginning)):
+        name = declaration[1].decode("ascii")
     # A page whose ASCII can be read like this is not in UTF-16, whatever it says.
     return "utf-8" if name and name.lower().startswith("utf-16") else name
 

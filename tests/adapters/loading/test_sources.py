@@ -187,6 +187,24 @@ def test_the_charset_of_the_meta_element_counts_when_the_header_names_none(sourc
 
 
 @pytest.mark.parametrize(
+    ("charset", "text"),
+    [
+        ("tis-620", "สวัสดีชาวโลก"),
+        ("iso-8859-15", "Prix : 5 € cœur"),
+        ("iso-8859-4", "Latviešu valoda āčēģīķļņšūž"),
+    ],
+)
+@pytest.mark.parametrize("content_type", ["text/html", "application/xhtml+xml"])
+def test_without_both_that_of_the_xml_declaration_does(sources, site, content_type, charset, text):
+    page = f'<?xml version="1.0" encoding="{charset}"?>\n<html><body><p>{text}</p></body></html>'
+    site.expect_request("/").respond_with_data(
+        page.encode(charset), headers={"Content-Type": content_type}
+    )
+    (loaded,) = read_all(sources.open(site.url_for("/"), "website"))
+    assert loaded.content == text
+
+
+@pytest.mark.parametrize(
     ("body", "told"),
     [
         (b"<p>Caf\xc3\xa9 one\n<p>two\n<p>br\xa3ken", ["In line 3 stand bytes that are no utf-8"]),

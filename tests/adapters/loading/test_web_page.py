@@ -483,6 +483,22 @@ def test_the_charset_is_read_from_the_meta_element(head, charset):
 
 
 @pytest.mark.parametrize(
+    ("page", "charset"),
+    [
+        (b'<?xml version="1.0" encoding="TIS-620"?><html>', "TIS-620"),
+        (b"<?xml version='1.0' encoding = 'koi8-r' standalone='yes'?>", "koi8-r"),
+        (b'<?xml version="1.0" encoding="koi8-r"?><meta charset=utf-8>', "utf-8"),
+        (b'<?xml version="1.0" encoding="utf-16"?><html>', "utf-8"),
+        (b'<?xml version="1.0"?><p encoding="koi8-r">', None),
+        (b'<?xml-stylesheet encoding="koi8-r"?>', None),
+        (b'<p><?xml version="1.0" encoding="koi8-r"?>', None),
+    ],
+)
+def test_without_a_meta_element_the_charset_is_that_of_the_xml_declaration(page, charset):
+    assert declared_charset(page) == charset
+
+
+@pytest.mark.parametrize(
     ("page", "title", "markdown"),
     [
         ("<title>The <script> tag</title><p>text", "The <script> tag", "text"),
