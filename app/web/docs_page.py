@@ -12,19 +12,24 @@ ASSETS = "/docs/assets"
 NO_ICON = "data:,"
 """An icon address that a browser need not fetch."""
 
+NO_FRAMES = "frame-ancestors 'none'"
+"""What is tried here comes from our own page: nobody else's may lay it under a visitor's clicks."""
+
 router = APIRouter()
 
 
 @router.get("/docs", include_in_schema=False)
 async def docs() -> HTMLResponse:
     """Describe every operation, and let people try it."""
-    return get_swagger_ui_html(
+    page = get_swagger_ui_html(
         openapi_url="/openapi.json",
         title="Groundwork",
         swagger_js_url=f"{ASSETS}/swagger-ui-bundle.js",
         swagger_css_url=f"{ASSETS}/swagger-ui.css",
         swagger_favicon_url=NO_ICON,
     )
+    page.headers["Content-Security-Policy"] = NO_FRAMES
+    return page
 
 
 def install_docs(app: FastAPI) -> None:

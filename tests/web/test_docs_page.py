@@ -19,3 +19,7 @@ def test_the_page_and_its_scripts_come_from_the_service_itself(client: TestClien
 def test_the_front_door_leads_there(client: TestClient) -> None:
     answer = client.get("/", follow_redirects=False)
     assert answer.headers["location"] == "/docs"
+
+
+def test_no_other_page_may_frame_it(client: TestClient) -> None:
+    assert client.get("/docs").headers["content-security-policy"] == "frame-ancestors 'none'"
