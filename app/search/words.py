@@ -197,13 +197,18 @@ def _subject(parsed: ParsedQuery) -> frozenset[str]:
 
 
 def _terms(word: Word) -> tuple[str, ...]:
-    """The ways to write a word; the `v` of `v99` alone is none, nor is the `11` of `3.11`."""
+    """The ways to write a word; the `v` of `v99` alone is none, nor is the `11` of `3.11`.
+
+    Nor is the `a` of `-a`.
+    """
     if word.version:
         return word.version_wholes
+    if word.is_switch and len(word.whole) == 1:
+        return (word.switch,)
     parts = word.parts
     if len(parts) > 1:
         parts = tuple(part for part in parts if len(part) > 1 or not part.isascii())
-    return tuple(term for term in (*parts, word.whole, word.stem) if term)
+    return tuple(term for term in (*parts, word.whole, word.stem, word.switch) if term)
 
 
 def _longer_version(parsed: ParsedQuery) -> re.Pattern[str] | None:

@@ -614,16 +614,28 @@ class LexicalIndexContract:
     def test_a_text_that_shows_a_switch_is_not_left_out_by_it(self, index: LexicalIndex):
         index.upsert(
             [
-                record("command", "run `x` or: python -m venv .venv"),
+                record("command", "run `x` or: python -mod venv .venv"),
                 record("name", "python -Xmx512m venv"),
-                record("word", "python m venv"),
-                record("both", "python -m venv, where m is short"),
-                record("longer", "python --m venv"),
+                record("word", "python mod venv"),
+                record("both", "python -mod venv, where mod is short"),
+                record("longer", "python --mod venv"),
             ]
         )
-        assert found(index, "python -m venv") == {"command", "name"}
+        assert found(index, "python -mod venv") == {"command", "name"}
         assert found(index, "python -Xmx512m") == index.chunk_ids()
-        assert found(index, 'python -"m venv"') == {"command", "name", "both"}
+        assert found(index, 'python -"mod venv"') == {"command", "name", "both"}
+
+    def test_a_switch_of_one_letter_leaves_nothing_out(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("option", "rsync -a copies a tree as it is, e.g. a home"),
+                record("capital", "rsync -A keeps a list of who may do what"),
+                record("draft", "rsync, a draft"),
+            ]
+        )
+        assert index.search("what does rsync -a do", 5)[0].chunk_id == "option"
+        assert found(index, "rsync -a") == index.chunk_ids()
+        assert found(index, "rsync -e -draft") == {"option", "capital"}
 
     def test_no_text_is_a_query_language_or_an_error(self, index: LexicalIndex):
         index.upsert(many(3))

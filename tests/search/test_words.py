@@ -226,9 +226,10 @@ def test_of_very_many_matches_the_first_are_named():
         ('x -"user name"', ["user_name", "get_user_name", "userName"], ["getUserName"]),
         ("x -C++", ["in C++", "in C++17"], ["in C", "C#", "in C17"]),
         ("x -漢", ["漢字"], ["字"]),
-        ("x -a -b", ["a", "b"], ["c"]),
-        ("python -m venv", ["m venv", "python -m venv m", "a-m", "--m"],
-         ["python -m venv", "see `-m`", "[-m MODULE | -x]", "(-m)"]),
+        ("x -ab -cd", ["ab", "cd"], ["c"]),
+        ("java -jar x", ["jar x", "java -jar x jar", "a-jar", "--jar"],
+         ["java -jar x", "see `-jar`", "[-jar FILE | -x]", "(-jar)"]),
+        ("rsync -a", [], ["a copy", "rsync -a", "i.e. a-b"]),
         ("tar -xzf a.tar", ["xzf"], ["tar -xzf a.tar"]),
         ("java -Xmx512m", ["Xmx512m", "xmx512m"], ["java -Xmx512m", "java -jar x"]),
         ("x -JavaScript", ["JavaScript -JavaScript"], ["x -JavaScript"]),
@@ -243,6 +244,16 @@ def test_of_very_many_matches_the_first_are_named():
 def test_a_text_with_what_the_query_excludes_is_rejected(query, held, not_held):
     asked = words(query)
     assert [text for text in [*held, *not_held] if asked.reject(text)] == held
+
+
+def test_of_a_switch_the_switch_is_highlighted_and_not_its_letter():
+    content = "A copy of a tree: rsync -a or `-a`, not -A, -av or i.e. a-b"
+    marked = [one for one in words("a tree -a").highlights(content) if one.kind == "word"]
+    assert [(one.text, content[one.start - 1]) for one in marked] == [
+        ("tree", " "),
+        ("a", "-"),
+        ("a", "-"),
+    ]
 
 
 def test_what_is_excluded_is_neither_meant_nor_required():

@@ -16,7 +16,7 @@ import Stemmer
 from app.adapters.lexical_index.names import SPLIT_MARK, Name, names_in_mixed_case
 from app.adapters.lexical_index.terms import IndexTerms, StretchTerms, Token, TokenValues, Word
 
-ANALYSER_VERSION = 4
+ANALYSER_VERSION = 5
 """Raise it whenever the same text gives other terms: an index made before is then made anew."""
 
 KNOWN_LANGUAGES: tuple[str, ...] = tuple(Stemmer.algorithms())
@@ -213,7 +213,7 @@ class Analyser:
             (whole if any(signs) else self._stem(whole)) if is_name else "",
             is_compound=is_name and (len(pieces) > 1 or dotted or any(signs)),
             names=tuple(self._names(raw, offset, [piece[1:] for piece in pieces])),
-            is_switch=raw.startswith("-") and not raw.startswith("--"),
+            switch=_switch(raw),
             signed=tuple(_signed(raw, [start - offset for _, start, _ in pieces])),
             has_apostrophe="'" in raw or "\u2019" in raw,
         )
@@ -264,6 +264,14 @@ def _signs_around(raw: str) -> tuple[str, str]:
     before = raw[: len(raw) - len(raw.lstrip("_"))]
     after = raw[len(raw.rstrip("_")) :]
     return ("", "") if not before or before == after == "_" else (before, after)
+
+
+def _switch(raw: str) -> str:
+    """All of a word with one minus before it, and nothing of others."""
+    if raw[:1] != "-" or raw[:2] == "--":
+        return ""
+    composed = unicodedata.normalize("NFC", raw)
+    return composed[:MAX_TERM_CHARACTERS] if composed[1:2].isascii() else ""
 
 
 def _signed(raw: str, starts: Sequence[int]) -> Iterator[tuple[str, int]]:

@@ -222,6 +222,7 @@ class QueryCompiler:
             (PATH, stemmed),
             (SYMBOLS, symbols),
             (SIGNED if word.has_signs else IDENTIFIERS, names),
+            (SIGNED, [(word.switch,)] if word.is_switch else []),
         ):
             if self._weight(field) > 0:
                 yield from (Place(field, terms) for terms in sequences)

@@ -30,8 +30,8 @@ waits for them."""
 BODY, TITLE, PATH = "body", "title", "path"
 SYMBOLS, IDENTIFIERS, SPLITS = "symbols", "identifiers", "splits"
 SIGNED = "signed"
-"""Names that differ from a word by signs, as `__slots__` does: not among the identifiers, which
-would be longer for them and each count for less."""
+"""Names that differ from a word by signs, as `__slots__` and `-m` do: not among the identifiers,
+which would be longer for them and each count for less."""
 OPERATORS = "operators"
 """What is written with signs alone, in the content and the titles: see operators.py."""
 TAILS = "tails"

@@ -35,7 +35,7 @@ _QUOTED = (
 )
 _TOKEN = regex.compile(
     rf"(?<!\S)-{_QUOTED.format('excluded')}"
-    r"|(?<!\S)-(?P<excluded_word>[\p{L}\p{So}_.][^\s\"\u201c-\u201e]*)"
+    r"|(?<!\S)-(?P<excluded_word>(?![A-Za-z][,;:.!?)\]]*(?!\S))[\p{L}\p{So}_.][^\s\"\u201c-\u201e]*)"
     rf"|(?<!\w){_QUOTED.format('required')}"
 )
 
@@ -117,7 +117,8 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     """Take a query apart; never fails. What is not a phrase or an exclusion is plain text.
 
     A phrase stands in double quotes. An exclusion is a minus at the start of a word, before a
-    letter or a quote: `-5` and `--flag` are plain text. When nothing would remain to be found,
+    letter or a quote: `-5` and `--flag` are plain text. So is a switch of one letter, `rsync -a`:
+    what explains it says the article `a`, too. When nothing would remain to be found,
     the exclusions are plain text too. So is all of a text of several lines: it was pasted, such as
     a traceback, whose `File "app.py"` stands in no document, and names no paths. The stop words of
     all languages `in_use` are left out, and those of the analyser's.
@@ -203,6 +204,8 @@ def _neighbours(words: Sequence[Word], languages: frozenset[str]) -> Iterator[Ph
 
 
 def _is_stop_word(word: Word, languages: frozenset[str]) -> bool:
+    if word.is_switch:
+        return False
     return word.whole in _stop_words(languages) or (
         word.has_apostrophe
         and any(word.whole in _CONTRACTIONS.get(language, ()) for language in languages)
@@ -216,9 +219,9 @@ def _stop_words(languages: frozenset[str]) -> frozenset[str]:
 
 def _distinct(words: list[Word]) -> list[Word]:
     """The first of each spelling that the index tells apart."""
-    distinct: dict[tuple[tuple[str, ...], str], Word] = {}
+    distinct: dict[tuple[tuple[str, ...], str, str], Word] = {}
     for word in words:
-        distinct.setdefault((word.parts, word.whole), word)
+        distinct.setdefault((word.parts, word.whole, word.switch), word)
         if len(distinct) == MAX_WORDS:
             break
     return list(distinct.values())

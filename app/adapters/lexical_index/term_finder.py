@@ -104,7 +104,7 @@ def _beginning(term: str) -> str:
     Of three letters or more, the stemmer may have changed the last (`dries` and `dry` are `dri`,
     `using` is `use`), and it makes `dying` into `die`.
     """
-    if len(term) < BEGINNING_CHARACTERS:
-        return term
+    if len(term) < BEGINNING_CHARACTERS or term.startswith("-"):
+        return term[:BEGINNING_CHARACTERS].lower()
     changed = 2 if term.endswith("ie") else 1
     return term[: min(BEGINNING_CHARACTERS, len(term) - changed)]

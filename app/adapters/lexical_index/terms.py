@@ -43,8 +43,9 @@ class Word:
     """The single characters of a stretch without spaces, with their spans."""
     names: tuple[Name, ...] = ()
     """`JavaScript` alone and in `JavaScript-based`; none in `java_script` or `Java8`."""
-    is_switch: bool = False
-    """Whether one minus stands before it, as in `python -m venv`."""
+    switch: str = ""
+    """As it is written, where one minus stands before it: `-m` in `python -m venv`, which is not
+    `-M`."""
     signed: tuple[tuple[str, int], ...] = ()
     """Parts that signs make names of within a longer one, as they are written, each with its
     number: `__dict__` in `self.__dict__`."""
@@ -53,6 +54,11 @@ class Word:
     edge: str = ""
     """At the edge of a phrase that may begin or end within a text without spaces: an expression
     for the parts that it stands for there."""
+
+    @property
+    def is_switch(self) -> bool:
+        """Whether one minus stands before it."""
+        return bool(self.switch)
 
     @property
     def has_signs(self) -> bool:
@@ -141,6 +147,7 @@ class StretchTerms(NamedTuple):
             tuple(part for word in words for part in word.parts),
             tuple(word.whole for word in compounds)
             + tuple(name for word in words for name, _ in word.signed)
+            + tuple(word.switch for word in words if word.is_switch)
             + tuple(single for word in words for single, _, _ in word.singles),
             tuple(SPLIT_MARK.join((word.whole, *word.parts)) for word in compounds),
             tuple(name for word in words for name in _said_as_a_whole(word)),
@@ -172,6 +179,8 @@ def _tokens(words: Sequence[Word]) -> Iterator[TokenValues]:
     for word in words:
         if word.is_compound:
             yield word.whole, word.spans[0][0], word.spans[-1][1], position, True
+        if word.is_switch:
+            yield word.switch, word.spans[0][0], word.spans[-1][1], position, True
         signed = {number: name for name, number in word.signed}
         for number, (part, (start, end)) in enumerate(zip(word.parts, word.spans, strict=True)):
             if number in signed:

@@ -27,6 +27,7 @@ WORDS = st.sampled_from(
         "C++",
         "__user__",
         "--user",
+        "-u",
         "_name",
         "self._name",
         "Häuser",
