@@ -46,6 +46,8 @@ class SkippedPlace(BaseModel):
 class JobProgress(BaseModel):
     """How far a job is, stage by stage: found, loaded, split, embedded, stored."""
 
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
     documents_found: int = Field(0, description="In the source, so far.")
     documents_done: int = Field(0, description="Looked at: read, unchanged or skipped.")
     documents_skipped: int = Field(0, description="Not taken in: see `skipped`.")
@@ -79,7 +81,9 @@ def _as_answered(result: Any) -> Any:
 class Job(BaseModel):
     """Work that was promised: it survives a restart."""
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config = ConfigDict(
+        from_attributes=True, json_schema_serialization_defaults_required=True
+    )
 
     id: int
     kind: JobKind

@@ -124,7 +124,9 @@ class ResultGroup(BaseModel):
 class SearchResult(BaseModel):
     """A chunk that answers, and where it stands."""
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config = ConfigDict(
+        from_attributes=True, json_schema_serialization_defaults_required=True
+    )
 
     content: str = Field(
         description="The source's own words; control characters are blanks in them."
@@ -180,7 +182,9 @@ class SearchResult(BaseModel):
 class SearchAnswer(BaseModel):
     """The results, best first."""
 
-    model_config = ConfigDict(from_attributes=True)
+    model_config = ConfigDict(
+        from_attributes=True, json_schema_serialization_defaults_required=True
+    )
 
     query: str
     results: list[SearchResult] = Field(

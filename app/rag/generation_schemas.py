@@ -4,7 +4,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.generations.records import GenerationReport
 
@@ -19,6 +19,8 @@ class GenerationState(StrEnum):
 
 class Generation(BaseModel):
     """Everything that is stored, cut and embedded in one way."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     id: int
     state: GenerationState = Field(description="`current` answers; `building` will.")

@@ -62,6 +62,8 @@ class BulkIndexingResult(BaseModel):
 class RemovalResult(BaseModel):
     """An item's chunks are out of the index."""
 
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
     success: Literal[True] = True
     knowledge_id: int
     removed: bool = Field(description="Whether there was anything to remove.")

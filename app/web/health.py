@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Protocol
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.web.metrics import Metrics
 from app.web.problems import RETRY_AFTER, RETRY_AFTER_SECONDS, problem_responses
@@ -38,6 +38,8 @@ class Readiness(BaseModel):
 
 class Liveness(BaseModel):
     """The process answers."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     status: Literal["alive"] = "alive"
 
