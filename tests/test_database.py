@@ -1,12 +1,16 @@
 """The database: migrations that agree with the models, transactions, and storage that fails."""
 
+import re
+import shlex
+import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -545,3 +549,37 @@ def test_nothing_is_acknowledged_once_the_file_is_gone_or_another(
     kept.replace(path)
     add(database)
     assert count(database) == 2
+
+
+def _backup_commands() -> list[str]:
+    """As the documentation gives them, for a working directory that holds `data`."""
+    root = Path(__file__).parents[1]
+    pages = [(root / name).read_text("utf-8") for name in ("README.md", "docs/operations.md")]
+    lines = {line.strip() for page in pages for line in page.splitlines()}
+    return sorted(line for line in lines if re.match("(sqlite3|python3) .*backup.db", line))
+
+
+@sqlite_only
+@pytest.mark.parametrize("command", _backup_commands(), ids=lambda command: command.split()[0])
+def test_a_documented_back_up_ends_and_is_whole_however_much_is_written(
+    tmp_path: Path, command: str
+) -> None:
+    program, *arguments = shlex.split(command)
+    if not shutil.which(program):
+        pytest.skip(f"needs {program}")
+    (tmp_path / "data").mkdir()
+    with closing(sqlite3.connect(tmp_path / "data/groundwork.db", isolation_level=None)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("PRAGMA synchronous = OFF")
+        writer.execute("CREATE TABLE texts (number INTEGER PRIMARY KEY, text BLOB)")
+        writer.execute("INSERT INTO texts VALUES (0, zeroblob(20000000))")
+        copying = subprocess.Popen([program, *arguments], cwd=tmp_path)
+        end = time.monotonic() + PATIENCE_SECONDS
+        while copying.poll() is None and time.monotonic() < end:
+            writer.execute("INSERT INTO texts (text) VALUES ('as it comes')")
+        copying.kill()
+    assert copying.wait() == 0
+    with closing(sqlite3.connect(tmp_path / "groundwork-backup.db")) as copy:
+        assert copy.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        texts, last = copy.execute("SELECT count(*), max(number) FROM texts").fetchone()
+        assert texts == last + 1
