@@ -39,7 +39,9 @@ _MARKDOWN = re.compile(
 _REST = re.compile(
     r"\\(?P<escaped>.?)"
     r"|``(?P<literal>.+?)``(?!\w)"
-    r"|(?<!\w)(?::[\w.+:-]+:)?`(?P<text>[^`]+)`(?::[\w.+:-]+:|__?)?"
+    r"|(?<!\w)(?::[\w.+:-]+:|_)?`(?P<text>[^`]+)`(?::[\w.+:-]+:|__?)?"
+    r"|(?<![^\s'\"(\[{<\-/:])(?P<reference>[^\W_]++(?:[-._+:][^\W_]++)*+)__?"
+    r"(?![^\s'\")\]}>\-/:.,;!?])"
     r"|(?<!\w)\*\*(?P<strong>[^\s*](?:[^*]*[^\s*])?)\*\*(?!\w)"
     r"|(?<![\w*])\*(?P<emphasis>[^\s*](?:[^*]*[^\s*])?)\*(?!\w)"
     r"|\s*\[(?:#[\w-]*|\*|\d+)\]_(?!\w)"
@@ -66,7 +68,8 @@ def plain_heading(title: str, *, is_rest: bool = False) -> str:
 
 def _rest_text(match: re.Match[str]) -> str:
     if match["text"] is None:
-        found = (match["literal"], match["strong"], match["emphasis"], match["escaped"])
+        names = ("literal", "reference", "strong", "emphasis", "escaped")
+        found = (match[name] for name in names)
         return next((text for text in found if text is not None), "").rstrip()
     return _role_text(match["text"])
 

@@ -65,6 +65,10 @@ def test_what_is_no_markup_stays(title):
         ("*emph* **strong** __init__ *a and **b", "emph strong __init__ *a and **b"),
         ("C\\ # \\*args", "C# *args"),
         ("The code [#code]_ of [1]_ a [x]", "The code of a [x]"),
+        ("Docutils_ of Python-3.x_, `a b`_ and it__", "Docutils of Python-3.x, a b and it"),
+        ("MODULE_LICENSE, _`Target` and x_y_z", "MODULE_LICENSE, Target and x_y_z"),
+        ("__init__ _private H_2 ``code_`` name\\_", "__init__ _private H_2 code_ name_"),
+        ("unregister_*probe and GET_{FD,ID}", "unregister_*probe and GET_{FD,ID}"),
         ("[Foo](bar) <T> &amp;", "[Foo](bar) <T> &amp;"),
     ],
 )  # fmt: skip
@@ -105,7 +109,7 @@ def test_words_without_marks_stay(title, is_rest):
 @pytest.mark.parametrize(
     "unit",
     [
-        *("*a ", "_", "*", "**a*", "`", "` ``", ":a:`", ":", "[", "![", "](", "](a", "](a "),
+        *("*a ", "_", "*", "**a*", "`", "` ``", ":a:`", ":", "[", "![", "](", "](a", "](a ", "a-"),
         *("~~", "~~a", "~~a~~ ", "{a}`", "{a}`b <", "{a"),
         *("[![a](b)", "![](b)", "[](b", "[![](b)](c)"),
         *("<!--", "{/*", "{/**/", "<a ", "<a b='", "{#", "\\", "&a"),
