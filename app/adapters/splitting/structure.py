@@ -131,8 +131,10 @@ def _read(lines: Lines, *, is_rest: bool) -> Structure:
             continue
         found, end = finder.passage(index, is_rest=is_rest)
         blocks += found
-        # What is indented in a directive is no paragraph that could go on with the line below it.
-        after_break = bool(found) or end > index + 1 or (is_markup and lines.indent(index) > 0)
+        # Neither a line of markup nor what is indented in it goes on with the line below it; what
+        # begins with two dots in Markdown may be any text.
+        ends_markup = is_markup and (is_rest or lines.indent(index) > 0)
+        after_break = bool(found) or end > index + 1 or ends_markup
         index = end
     settled = settle_headings(marks, unheaded.directives, is_rest=is_rest)
     return Structure(settled, blocks, unheaded.directives)

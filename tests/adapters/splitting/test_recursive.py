@@ -320,6 +320,11 @@ REST_TEXTS = [
         ("Title\n=====\n\n<h1>no</h1>\n\nHERE", ("Title",)),
         (":mod:`x` a\n==========\n\nHERE", ("x a",)),
         ("Title\n=====\n\n.. code::\n\n   Sub\n   ---\n\nHERE", ("Title",)),
+        (
+            ".. -*- coding: utf-8 -*-\nTitle\n=====\n\n.. _label:\nSub_\n----\n\nHERE",
+            ("Title", "Sub"),
+        ),
+        (".. image:: logo.svg\n   :alt: logo\nTitle\n=====\n\nHERE", ("Title",)),
     ],
 )
 def test_a_file_of_restructuredtext_has_the_headings_of_its_language(text, expected):
