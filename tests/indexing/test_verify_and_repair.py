@@ -1,7 +1,7 @@
 """`verify` names every contradiction, `repair` mends it and says what it could not mend."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +10,14 @@ import pytest
 from sqlalchemy import delete, select, text, update
 
 from app.container import Container
+from app.errors import EmbeddingError
 from app.indexing import outbox_queries, repair_queries
 from app.indexing.database_check import Fault, database_faults
 from app.indexing.database_repair import DatabaseRepair
+from app.indexing.vector_repair import VectorRepair
 from app.knowledge.items import ItemFilter
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow
+from app.protocols import Vectors
 from app.search.profiles import RankingWishes
 from app.search.requests import SearchRequest
 from app.settings import Settings
@@ -22,6 +25,15 @@ from tests.databases import sqlite_only
 from tests.fakes import FakeEmbedder, MoodyEmbedder
 
 Damage = Callable[[Container], None]
+
+
+class TiringEmbedder(MoodyEmbedder):
+    """Embeds one batch, and then no more."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        vectors = super().embed_documents(texts)
+        self.failing = True
+        return vectors
 
 
 @pytest.fixture
@@ -407,6 +419,25 @@ def test_without_the_model_a_missing_vector_stays_and_is_named(
     assert any("The model is away." in problem for problem in repaired.problems)
     embedder.failing = False
     assert shelf.maintenance.verify(repair=True).clean
+
+
+def test_what_was_embedded_before_the_model_failed_is_in_the_indexes(
+    shelf: Container, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("app.indexing.embedding.GROUP_CHUNKS", 1)
+    with shelf.database.read() as session:
+        chunk_ids = list(session.scalars(select(ChunkRow.id)))
+    write(shelf, delete(EmbeddingRow))
+    shelf.vector_index.remove(chunk_ids)
+    repair = VectorRepair(
+        database=shelf.database, embedder=TiringEmbedder(), generation=shelf.generation
+    )
+    with pytest.raises(EmbeddingError):
+        repair.embed(chunk_ids)
+    shelf.publisher.settled().result()
+    sound = [chunk_id for chunk_id, is_sound in repair.are_sound(chunk_ids).items() if is_sound]
+    assert list(shelf.vector_index.documents_of(chunk_ids)) == sound
+    assert len(sound) == 1
 
 
 def test_an_active_item_without_chunks_becomes_pending(shelf: Container):
