@@ -516,3 +516,14 @@ def test_an_index_whose_files_have_rotted_is_a_problem_and_made_anew(
     assert mended.clean
     assert container.lexical_index.chunk_ids() == expected
     assert container.maintenance.verify().problems == ()
+
+
+def test_an_index_that_a_repair_made_anew_is_told_of(shelf: Container, settings: Settings):
+    for path in (settings.data_dir / "lexical").rglob("*.store"):
+        status = path.stat()
+        with path.open("r+b") as file:
+            file.write(bytes(status.st_size // 2))
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    report = shelf.maintenance.verify(repair=True)
+    assert report.clean
+    assert [problem for problem in report.problems if problem.endswith("mended: made anew")]
