@@ -78,8 +78,8 @@ class Settings(BaseSettings):
     source_roots: Annotated[list[Path], CommaSeparated] = Field(
         default_factory=list,
         description="Folders that a uri may read from, with commas between them; empty means the "
-        "working directory and the user's home. Hidden files and folders below a root are never "
-        "read.",
+        "working directory and the user's home, but never /. Hidden files and folders below a root "
+        "are never read.",
     )
     file_max_bytes: int = Field(
         10 * MEBIBYTE, ge=1, description="Files over this size are skipped and reported."
@@ -292,8 +292,12 @@ class Settings(BaseSettings):
 
     @property
     def roots(self) -> list[Path]:
-        """The folders that a local `uri` may read from, with the default filled in."""
-        return self.source_roots or [Path.cwd(), Path.home()]
+        """The folders that a local `uri` may read from, with the default filled in.
+
+        That never opens the whole disk: system services run in `/`, and some have it as their home.
+        """
+        own = (Path.cwd(), Path.home())
+        return self.source_roots or [folder for folder in own if folder != folder.parent]
 
 
 def _at_home(path: Path) -> Path:

@@ -86,6 +86,17 @@ def test_a_tilde_is_the_home_folder() -> None:
     assert settings.roots == [home / "a", Path("/b")]
 
 
+def test_only_who_names_the_whole_disk_opens_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir("/")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert Settings().roots == [tmp_path]
+    monkeypatch.setenv("HOME", "/")
+    assert Settings().roots == []
+    assert Settings(source_roots="/").roots == [Path("/")]
+
+
 @pytest.mark.parametrize("name", ["", "lexical", "generations", "../link", "../link/lexical"])
 def test_the_chroma_index_lies_in_a_folder_of_its_own(
     start: Start, environment: dict[str, str], name: str
