@@ -21,8 +21,8 @@ def survive(
     """
     try:
         return work()
-    except Exception as error:
-        if isinstance(error, expected):
+    except BaseException as error:
+        if isinstance(error, expected) or not is_failure(error):
             raise
         if (interruption := _interruption_before(error)) is not None:
             raise interruption from error
@@ -30,7 +30,20 @@ def survive(
         return None
 
 
-def _interruption_before(error: Exception) -> BaseException | None:
+def is_failure(error: BaseException) -> bool:
+    """Whether something went wrong; else somebody wants an end, as with Ctrl-C."""
+    return isinstance(error, Exception) or is_panic(error)
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether it comes from a library in Rust that gave up what it was asked for.
+
+    Such as a tokenizer. It is a BaseException, of a class that cannot be imported.
+    """
+    return type(error).__name__ == "PanicException"
+
+
+def _interruption_before(error: BaseException) -> BaseException | None:
     """What ended the work, if that failed only on its way out of this.
 
     It may come between any two steps, such as of a lock that is let go then and is not held.

@@ -19,6 +19,7 @@ from app.generations.records import StoredGeneration
 from app.indexing.generation import Generation
 from app.indexing.indexer import Indexer
 from app.indexing.publisher import Publisher
+from app.surviving import is_failure
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +136,9 @@ class GenerationRenewal(Generic[Parts]):
                 self.run()
             except AppError as error:
                 self._pause(error)
-            except Exception:
+            except BaseException as error:
+                if not is_failure(error):
+                    raise
                 logger.exception("Generation %d met an unexpected error", self.generation.id)
                 self._pause(AppError("An unexpected error, see the server's log."))
             else:

@@ -31,6 +31,7 @@ from app.protocols import (
     TextSplitter,
     TokenMeter,
 )
+from app.surviving import is_failure
 
 logger = logging.getLogger(__name__)
 
@@ -107,7 +108,9 @@ class DocumentPreparer:
             return self._prepare(entry)
         except AppError:
             raise
-        except Exception as error:
+        except BaseException as error:
+            if not is_failure(error):
+                raise
             logger.exception("%s cannot be read because of an unexpected error", entry.uri)
             failure = SourceUnreadableError(
                 f"{entry.uri} cannot be read because of a mistake on our side "

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from typing import TypeVar
 
 from app.errors import StoppingError
+from app.surviving import is_failure
 
 logger = logging.getLogger(__name__)
 
@@ -71,5 +72,7 @@ class WriterThread:
         while (task := self._tasks.get()) is not None:
             try:
                 task()
-            except Exception:
+            except BaseException as error:
+                if not is_failure(error):
+                    raise
                 logger.exception("The %s goes on after an unexpected error", self._name)

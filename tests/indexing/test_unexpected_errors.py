@@ -16,8 +16,9 @@ from app.protocols import TextChunk, Vectors
 from app.surviving import WENT_WRONG
 from tests.fakes import FakeEmbedder
 from tests.indexing.conftest import AddItem, Found, Index
+from tests.panics import panic
 
-POISON, RIDDLE = "poison", "riddle"
+POISON, RIDDLE, PANIC = "poison", "riddle", "panic"
 
 
 class MistakenEmbedder(FakeEmbedder):
@@ -48,24 +49,27 @@ def mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     ) -> list[TextChunk]:
         if POISON in content:
             raise ValueError("a secret of the inside")
+        if PANIC in content:
+            panic()
         return split(self, content, metadata, name=name)
 
     monkeypatch.setattr(RecursiveTextSplitter, "split_text", failing)
 
 
+@pytest.mark.parametrize(("word", "reason"), [(POISON, "ValueError"), (PANIC, "PanicException")])
 def test_the_rest_of_a_folder_is_taken_in_and_what_was_known_stays(
-    source_root: Path, add_item: AddItem, index: Index, found: Found
+    source_root: Path, add_item: AddItem, index: Index, found: Found, word: str, reason: str
 ) -> None:
     for name in ("a.md", "b.md", "c.md"):
         (source_root / name).write_text(f"Harbour {name}.\n")
     item = add_item(source_root)
     assert index(item).success
-    (source_root / "b.md").write_text(f"Harbour {POISON}.\n")
+    (source_root / "b.md").write_text(f"Harbour {word}.\n")
     (source_root / "c.md").write_text("Harbour anew.\n")
     result = index(item)
     (note,) = result.skipped
     assert note.uri.endswith("b.md")
-    assert "ValueError" in note.reason
+    assert reason in note.reason
     assert "secret" not in note.reason
     assert sorted(found("harbour")) == ["Harbour a.md.\n", "Harbour anew.\n", "Harbour b.md.\n"]
 

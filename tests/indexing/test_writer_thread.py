@@ -10,6 +10,8 @@ import pytest
 
 from app.errors import UnavailableError
 from app.indexing.writer_thread import WriterThread
+from tests.panics import panic
+from tests.patience import PATIENCE_SECONDS
 
 ROUNDS = 50
 
@@ -27,6 +29,15 @@ def hasty_threads() -> Iterator[None]:
 def test_what_is_handed_in_as_it_closes_is_refused_or_done_and_never_awaited_for_ever() -> None:
     for _ in range(ROUNDS):
         assert all(future.done() for future in _handed_in_while_it_closes())
+
+
+def test_a_panic_in_rust_ends_no_thread() -> None:
+    writer = WriterThread("writer")
+    writer.add(panic)
+    after = writer.submit(lambda: "done")
+    writer.start()
+    assert after.result(PATIENCE_SECONDS) == "done"
+    writer.close()
 
 
 def _handed_in_while_it_closes() -> "list[Future[int]]":

@@ -31,6 +31,7 @@ from app.knowledge.queries import update_item
 from app.models import ItemRow, JobRow, now
 from app.protocols import Progress, ProgressListener
 from tests.light_service import LightService
+from tests.panics import panic
 from tests.patience import PATIENCE_SECONDS
 
 OpenWorker = Callable[..., JobWorker]
@@ -147,6 +148,17 @@ def test_an_unexpected_error_fails_the_job_without_its_text_and_the_next_one_run
     assert "hunter2" not in job.error
     assert "hunter2" in caplog.text
     assert jobs.get(good).state == "succeeded"
+
+
+def test_a_panic_in_rust_fails_the_job_and_ends_no_thread(
+    jobs: JobService, open_worker: OpenWorker
+) -> None:
+    def break_once(arguments: Mapping[str, Any], _listener: ProgressListener) -> dict[str, Any]:
+        return panic() if arguments["bad"] else {}
+
+    bad, good = (jobs.add("index", {"bad": bad}).id for bad in (True, False))
+    open_worker(break_once).drain()
+    assert [jobs.get(each).state for each in (bad, good)] == ["failed", "succeeded"]
 
 
 def test_a_job_of_a_kind_that_nobody_knows_fails(jobs: JobService, open_worker: OpenWorker) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from app.errors import LexicalIndexError
+from app.surviving import is_panic
 
 
 @contextmanager
@@ -14,7 +15,6 @@ def translated_errors(doing: str) -> Iterator[None]:
     except (OSError, ValueError, TypeError, RuntimeError, OverflowError) as error:
         raise LexicalIndexError(f"The lexical index could not {doing}: {error}") from error
     except BaseException as error:
-        # A panic in Rust arrives as a BaseException whose class cannot be imported.
-        if type(error).__name__ != "PanicException":
+        if not is_panic(error):
             raise
         raise LexicalIndexError(f"The lexical index could not {doing}: {error}") from error

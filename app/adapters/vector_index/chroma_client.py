@@ -16,6 +16,7 @@ from chromadb.errors import ChromaError
 
 from app.adapters.vector_index.chroma_files import DATABASE_NAME
 from app.errors import VectorIndexError
+from app.surviving import is_panic
 
 RELEASE_TIMEOUT_SECONDS = 10.0
 
@@ -95,7 +96,6 @@ def translated_errors(doing: str) -> Iterator[None]:
     except (ChromaError, sqlite3.Error, OSError, ValueError, TypeError, OverflowError) as error:
         raise VectorIndexError(f"The vector index could not {doing}: {error}") from error
     except BaseException as error:
-        # A panic in Rust arrives as a BaseException whose class cannot be imported.
-        if type(error).__name__ != "PanicException":
+        if not is_panic(error):
             raise
         raise VectorIndexError(f"The vector index could not {doing}: {error}") from error
