@@ -46,6 +46,11 @@ PAGE_TURN_RELATIONS = {"next", "prev", "previous", "up", "contents", "index"}
 AD_CLASSES = {"ad", "ads", "advert", "advertisement", "sponsor", "sponsors", "sponsored", "promo"}
 """Classes of asides that sell something."""
 
+NOTE_CLASSES = {"footnote", "footnote-list"}
+NOTE_ROLES = {"note", "doc-footnote", "doc-endnotes"}
+"""Classes and roles of asides that are notes to the text, as docutils writes them: also on a page
+that does not say where its content is, they are no column beside it."""
+
 LABEL_CLASS = "starlight-aside__title"
 """Of the title of a note in Starlight, hidden from those who listen: to them it is its label."""
 
@@ -118,6 +123,8 @@ def _role_of_hidden(given: dict[str, str], role: str, classes: Set[str]) -> Role
 
 
 def _role_by_place(tag: str, role: str, classes: Set[str], in_section: bool) -> Role | None:
+    if role in NOTE_ROLES or not classes.isdisjoint(NOTE_CLASSES):
+        return None
     if tag == "aside" or role == "complementary":
         return Role.ASIDE if AD_CLASSES.isdisjoint(classes) else Role.AROUND
     return Role.HEADER if tag == "header" and not in_section else None

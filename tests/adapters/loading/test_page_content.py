@@ -157,6 +157,22 @@ def test_an_aside_or_a_hidden_part_of_the_content_is_read(content, part):
     assert "Never without a backup of all files." in read
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        '<aside class="footnote-list brackets"><aside role=note>{}</aside></aside>',
+        '<aside class="footnote brackets">{}</aside>',
+        '<aside role="doc-endnotes">{}</aside>',
+    ],
+)
+def test_footnotes_are_read_where_a_page_does_not_say_where_its_content_is(part):
+    notes = part.format("<p>It fails where quotas are hard.</p>")
+    page = f"<div class=document><h1>Space</h1><p>{PROSE * 3}</p>{notes}<aside>News!</aside></div>"
+    read = markdown(page)
+    assert "It fails where quotas are hard." in read
+    assert "News!" not in read
+
+
 def test_the_title_of_a_note_is_read_though_those_who_listen_hear_it_as_a_label():
     title = '<p class="starlight-aside__title" aria-hidden=true><svg></svg>Did you know?</p>'
     note = f'<aside aria-label="Did you know?" class="starlight-aside">{title}<p>It is.</p></aside>'
