@@ -25,9 +25,10 @@ class SqliteHold:
         )
 
     def ensure(self) -> None:
-        """Take the hold, unless it is taken; raises StorageError when somebody else has it.
+        """Take the hold, unless it is taken.
 
-        Also when the file is not the one any more that is held.
+        Raises StorageError when somebody else has it, and when another file has taken the place of
+        the one that is held.
         """
         self.require_same_file()
         if self._lock.is_locked:

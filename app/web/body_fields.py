@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from app.web.parameters import MOST_NAME_CHARACTERS
 
 
-def there_are(request: Request, location: Sequence[int | str]) -> str:
-    """What is wrong with the field at `location` (from "body" on), and which it may be instead."""
+def unknown_field(request: Request, location: Sequence[int | str]) -> str:
+    """That there is no field at `location` (from "body" on), and which there are instead."""
     *above, name = location[1:]
     sentence = f"There is no field {str(name)[:MOST_NAME_CHARACTERS]!r}"
     model = _model_at(request, above)

@@ -21,7 +21,7 @@ from app.errors import (
     UnavailableError,
 )
 from app.surviving import WENT_WRONG
-from app.web.body_fields import there_are
+from app.web.body_fields import unknown_field
 
 logger = logging.getLogger(__name__)
 
@@ -207,7 +207,7 @@ def _sentence(request: Request, fault: dict[str, Any]) -> str:
     if fault["type"] == "model_attributes_type":
         return "Input should be a JSON object"
     if fault["type"] == "extra_forbidden" and fault["loc"][0] == "body":
-        return there_are(request, fault["loc"])
+        return unknown_field(request, fault["loc"])
     return str(fault["msg"]).removeprefix("Value error, ")
 
 

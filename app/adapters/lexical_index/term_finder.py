@@ -102,7 +102,7 @@ def _beginning(term: str) -> str:
     """The characters that begin every word of which the term is the stem.
 
     Of three letters or more, the stemmer may have changed the last (`dries` and `dry` are `dri`,
-    `using` is `use`), and it makes `dying` into `die`.
+    `using` is `use`), and it makes `dying` into `die`. Only a switch has capitals.
     """
     if len(term) < BEGINNING_CHARACTERS or term.startswith("-"):
         return term[:BEGINNING_CHARACTERS].lower()
