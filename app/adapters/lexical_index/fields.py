@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import tantivy
 
 from app.adapters.lexical_index.analysis import ANALYSER_VERSION, Analyser
+from app.adapters.lexical_index.contents_links import without_repeating_anchors
 from app.adapters.lexical_index.headings import heading_terms, names_of
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.names import SPLIT_MARK
@@ -19,7 +20,7 @@ from app.adapters.lexical_index.symbols import defined_symbols
 from app.adapters.lexical_index.terms import IndexTerms, has_signs
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 15
+SCHEMA_VERSION = 16
 """Raise it whenever the fields or what stands in them change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -148,6 +149,8 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
     """
     analyser, mark = languages.analyser(record.language), languages.mark(record.language)
     content = analyser.index_terms(record.content)
+    once = without_repeating_anchors(record.content)
+    body = content if once == record.content else analyser.index_terms(once)
     titles = [analyser.index_terms(text) for text in (record.title, *record.heading_path)]
     path = analyser.index_terms(record.path)
     shown = map(analyser.index_terms, shown_paragraphs(record.content, record.path))
@@ -158,7 +161,7 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
         symbols += [whole for whole in terms.wholes if not has_signs(whole)]
     wholes = [whole for terms in (content, *titles, path) for whole in terms.wholes]
     texts = {
-        BODY: _marked(mark, content.parts),
+        BODY: _marked(mark, body.parts),
         TITLE: _apart(mark, titles),
         PATH: _marked(mark, path.parts),
         SHOWN: _apart(mark, shown),
