@@ -46,8 +46,46 @@ UNREADABLE = (
 """The likeliest reason for a request that is no HTTP; browsers and libraries encode unasked."""
 
 
+REQUEST_PAUSE_SECONDS = 60.0
+"""How long the rest of a request, or a first one, is waited for without a byte of it coming."""
+
+
 class _HttpProtocol(HttpToolsProtocol):
-    """Says what to do about a request that cannot be read."""
+    """Says what to do about a request that cannot be read, and waits for none for ever.
+
+    A client that vanishes without a word, as a machine that falls asleep does, would keep its
+    connection open until there is no file left to open for anything else.
+    """
+
+    request_pause_seconds = REQUEST_PAUSE_SECONDS
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client has come."""
+        super().connection_made(transport)
+        self._await_request()
+
+    def data_received(self, data: bytes) -> None:
+        """Some of a request has come, perhaps all of it."""
+        super().data_received(data)
+        if self.timeout_keep_alive_task is None and self._lacks_some_of_a_request():
+            self._await_request()
+
+    def _lacks_some_of_a_request(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete or self.cycle.more_body
+
+    def _await_request(self) -> None:
+        """End the connection unless something comes in time; uvicorn cancels that when it does."""
+        self.timeout_keep_alive_task = self.loop.call_later(
+            self.request_pause_seconds, self._give_up_request
+        )
+
+    def _give_up_request(self) -> None:
+        if self.transport.is_closing():
+            return
+        if self.flow.read_paused or (self.cycle and self.cycle.waiting_for_100_continue):
+            self._await_request()  # the application has not asked for the rest of the body yet
+        else:
+            self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
         """Answer 400 in plain text; no application has seen the request."""

@@ -28,6 +28,13 @@ Run = Callable[..., Result]
 @contextmanager
 def serving(container: Container) -> Iterator[str]:
     """A real server in a thread; gives its address."""
+    with running(server_config(create_app(container=container))) as url:
+        yield url
+
+
+@contextmanager
+def running(config: uvicorn.Config) -> Iterator[str]:
+    """A server of this configuration in a thread; gives its address."""
     started = threading.Event()
 
     class Server(uvicorn.Server):
@@ -35,7 +42,7 @@ def serving(container: Container) -> Iterator[str]:
             await super().startup(sockets)
             started.set()
 
-    server = Server(server_config(create_app(container=container)))
+    server = Server(config)
     with closing(listening_socket("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()

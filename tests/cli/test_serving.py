@@ -1,9 +1,17 @@
 """What the HTTP server itself answers, where no application sees the request."""
 
+import asyncio
 import socket
+import time
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
+
+from app.command.serving import server_config
+from tests.cli.conftest import running
+
+PAUSE_SECONDS = 1.0
 
 
 def answer_to(server_url: str, request: bytes) -> tuple[int, str]:
@@ -32,3 +40,65 @@ def test_an_address_that_is_no_ascii_or_too_long_is_told_how_to_write_it(server_
 def test_an_address_that_is_percent_encoded_is_read(server_url):
     status, text = answer_to(server_url, get("/api/v1/knowledge?q=caf%C3%A9"))
     assert status == 200, text
+
+
+def post(body_bytes: int, *headers: str) -> bytes:
+    """The head of a request with so much of a body."""
+    lines = ("POST / HTTP/1.1", "Host: localhost", f"Content-Length: {body_bytes}", *headers)
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
+async def slow_to_ask(scope, receive, send) -> None:
+    """An application that does something else for long before it reads the body."""
+    assert scope["type"] == "http"
+    await asyncio.sleep(1.5 * PAUSE_SECONDS)
+    body, more = b"", True
+    while more:
+        message = await receive()
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    headers = [(b"content-length", b"7"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": b"%7d" % len(body)})
+
+
+@pytest.fixture
+def impatient_url() -> Iterator[str]:
+    config = server_config(slow_to_ask)
+    config.lifespan = "off"
+    config.http = type("Impatient", (config.http,), {"request_pause_seconds": PAUSE_SECONDS})
+    with running(config) as url:
+        yield url
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [b"", b"GET / HTTP/1.1\r\nHost: loc", post(100) + b"{"],
+    ids=["none", "head", "body"],
+)
+def test_a_connection_on_which_the_rest_of_a_request_never_comes_is_ended(impatient_url, beginning):
+    address = urlsplit(impatient_url)
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        connection.sendall(beginning)
+        assert connection.recv(100) == b""  # else it times out
+
+
+def test_a_request_that_comes_slowly_is_answered(impatient_url):
+    address = urlsplit(impatient_url)
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        for part in (b"GET / HTTP/1.1\r\n", b"Host: localhost\r\n", b"X: 1\r\n", b"\r\n"):
+            time.sleep(0.4 * PAUSE_SECONDS)
+            connection.sendall(part)
+        assert connection.recv(100).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("headers", [(), ("Expect: 100-continue",)])
+def test_a_body_that_nobody_has_asked_for_yet_may_wait(impatient_url, headers):
+    body = b"x" * 500_000
+    address = urlsplit(impatient_url)
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        connection.sendall(post(len(body), *headers))
+        if headers:
+            assert connection.recv(100).startswith(b"HTTP/1.1 100")
+        connection.sendall(body)
+        received = b"".join(iter(lambda: connection.recv(65_536), b""))
+    assert received.endswith(b" 500000")
