@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import resource
 import signal
 import socket
 import threading
@@ -31,6 +32,10 @@ GRACE_SECONDS = 5
 """How long a stop waits for requests under way."""
 
 logger = logging.getLogger(__name__)
+
+MOST_OPEN_FILES = 65_536
+"""Each client has a connection, and a thousand may wait for jobs alone; systems grant 1,024 files
+to whoever does not ask for more. Past that, nothing opens, and sound indexes pass for damaged."""
 
 STOP_SECONDS = 9.0
 """How long a stop may take in all: container engines kill after 10 s."""
@@ -145,6 +150,7 @@ def _end_at_once() -> None:
 def serve(settings: Settings, open_model: OpenEmbedder) -> None:
     """Serve until a signal ends it; raises StartupError when that cannot begin."""
     _configure_logging(settings.log_level)
+    _allow_open_files()
     _name_missing_roots(settings)
     with (
         closing(listening_socket(settings.host, settings.port)) as listener,
@@ -210,6 +216,15 @@ def _configure_logging(level: str) -> None:
     if level != "DEBUG":
         for name in QUIET_LOGGERS:
             logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _allow_open_files() -> None:
+    """Ask for as many open files as the system grants; some grant less than they say."""
+    granted, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_OPEN_FILES if most == resource.RLIM_INFINITY else min(MOST_OPEN_FILES, most)
+    if granted != resource.RLIM_INFINITY and granted < wanted:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _name_missing_roots(settings: Settings) -> None:

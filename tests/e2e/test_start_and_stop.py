@@ -1,11 +1,15 @@
 """How the real server starts, refuses to start, and stops."""
 
 import re
+import resource
 import shutil
+import socket
 import threading
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import httpx
 import psutil
@@ -21,6 +25,8 @@ from tests.e2e.server_process import (
 )
 
 STOP_SECONDS = 10
+
+MOST_FILES_AT_FIRST = 200
 
 FILES = 600
 """Of one chunk each: several groups, so that a stop finds the work half done."""
@@ -225,3 +231,24 @@ def test_a_stop_while_a_job_indexes_is_quick_and_the_job_goes_on_after_the_resta
     assert state == "succeeded"
     assert server.item(1)["chunk_count"] == FILES
     assert server.stats()["total_documents"] == FILES
+
+
+def test_more_clients_than_a_process_may_have_files_at_first_hold_up_nothing(
+    own_server: StartServer, own_sources: Path
+) -> None:
+    granted, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (MOST_FILES_AT_FIRST, most))
+    try:
+        server = own_server().start()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (granted, most))
+    (own_sources / "a.md").write_text("The quay is made of granite.")
+    address = urlsplit(server.url)
+    with ExitStack() as clients:
+        for _ in range(MOST_FILES_AT_FIRST):
+            clients.enter_context(socket.create_connection((address.hostname, address.port)))
+        assert server.index(server.create(own_sources / "a.md"))["success"]
+        assert server.search("granite")
+        ready = server.http.get("/health/ready").json()
+        assert ready["status"] == "ready", ready
+    assert "Too many open files" not in server.log
