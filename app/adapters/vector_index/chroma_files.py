@@ -14,6 +14,8 @@ from app.errors import VectorIndexError
 DATABASE_NAME = "chroma.sqlite3"
 LOCK_NAME = "groundwork.lock"
 COMPLETE_NAME = "groundwork-complete.json"
+GRAPH_NAME = "data_level0.bin"
+"""The vectors of an HNSW graph, in a segment's folder; removed ones stay in it, and in memory."""
 SYNC_THRESHOLD = 400
 """Changes that wait in Chroma's log before it rewrites the HNSW files. Every rewrite takes about
 0.1 s at 20,000 vectors, more than 0.5 s at 100,000, and is the moment at which a kill does damage;
@@ -62,6 +64,11 @@ def file_states(directory: Path) -> FileStates:
         status = path.stat()
         states[str(path)] = FileState(status.st_ino, status.st_size, status.st_mtime_ns)
     return states
+
+
+def graph_bytes(directory: Path) -> int:
+    """What all vectors take that were written since the index was made; raises OSError."""
+    return sum(path.stat().st_size for path in index_files(directory) if path.name == GRAPH_NAME)
 
 
 def write_ahead_log_bytes(directory: Path) -> int:

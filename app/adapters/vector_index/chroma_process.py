@@ -11,6 +11,7 @@ import numpy as np
 from app.adapters.vector_index.checks import checked_records, checked_vector
 from app.adapters.vector_index.child_connection import ChildConnection, TimeLimits
 from app.adapters.vector_index.chroma_file_watch import IndexFileWatch
+from app.adapters.vector_index.chroma_files import graph_bytes
 from app.adapters.vector_index.chroma_messages import Operation, Request, Response
 from app.adapters.vector_index.pages import pages
 from app.processor import UnderWay
@@ -19,6 +20,13 @@ from app.protocols import Vector, VectorHit, VectorRecord
 RECORDS_AT_ONCE = 64
 """Records of one call: a search may go between two calls."""
 VECTORS_AT_ONCE = 500
+RECORD_BYTES = 256
+"""What a record of the graph takes beyond its vector: 140 with Chroma's own settings."""
+SWOLLEN_FACTOR = 4
+"""Times the size that its records need, from which on a graph is swollen. To make it anew costs as
+much as every third of the changes that made it so: 2 ms a record."""
+SWOLLEN_FROM_BYTES = 64 << 20
+"""What is smaller never is: 40,000 vectors of 384 dimensions."""
 WRITING = frozenset({Operation.UPSERT, Operation.REMOVE, Operation.CLEAR})
 
 
@@ -29,11 +37,14 @@ class ChromaProcessIndex:
     talked nonsense, it is gone, and every further call raises VectorIndexError.
     """
 
+    swollen_from_bytes = SWOLLEN_FROM_BYTES
+
     def __init__(self, connection: ChildConnection, dimension: int, directory: Path) -> None:
         self._connection = connection
         self._dimension = dimension
         self._call_lock = threading.Lock()
         self._look_lock = threading.Lock()
+        self._directory = directory
         self._files = IndexFileWatch(directory)
         self._damage: str | None = None
         """What others did to the files, once it was seen: whoever asks next is told as well."""
@@ -87,6 +98,19 @@ class ChromaProcessIndex:
             with self._look_lock:
                 self._damage = self._damage or self._foreign_change()
         return failure or self._damage
+
+    def is_swollen(self, records: int) -> bool:
+        """Whether its graph is far too large for so many records; costs a few `stat`.
+
+        HNSW keeps what was removed, on the disk and in memory, and Chroma writes all of it again
+        every SYNC_THRESHOLD changes: a few texts that change all the time would grow without end.
+        """
+        needed = records * (4 * self._dimension + RECORD_BYTES)
+        try:
+            held = graph_bytes(self._directory)
+        except OSError:
+            return False  # `failure` tells what is wrong with the files
+        return held > max(self.swollen_from_bytes, SWOLLEN_FACTOR * needed)
 
     def upsert(self, records: Sequence[VectorRecord]) -> None:
         """Add or replace records, in small batches so that other calls get their turn."""

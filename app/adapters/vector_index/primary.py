@@ -19,6 +19,10 @@ class PrimaryIndex(Protocol):
         """Why the index will not answer any more, as far as is known without asking it."""
         ...
 
+    def is_swollen(self, records: int) -> bool:
+        """Whether its files are far too large for so many: they are full of what was removed."""
+        ...
+
     def upsert(self, records: Sequence[VectorRecord]) -> None:
         """Add records, or replace those with the same chunk id."""
         ...

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from enum import Enum, auto
 
 from app.adapters.healing_pauses import HealingPauses
@@ -211,7 +212,16 @@ class PrimaryKeeper:
         index = self._index  # looked at once it serves, too: what it has open is its own then
         if index is not None and index.failure is not None:
             self.lay_aside(index, index.failure)
+        elif index is not None and index.is_swollen(self._exact.full().count()):
+            self._make_small()
         return True
+
+    def _make_small(self) -> None:
+        logger.info("The %s index is made anew: most of it is what was deleted.", self._store.name)
+        with self._state:
+            self._enter(Phase.WANTED)  # so that whoever waits for it waits for the new one
+        with suppress(AppError):  # which is noted, and the next try is due as after any failure
+            self.rebuild()
 
     def _rest(self) -> None:
         with self._state:

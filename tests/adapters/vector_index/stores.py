@@ -1,5 +1,6 @@
 """Sources and primaries for tests; the primaries fail on demand."""
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
@@ -94,6 +95,8 @@ class FlakyStore:
         self.broken = False
         self.closes = True
         self.complete = False
+        self.swollen_factor = math.inf
+        """An index is swollen once it has taken so many times the records that it holds."""
         self.index: FlakyIndex | None = None
         self.openings = 0
         self.made = 0
@@ -142,12 +145,16 @@ class FlakyIndex(ExactVectorIndex):
         self.searches = 0
         self.most_found: int | None = None
         """Set: like a graph it finds no more, with cosines that are a little off."""
+        self.taken = 0
         self.fail_once = threading.Event()
         """Set: the next operation fails, and only that."""
 
     @property
     def failure(self) -> str | None:
         return "The primary is broken." if self._store.broken else None
+
+    def is_swollen(self, records: int) -> bool:
+        return self.taken >= self._store.swollen_factor * records
 
     def _fail_if_broken(self) -> None:
         if self._store.broken or self.fail_once.is_set():
@@ -156,6 +163,7 @@ class FlakyIndex(ExactVectorIndex):
 
     def upsert(self, records):
         self._fail_if_broken()
+        self.taken += len(records)
         super().upsert(records)
 
     def remove(self, chunk_ids):

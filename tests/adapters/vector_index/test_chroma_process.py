@@ -119,6 +119,41 @@ def test_a_process_killed_amid_writes_loses_nothing(
     assert_healed(index, store, [*RECORDS, *new[1:]])
 
 
+class SmallStore(WatchedStore):
+    """A WatchedStore whose indexes count as swollen however small they are."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory)
+        self.made = threading.Semaphore(0)
+
+    def recreate(self) -> ChromaProcessIndex:
+        index = super().recreate()
+        index.swollen_from_bytes = 0
+        self.made.release()
+        return index
+
+
+def test_what_was_removed_does_not_stay_in_the_files_for_ever(tmp_path: Path):
+    store, table = SmallStore(tmp_path / "chroma"), Table(RECORDS)
+    index = failover(store, table)
+    index.start(trusted=True)
+    assert index.settle(60)
+    assert store.made.acquire(timeout=1)
+    living = RECORDS
+    for number in range(8):
+        new = records_of(unit_vectors(len(RECORDS), seed=number + 2), prefix=f"new{number}-")
+        index.upsert(new)
+        index.remove([record.chunk_id for record in living])
+        living = new
+        table.rows = {record.chunk_id: record for record in new}
+    assert store.made.acquire(timeout=60)
+    assert_healed(index, store, living)
+    index.close()
+    assert not store.made.acquire(blocking=False)
+    assert not store.started[-1].is_swollen(len(living))
+    assert all(not psutil.pid_exists(process.pid) for process in store.started)
+
+
 def test_a_folder_that_is_deleted_under_it_heals(
     index: FailoverVectorIndex, store: WatchedStore, tmp_path: Path
 ):

@@ -299,6 +299,25 @@ def test_what_sql_has_not_committed_when_the_exact_index_loads_is_not_lost():
     index.close()
 
 
+def test_a_primary_that_is_mostly_what_was_removed_is_made_anew_while_the_scan_answers():
+    healed = []
+    store = filled_store()
+    made, store.swollen_factor = store.made, 2.0
+    index = started(failover(store, Table(RECORDS), on_healed=lambda: healed.append(1)))
+    index.upsert(RECORDS[: len(RECORDS) - 1])  # it is awake from here on, and one is lacking
+    assert index.settle(30)
+    assert store.made == made
+    index.upsert(RECORDS[-1:])
+    store.wait_for(lambda: store.made == made + 1)
+    assert index.settle(30)
+    assert index.status.ready
+    assert index.chunk_ids() == {record.chunk_id for record in RECORDS}
+    assert found(index) == expected_order(RECORDS, QUERY, 10)
+    assert not healed, "nothing was damaged"
+    index.close()
+    assert store.made == made + 1
+
+
 def test_what_sql_has_not_committed_when_a_rebuild_begins_is_not_lost():
     index = failover(FlakyStore(), Table(RECORDS))
     index.rebuild()
