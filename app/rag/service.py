@@ -1,7 +1,6 @@
 """RAGService: the one door to everything Groundwork does. Here `async` ends."""
 
 import atexit
-import dataclasses
 import functools
 import threading
 from collections.abc import Callable, Sequence
@@ -16,7 +15,6 @@ from app.indexing.results import BulkIndexingResult, IndexingResult
 from app.jobs.kinds import INDEX_ALL_JOB, INDEX_JOB, index_all_arguments, index_arguments
 from app.jobs.records import Job, JobHandler
 from app.knowledge.drafts import sound_draft
-from app.knowledge.items import normalise_category, tidy_tags
 from app.protocols import ProgressListener
 from app.rag.answers import bulk_answer, indexing_answer
 from app.rag.engine import Engine
@@ -27,7 +25,7 @@ from app.search.context import ContextAnswer
 from app.search.profiles import RankingWishes
 from app.search.requests import ContextRequest, Mode, SearchRequest
 from app.search.results import SearchAnswer, SearchResult
-from app.search.soundness import require_sound, require_sound_context, require_sound_ranking
+from app.search.soundness import require_sound_ranking, sound_context, sound_search
 
 
 class RAGService:
@@ -177,12 +175,6 @@ class RAGService:
             collection=collection,
             min_score=min_score,
         )
-        require_sound(request)
-        request = dataclasses.replace(
-            request,
-            category=normalise_category(category),
-            tags=tuple(tidy_tags(request.tags)),
-        )
         return list((await self.answer(request)).results)
 
     async def answer(self, request: SearchRequest) -> SearchAnswer:
@@ -190,14 +182,12 @@ class RAGService:
 
         Raises InvalidRequestError for a request that HTTP would refuse.
         """
-        require_sound(request)
-        search = functools.partial(self._engine.searcher.search, request)
+        search = functools.partial(self._engine.searcher.search, sound_search(request))
         return await self._threads.search(search)
 
     async def context(self, request: ContextRequest) -> ContextAnswer:
         """The passages that answer, put together for a prompt; raises InvalidRequestError."""
-        require_sound_context(request)
-        assemble = functools.partial(self._engine.context.assemble, request)
+        assemble = functools.partial(self._engine.context.assemble, sound_context(request))
         return await self._threads.search(assemble)
 
     def collections(self) -> list[Collection]:

@@ -1,10 +1,11 @@
-"""Refuses requests from Python that HTTP would refuse: with the same bounds, and by the same rule.
+"""Reads requests from Python as HTTP would, and refuses what it would refuse, by the same rule.
 
 A filter that is given and names nothing is refused: taken for "everything" it would find what it
 was to leave out, and taken for "nothing" it would hide that somebody's variable was empty. Two
 empty lists mean something all the same: no `tags` are wished for, no `knowledge_ids` are allowed.
 """
 
+import dataclasses
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -66,8 +67,42 @@ RANKING_BOUNDS: Mapping[str, tuple[float, float]] = {
 }
 
 
-def require_sound(request: SearchRequest) -> None:
-    """Raise InvalidRequestError for the first field that cannot be meant."""
+def sound_search(request: SearchRequest) -> SearchRequest:
+    """The search, with category and tags written as stored ones are.
+
+    Raises InvalidRequestError for the first field that cannot be meant.
+    """
+    _require_sound(request)
+    category, tags = normalise_category(request.category), tuple(tidy_tags(request.tags))
+    return dataclasses.replace(request, category=category, tags=tags)
+
+
+def sound_context(request: ContextRequest) -> ContextRequest:
+    """The same for a context, whether the field is one of the search or not."""
+    search = sound_search(request.search)
+    _require_number("max_tokens", request.max_tokens, LEAST_TOKENS, MOST_TOKENS)
+    _require_number("context_chunks", request.context_chunks, 0, MOST_CONTEXT_CHUNKS)
+    _require_one_of("format", request.format, get_args(ContextFormatName))
+    return dataclasses.replace(request, search=search)
+
+
+def require_sound_ranking(wishes: RankingWishes, below: str = "") -> None:
+    """Raise InvalidRequestError for the first wish that cannot be meant; `below` leads to it."""
+    _require_one_of("profile", wishes.profile, (None, *PROFILE_NAMES))
+    for name, (least, most) in RANKING_BOUNDS.items():
+        value, whole = getattr(wishes, name), name == "feedback_results"
+        if value is not None:
+            _require_number(f"{below}{name}", value, least, most, whole=whole)
+    _require_one_of(f"{below}expand", wishes.expand, (None, True, False))
+    for name in ("tag_boosts", "category_boosts", "language_boosts"):
+        boosts = getattr(wishes, name) or ()
+        _require_at_most(f"{below}{name}", boosts, MOST_BOOSTS)
+        for named, factor in boosts:
+            _require(_text(f"{below}{name}", named), f"{below}{name}")
+            _require_number(f"{below}{name}", factor, LEAST_BOOST, MOST_BOOST, whole=False)
+
+
+def _require_sound(request: SearchRequest) -> None:
     _require_query(request.query)
     _require_number("n_results", request.n_results, 1, MOST_RESULTS)
     _require_number("dense_depth", request.dense_depth, 1, MOST_DEPTH)
@@ -86,30 +121,6 @@ def require_sound(request: SearchRequest) -> None:
             raise _refusal(name, "is a point in time with a time zone")
     _require_sound_filters(request)
     require_sound_ranking(request.ranking, "ranking/")
-
-
-def require_sound_context(request: ContextRequest) -> None:
-    """Raise InvalidRequestError for the first field that cannot be meant, of the search or not."""
-    require_sound(request.search)
-    _require_number("max_tokens", request.max_tokens, LEAST_TOKENS, MOST_TOKENS)
-    _require_number("context_chunks", request.context_chunks, 0, MOST_CONTEXT_CHUNKS)
-    _require_one_of("format", request.format, get_args(ContextFormatName))
-
-
-def require_sound_ranking(wishes: RankingWishes, below: str = "") -> None:
-    """Raise InvalidRequestError for the first wish that cannot be meant; `below` leads to it."""
-    _require_one_of("profile", wishes.profile, (None, *PROFILE_NAMES))
-    for name, (least, most) in RANKING_BOUNDS.items():
-        value, whole = getattr(wishes, name), name == "feedback_results"
-        if value is not None:
-            _require_number(f"{below}{name}", value, least, most, whole=whole)
-    _require_one_of(f"{below}expand", wishes.expand, (None, True, False))
-    for name in ("tag_boosts", "category_boosts", "language_boosts"):
-        boosts = getattr(wishes, name) or ()
-        _require_at_most(f"{below}{name}", boosts, MOST_BOOSTS)
-        for named, factor in boosts:
-            _require(_text(f"{below}{name}", named), f"{below}{name}")
-            _require_number(f"{below}{name}", factor, LEAST_BOOST, MOST_BOOST, whole=False)
 
 
 def _require_sound_filters(request: SearchRequest) -> None:

@@ -3,6 +3,7 @@
 import json
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -187,6 +188,32 @@ def test_a_request_from_python_is_held_to_the_bounds_of_http(
     ):
         with pytest.raises(InvalidRequestError):
             anyio.run(ask)
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"category": " /Guides//Café/"},
+        {"category": "Guides/Cafe\u0301"},
+        {"tags": ("rust, café",)},
+        {"tags": ("cafe\u0301",)},
+    ],
+    ids=repr,
+)
+def test_a_request_from_python_may_write_labels_as_one_over_http_may(
+    container: Container, client: TestClient, source_root: Path, wanted: dict[str, Any]
+) -> None:
+    path = source_root / "guide.md"
+    path.write_text("# Harbour\n\nWho keeps the harbour light.")
+    labels = {"category": "Guides/Café", "tags": "café"}
+    index = partial(container.rag.index_knowledge, 7, "Guide", str(path), "markdown", **labels)
+    assert anyio.run(index).success
+    over_http = client.post("/api/v1/rag/search", json={"query": "harbour light", **wanted})
+    assert over_http.json()["total_results"] == 1
+    request = SearchRequest("harbour light", **wanted)
+    assert len(anyio.run(container.rag.answer, request).results) == 1
+    assert len(anyio.run(container.rag.context, ContextRequest(request)).passages) == 1
+    assert len(anyio.run(partial(container.rag.search, "harbour light", **wanted))) == 1
 
 
 def test_a_list_will_do_where_the_library_has_a_tuple(container: Container) -> None:
