@@ -13,6 +13,11 @@ from typing import Any, cast
 import pytest
 from pydantic import ValidationError
 
+from app.adapters.lexical_index import symbols
+from app.adapters.loading.folder_scan import TEXT_SUFFIXES
+from app.adapters.loading.text_document import MARKDOWN_SUFFIXES
+from app.command import sources
+from app.indexing import embedded_text
 from app.indexing.results import IndexingResult
 from app.jobs.schemas import FOR_THE_WORKER, JobKind
 from app.main import create_app
@@ -287,6 +292,17 @@ def test_the_readme_says_where_every_package_is() -> None:
     packages = {path.parent.relative_to(ROOT).as_posix() for path in MODULES} - {"app"}
     packages -= {"app/adapters"}  # its parts have lines of their own
     assert [name for name in sorted(packages) if f"`{name}/`" not in map_of_modules] == []
+
+
+def test_every_text_that_folders_take_in_is_known_to_be_no_code() -> None:
+    """Else names that prose happens to mention are shown as its symbols, and weigh as such."""
+    code_without_fences = {".rst"}
+    assert TEXT_SUFFIXES <= embedded_text.PROSE_SUFFIXES
+    assert set(symbols.PROSE_SUFFIXES) >= TEXT_SUFFIXES - code_without_fences
+
+
+def test_what_counts_as_markdown_is_the_same_for_the_command() -> None:
+    assert set(sources.MARKDOWN_SUFFIXES) == MARKDOWN_SUFFIXES <= TEXT_SUFFIXES
 
 
 def test_application_code_never_commits() -> None:

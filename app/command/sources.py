@@ -8,7 +8,7 @@ from app.adapters.loading.path_guard import path_as_written, require_text
 
 WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 OTHER_SCHEME = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-MARKDOWN_SUFFIXES = (".md", ".markdown")
+MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
 
 
 def absolute_uri(source: str) -> str:

@@ -16,6 +16,7 @@ from app.errors import SourceRefusedError
         ("HTTP://example.com/guide.html", "website"),
         ("https://example.com/README.md", "markdown"),
         ("https://example.com/a.Markdown?raw=1", "markdown"),
+        ("https://example.com/a.mdx", "markdown"),
         ("https://example.com/?file=a.md", "website"),
         ("/nowhere/guide.md", "markdown"),
         ("/nowhere/notes.txt", "markdown"),

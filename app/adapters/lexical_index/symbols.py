@@ -14,6 +14,8 @@ MAX_SYMBOLS = 64
 """Names taken from one chunk; a chunk of 1,000 characters rarely defines ten."""
 
 PROSE_SUFFIXES = (".md", ".markdown", ".mdx", ".txt", ".html")
+"""Of files whose code stands between fences. In reStructuredText it does not, and directives define
+names."""
 
 _MODIFIER = (
     r"(?:export|default|declare|public|private|protected|internal|static|final|abstract|sealed"
