@@ -1,5 +1,6 @@
 """Rankings over HTTP: fields of a search, and settings of a collection."""
 
+import dataclasses
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from fastapi.testclient import TestClient
 
 from app.container import Container
 from app.main import create_app
-from app.rag.ranking_schemas import RankingFields
+from app.rag.ranking_schemas import CollectionRankingBody, RankingFields
 from app.search.collection_settings import wishes_of
 from app.search.profiles import NO_WISHES, RankingWishes
 from app.search.soundness import RANKING_BOUNDS
@@ -210,3 +211,8 @@ def test_the_bounds_of_rankings_are_the_same_over_http_and_from_python() -> None
         if "minimum" in choice
     }
     assert over_http == RANKING_BOUNDS
+
+
+def test_whatever_python_may_wish_of_a_ranking_http_may_wish_too() -> None:
+    wishes = {field.name for field in dataclasses.fields(RankingWishes)}
+    assert CollectionRankingBody.model_fields.keys() == wishes

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from app.container import Container
 from app.main import create_app
 from app.models import DocumentRow
+from app.rag.context_schemas import ContextBody
 from app.settings import Settings
 from benchmarks.query_fuzz import LONGEST_QUERY, MODES, ask, nasty_query
 from tests.databases import Databases
@@ -193,6 +194,26 @@ def test_a_field_that_makes_no_sense_is_refused_with_its_place(library, wanted, 
     headers = {"Content-Type": "application/json"}
     response = library.post(SEARCH, content=content, headers=headers)
     assert_problem(response, 422, "invalid-request", pointer)
+
+
+def test_every_field_of_the_body_reaches_the_service() -> None:
+    given = {
+        "query": "y", "n_results": 7, "mode": "dense", "fusion": "rrf", "dense_depth": 7,
+        "lexical_depth": 7, "category": "a", "tags": ["a"], "tags_match": "all",
+        "knowledge_ids": [], "collection": "a", "document_types": ["website"],
+        "chunk_types": ["code"], "paths": ["a"], "languages": ["en"],
+        "licence_policy": "permissive", "indexed_after": "2026-11-22T12:00:00Z",
+        "indexed_before": "2026-11-22T12:00:00Z", "min_score": 0.5, "profile": "code",
+        "ranking": {"expand": True}, "context_chunks": 1, "group_by": "text", "highlight": False,
+        "explain": True, "max_tokens": 70, "format": "tool",
+    }  # fmt: skip
+    assert given.keys() == ContextBody.model_fields.keys()
+    usual = ContextBody(query="x").context_request()
+    bodies = {
+        name: ContextBody.model_validate({"query": "x", name: value})
+        for name, value in given.items()
+    }
+    assert [name for name, body in bodies.items() if body.context_request() == usual] == []
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,20 @@ def test_nothing_said_is_the_default_that_changes_nothing_and_costs_nothing() ->
     assert (ranking.weighs, ranking.widens, ranking.boosts) == (False, False, False)
 
 
+def test_whatever_decides_the_order_beside_the_fused_score_is_weighed_on_its_own() -> None:
+    weighed_elsewhere = {
+        "recency_half_life_days", "document_penalty", "feedback_weight", "feedback_results",
+        "expand", "least_share",
+    }  # fmt: skip
+    names = {field.name for field in dataclasses.fields(Ranking)}
+    alone = {
+        name: Ranking(**{name: (("a", 2.0),) if name.endswith("_boosts") else 0.5})
+        for name in names
+    }
+    assert {name for name in names if alone[name].weighs} == names - weighed_elsewhere
+    assert {name for name in names if alone[name].widens} == {"expand", "feedback_weight"}
+
+
 def test_wishes_know_every_field_of_a_ranking() -> None:
     names = {field.name for field in dataclasses.fields(Ranking)}
     assert names | {"profile"} == {field.name for field in dataclasses.fields(RankingWishes)}

@@ -159,6 +159,19 @@ def test_each_filter_and_all_together_leave_what_they_say(filled, wanted, expect
     assert filled.allowed(**wanted) == expected
 
 
+def test_every_filter_that_nothing_passes_leaves_nothing(filled):
+    nothing_passes = {
+        "category": "none", "tags": ("none",), "knowledge_ids": (), "collection": "none",
+        "document_types": ("none",), "paths": ("none",), "languages": ("none",),
+        "indexed_after": NOON + 2 * HOUR, "indexed_before": NOON - 2 * HOUR,
+    }  # fmt: skip
+    of_others, of_chunks = {"tags_match"}, {"chunk_types"}
+    always_lets_some_pass = {"licence_policy"}
+    assert nothing_passes.keys() == set(FILTERS) - of_others - of_chunks - always_lets_some_pass
+    for name, value in nothing_passes.items():
+        assert filled.allowed(**{name: value}) == set(), name
+
+
 def test_without_a_filter_everything_is_looked_at(filled):
     with filled.database.snapshot() as connection:
         allowed = resolve_filter(connection, SearchRequest("x"))
