@@ -42,10 +42,7 @@ def filter_conditions(wanted: ItemFilter) -> list[ColumnElement[bool]]:
     if wanted.statuses_not:
         conditions.append(ItemRow.status.not_in(wanted.statuses_not))
     if wanted.category is not None:
-        # Not LIKE: on SQLite it takes upper and lower case for the same.
-        prefix = wanted.category + "/"
-        below = func.substr(ItemRow.category, 1, len(prefix)) == prefix
-        conditions.append(or_(ItemRow.category == wanted.category, below))
+        conditions.append(in_category(ItemRow.category.expression, wanted.category))
     if wanted.tags:
         conditions.append(_tagged(wanted.tags, every=wanted.tags_match == "all"))
     if wanted.document_type is not None:
@@ -57,6 +54,13 @@ def filter_conditions(wanted: ItemFilter) -> list[ColumnElement[bool]]:
     if wanted.text is not None:
         conditions.append(_said_in_title_or_uri(wanted.text))
     return conditions
+
+
+def in_category(column: ColumnElement[Any], category: str) -> ColumnElement[bool]:
+    """Whether the category in this column is the one named, or below it."""
+    # Not LIKE: on SQLite it takes upper and lower case for the same.
+    prefix = category + "/"
+    return or_(column == category, func.substr(column, 1, len(prefix)) == prefix)
 
 
 def _said_in_title_or_uri(text: str) -> ColumnElement[bool]:

@@ -7,6 +7,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
 from app.knowledge.filters import FilterText
 from app.search import profiles
+from app.search.collection_settings import settings_of
 from app.search.profiles import (
     BOOST,
     LEAST_BOOST,
@@ -151,11 +152,7 @@ class StoredRanking(CollectionRankingBody):
     @classmethod
     def of(cls, wishes: RankingWishes) -> Self:
         """As it is kept."""
-        given = {
-            name: dict(value) if name.endswith("_boosts") else value
-            for name, value in wishes.given().items()
-        }
-        return cls(profile=RankingProfile(wishes.profile) if wishes.profile else None, **given)
+        return cls.model_validate(settings_of(wishes))
 
 
 class SignalExplanation(BaseModel):

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, or_, select
 
+from app.knowledge.queries import in_category
 from app.models import DocumentRow, DocumentTagRow, ItemRow, TagRow
 
 
@@ -39,9 +40,7 @@ def label_conditions(
     """The filter as conditions on documents joined with their items."""
     conditions: list[ColumnElement[bool]] = []
     if category is not None:
-        # Not LIKE: on SQLite it takes upper and lower case for the same.
-        prefix, holds = category + "/", own_or_items_category()
-        conditions.append(or_(holds == category, func.substr(holds, 1, len(prefix)) == prefix))
+        conditions.append(in_category(own_or_items_category(), category))
     if tags_match == "all":
         conditions += [_tagged([tag]) for tag in dict.fromkeys(tags)]
     elif tags:
