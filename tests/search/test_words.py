@@ -116,6 +116,11 @@ def test_a_mark_tears_no_character_as_its_reader_sees_it(query, content, expecte
     assert marked(query, content) == expected
 
 
+@pytest.mark.parametrize("before", ["an ", "end."])
+def test_an_accent_at_which_a_word_begins_is_marked_without_what_it_stands_on(before):
+    assert marked("\u0301tude", f"{before}\u0301tude") == ["\u0301tude"]
+
+
 def test_of_too_many_words_those_that_match_in_full_are_marked():
     rows = " ".join(f"Region{n}" for n in range(200))
     found = marked("Region150", rows)

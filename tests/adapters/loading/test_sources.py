@@ -7,6 +7,7 @@ from app.adapters.loading.guarded_fetch import GuardedFetcher
 from app.adapters.loading.path_guard import PathGuard
 from app.adapters.loading.sources import Sources
 from app.errors import SourceError, SourceNotFoundError, SourceRefusedError, SourceUnreadableError
+from app.knowledge.items import DocumentType
 from app.settings import Settings
 
 
@@ -41,6 +42,13 @@ def test_a_folder_and_a_file_are_opened_by_their_type(sources, tmp_path):
     assert [d.title for d in read_all(sources.open(f" file://{tmp_path}/a.md ", "markdown"))] == [
         "A"
     ]
+
+
+def test_every_type_that_an_item_may_have_can_be_opened(sources):
+    with pytest.raises(SourceRefusedError) as refused:
+        sources.open("/x", "scroll")
+    named = refused.value.detail.partition("use one of: ")[2].rstrip(".").split(", ")
+    assert set(named) == set(DocumentType)
 
 
 @pytest.mark.parametrize(
