@@ -10,12 +10,10 @@ from app.command.sources import (
     guess_document_type,
     without_links,
 )
+from app.knowledge.filters import MOST_FILTER_CHARACTERS
 from app.knowledge.schemas import Item, ItemCreate, ItemUpdate
 from app.protocols import ProgressListener
 from app.rag.schemas import IndexingResult
-
-MOST_SEARCH_CHARACTERS = 500
-"""Longest text that the list of items can be searched for."""
 
 
 @dataclass(frozen=True)
@@ -87,5 +85,5 @@ def _new_item(uri: str, wishes: Wishes) -> ItemCreate:
 
 def _item_of(backend: Backend, uri: str) -> Item | None:
     """The oldest item with this very address."""
-    found = all_items(backend, text=uri[-MOST_SEARCH_CHARACTERS:])
+    found = all_items(backend, text=uri[-MOST_FILTER_CHARACTERS:])
     return next((item for item in found if item.uri == uri), None)

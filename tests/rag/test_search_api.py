@@ -3,7 +3,8 @@
 import json
 import random
 from collections.abc import Iterator
-from typing import Any
+from enum import StrEnum
+from typing import Any, get_args
 
 import pytest
 from fastapi.testclient import TestClient
@@ -12,7 +13,13 @@ from sqlalchemy import select
 from app.container import Container
 from app.main import create_app
 from app.models import DocumentRow
-from app.rag.context_schemas import ContextBody
+from app.protocols import CHUNK_TYPES
+from app.rag import search_schemas
+from app.rag.context_schemas import ContextBody, ContextFormat
+from app.rag.ranking_schemas import RankingProfile
+from app.search import requests
+from app.search.profiles import PROFILE_NAMES
+from app.search.ranking import METHODS
 from app.settings import Settings
 from benchmarks.query_fuzz import LONGEST_QUERY, MODES, ask, nasty_query
 from tests.databases import Databases
@@ -194,6 +201,25 @@ def test_a_field_that_makes_no_sense_is_refused_with_its_place(library, wanted, 
     headers = {"Content-Type": "application/json"}
     response = library.post(SEARCH, content=content, headers=headers)
     assert_problem(response, 422, "invalid-request", pointer)
+
+
+@pytest.mark.parametrize(
+    ("over_http", "from_python"),
+    [
+        (search_schemas.SearchMode, get_args(requests.Mode)),
+        (search_schemas.FusionMethod, get_args(requests.Fusion)),
+        (search_schemas.FusionMethod, tuple(METHODS)),
+        (search_schemas.LicencePolicy, get_args(requests.LicencePolicy)),
+        (search_schemas.GroupBy, get_args(requests.GroupBy)),
+        (search_schemas.ChunkType, CHUNK_TYPES),
+        (RankingProfile, PROFILE_NAMES),
+        (ContextFormat, get_args(requests.ContextFormatName)),
+    ],
+)
+def test_what_a_field_may_name_is_the_same_over_http_and_from_python(
+    over_http: type[StrEnum], from_python: tuple[str, ...]
+) -> None:
+    assert {each.value for each in over_http} == set(from_python)
 
 
 def test_every_field_of_the_body_reaches_the_service() -> None:
