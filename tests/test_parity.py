@@ -47,6 +47,20 @@ problems, which is handed to the layer that catches."""
 MAY_HAND_OVER_BASE_EXCEPTION = {"app/indexing/prefetch.py": 1, "app/indexing/writer_thread.py": 1}
 """Threads that pass an error on to the thread that waits for their work."""
 
+MAY_HAVE_SQL_BESIDE_QUERIES = {
+    "app/database.py",
+    "app/knowledge/existing_items.py",
+    "app/knowledge/index_changes.py",
+    "app/models.py",
+    "app/numbering.py",
+    "app/search/candidate_filter.py",
+    "app/search/document_labels.py",
+    "app/search/neighbours.py",
+    "app/search/scope.py",
+}
+"""The tables, what several packages need within their own transactions, and parts of a search that
+are a statement and what is made of its rows."""
+
 SNAPSHOT = ROOT / "tests" / "openapi.json"
 DASHBOARD = ROOT / "deploy" / "grafana" / "dashboards" / "groundwork.json"
 METHODS = {"get", "post", "put", "patch", "delete"}
@@ -303,6 +317,18 @@ def test_every_text_that_folders_take_in_is_known_to_be_no_code() -> None:
 
 def test_what_counts_as_markdown_is_the_same_for_the_command() -> None:
     assert set(sources.MARKDOWN_SUFFIXES) == MARKDOWN_SUFFIXES <= TEXT_SUFFIXES
+
+
+def test_sql_stands_in_queries_alone_but_for_what_is_named() -> None:
+    statements = {"select", "insert", "update", "delete", "text"}
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sqlalchemy")
+        if statements & {name.name for name in node.names} and "queries" not in path.stem
+    }
+    assert found == MAY_HAVE_SQL_BESIDE_QUERIES
 
 
 def test_application_code_never_commits() -> None:
