@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from app.database import Database
 from app.errors import InvalidRequestError, NotFoundError
 from app.knowledge.content import MOST_CHARACTERS, ContentService
+from app.knowledge.items import ItemFilter
+from app.knowledge.queries import list_name_of
 from app.settings import Settings
 from app.web.pagination import Cursor
 from tests.databases import Databases
@@ -341,7 +343,8 @@ def test_an_item_list_cursor_is_no_cursor_for_documents(
     shelf: Shelf, contents: ContentService
 ) -> None:
     with pytest.raises(InvalidRequestError):
-        contents.list_documents(shelf.add_item(), 10, Cursor("id", 1, 1).encode())
+        cursor = Cursor(list_name_of(ItemFilter(), "title"), "a.md", 1).encode()
+        contents.list_documents(shelf.add_item(), 10, cursor)
 
 
 def test_a_cursor_of_another_items_documents_is_refused(

@@ -50,6 +50,8 @@ def test_recency_is_0_to_1_and_never_lower_for_what_is_later(some, other, half_l
         ("src/main.rs", 1.0),
         ("https://example.org/", 1.0),
         ("https://example.org/index.html", 1.0),
+        ("https://example.org/?page=2", 1.0),
+        ("https://example.org/index.html?v=2#top", 1.0),
         ("src/C#/README.md", 1.0),
         ("what?/tests/x.md", 0.2),
         ("guide/auth.md", 0.5),
