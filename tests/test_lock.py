@@ -1,9 +1,13 @@
-"""The lock serves everybody whom `requires-python` invites, not only the newest patch of it."""
+"""The lock serves everybody whom `requires-python` invites; `make` turns away all others."""
 
+import shutil
+import subprocess
+import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError, metadata
 from pathlib import Path
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
@@ -15,10 +19,13 @@ PINNED = [
 ]
 
 
-def oldest_python() -> str:
+def invited() -> SpecifierSet:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    (floor,) = SpecifierSet(project["requires-python"])
-    assert floor.operator == ">="
+    return SpecifierSet(project["requires-python"])
+
+
+def oldest_python() -> str:
+    (floor,) = [bound for bound in invited() if bound.operator == ">="]
     return f"{floor.version}.0"
 
 
@@ -38,3 +45,28 @@ def test_every_pinned_package_takes_the_oldest_python() -> None:
         for name, python in needed.items()
         if python and not SpecifierSet(python).contains(oldest)
     } == {}
+
+
+@pytest.mark.parametrize("minor", range(9, 17))
+def test_make_builds_an_environment_with_those_versions_alone(tmp_path: Path, minor: int) -> None:
+    for name in ("Makefile", "pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+    python = tmp_path / "python"
+    python.write_text(
+        f"#!{sys.executable}\n"
+        "import sys\n"
+        f"sys.version_info = (3, {minor}, 1)\n"
+        "exec(sys.argv[2]) if sys.argv[1] == '-c' else sys.exit('asked for an environment')\n"
+    )
+    python.chmod(0o755)
+    made = subprocess.run(
+        ["make", "setup", "PYTHON=./python"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    is_invited = invited().contains(f"3.{minor}.1")
+    assert made.returncode
+    assert ("asked for an environment" in made.stderr) == is_invited
+    assert ("Groundwork needs Python 3.11 to 3.14" in made.stdout) != is_invited
