@@ -102,9 +102,9 @@ BACK_LINK_CLASSES = {
 EDIT_LINK_CLASSES = {"mw-editsection"}
 """Of links to where what is below a heading is edited."""
 
-SOURCE_LINK_CLASSES = {"viewcode-link", "viewcode-back"}
+SOURCE_LINK_CLASSES = {"viewcode-link", "viewcode-back", "srclink"}
 """Of what leads from a signature to its source code and back, as Sphinx writes it right after the
-one and into the other."""
+one and into the other, and GNOME's gi-docgen into headings."""
 
 LINK_TO_SOURCE = "src"
 """As above, of links to a page of RUST_SOURCE."""
@@ -139,13 +139,20 @@ LINE_OF_CODE_CELLS = {"lines-code", "blob-code", "hljs-ln-code"}
 POPUP_CLASSES = {"copy-popup-wrapper"}
 """Of what is shown when a link has been copied, as Dokka writes it beside each name."""
 
+TOOLTIP_CLASSES = {"ttc"}
+"""Of what Doxygen shows of a name when a pointer rests on it, and writes behind each piece of code,
+into the same element."""
+
+ADVICE_CLASSES = {"method-click-advice"}
+"""Of what RDoc writes beside each method: "click to toggle source"."""
+
 UNFOLDING_CLASSES = {"hideme"}
 """Of summaries that only say how to unfold what they head; of rustdoc, which writes them into its
 code, too."""
 
-BADGE_CLASSES = {"stab", "signature-attributes"}
-"""Of what only its looks part from the name before it, such as "Deprecated" in rustdoc, and "opt"
-of a parameter in JSDoc."""
+BADGE_CLASSES = {"stab", "signature-attributes", "attribute-access-type"}
+"""Of what only its looks part from the name before it, such as "Deprecated" in rustdoc, "opt" of a
+parameter in JSDoc, and "[RW]" of an attribute in RDoc."""
 
 SIGNS_OF_NOTES = {"icon-note", "icon-tip", "icon-warning", "icon-caution", "icon-important"}
 """Classes of signs of a font that stand for a word, their title, as Asciidoctor writes them."""
@@ -158,6 +165,8 @@ NEVER_READ_CLASSES = (
     | SOURCE_LINK_CLASSES
     | REPEATING_CLASSES
     | POPUP_CLASSES
+    | TOOLTIP_CLASSES
+    | ADVICE_CLASSES
     | LINE_NUMBER_CLASSES
     | BACK_LINK_CLASSES
 )

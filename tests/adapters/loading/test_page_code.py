@@ -233,6 +233,13 @@ def test_the_lines_of_code_that_doxygen_writes_are_a_block():
     assert markdown(f"<p>a</p>{FRAGMENT}<p>b</p>") == f"a\n\n```\n{CODE}```\n\nb"
 
 
+def test_what_doxygen_shows_of_a_name_under_the_pointer_is_no_line_of_the_code():
+    shown = """<div class="ttc" id="af"><div class="ttname"><a href="a.html">f</a></div><div
+        class="ttdoc">Does it.</div><div class="ttdef"><b>Definition:</b> a.py:1</div></div>"""
+    block = FRAGMENT.removesuffix("</div>") + f"\n{shown}\n{shown}\n</div>"
+    assert markdown(f"<p>a</p>{block}<p>b</p>") == f"a\n\n```\n{CODE}```\n\nb"
+
+
 @pytest.mark.parametrize(
     "page",
     [

@@ -653,6 +653,15 @@ def test_a_badge_is_not_glued_to_the_name_before_it():
     assert markdown(page).startswith("AllocError Experimental\n")
     optional = '<span class="signature-attributes">opt</span>'
     assert markdown(f"<h4>light(level{optional})</h4><p>x").startswith("#### light(level opt)\n")
+    access = '<span class="attribute-access-type">[RW]</span>'
+    assert markdown(f"<p><span>level</span>{access}") == "level [RW]"
+
+
+def test_names_that_a_sign_of_the_stylesheet_parts_are_not_glued():
+    sign = '<span class="sep"></span>'
+    page = f"<h1><a href=i.html>Pango</a>{sign}<a href=s.html>GlyphItemIter</a>{sign}free</h1>"
+    assert markdown(page) == "# Pango GlyphItemIter free"
+    assert markdown("<p>a<span class=sep>,</span> b") == "a, b"
 
 
 def test_what_typedoc_writes_small_before_a_name_is_not_glued_to_it():
@@ -675,8 +684,13 @@ def test_what_typedoc_writes_small_before_a_name_is_not_glued_to_it():
             "<section><a class='src' href=l.rs.html#1>Source</a><h4>fn light()</h4></section>",
             "#### fn light()",
         ),
+        (
+            """<h4>Description <a class="anchor" href="#description"></a>
+            <a class="srclink" href="/pango/glyph.h#L169">[src]</a></h4><p>Lights.""",
+            "#### Description\n\nLights.",
+        ),
     ],
-    ids=["Sphinx", "back", "rustdoc"],
+    ids=["Sphinx", "back", "rustdoc", "gi-docgen"],
 )
 def test_links_between_signatures_and_their_source_are_not_read(page, expected):
     assert markdown(f"<main>{page}</main>") == expected
@@ -697,6 +711,12 @@ def test_what_else_has_the_class_of_such_links_is_read(element):
 def test_what_is_shown_when_a_link_has_been_copied_is_not_read():
     popup = '<div class="copy-popup-wrapper "><span>Link copied to clipboard</span></div>'
     assert markdown(f"<div><a href=r.html>Request</a> {popup}</div><p>Asks.") == "Request\n\nAsks."
+
+
+def test_what_says_how_to_see_the_source_of_a_method_is_not_read():
+    advice = '<span class="method-click-advice">click to toggle source</span>'
+    page = f"<div><span>root?</span><span>(path)</span> {advice}</div><p>Whether it is one."
+    assert markdown(page) == "root?(path)\n\nWhether it is one."
 
 
 def test_what_says_how_to_unfold_the_text_below_it_is_not_read():
