@@ -35,7 +35,7 @@ from app.adapters.loading.page_buttons import Button
 from app.adapters.loading.page_head import PageHead
 from app.adapters.loading.page_mathml import Formula
 from app.adapters.loading.page_parts import Part, Tally, TidyPage, Written
-from app.adapters.loading.page_roles import CONTENT_ROLES, Role, role_of, turns_page
+from app.adapters.loading.page_roles import CONTENT_ROLES, FOOTER, Role, role_of, turns_page
 from app.errors import SourceUnreadableError
 
 MAX_INDENTS = 10
@@ -190,7 +190,8 @@ class _Tidy(StandardParser):
 
     def _open_part(self, tag: str, given: dict[str, str]) -> None:
         """Begin a part of the page, if the element is one."""
-        in_section = (tag == "header" or "id" in given) and self._is_in_section()
+        may_depend = tag == "header" or "id" in given or FOOTER in given.get("class", "")
+        in_section = may_depend and self._is_in_section()
         is_source = tag == "footer" and not QUOTING.isdisjoint(self.stack)
         role = role_of("div" if is_source else tag, given, in_section=in_section)
         if role:

@@ -180,6 +180,8 @@ def _why_left_out(part: Part, titles: int) -> LeftOut | None:
         return LeftOut.MENU if tally.turns and not tally.headed else None
     if part.role is Role.MENU or (part.in_content and _may_be_content(part.role, tally)):
         is_menu = tally.is_mostly_links and (part.role is Role.MENU or tally.items > 0)
+        # Links that are images have no letters: GNOME's gtk-doc wrote such beside its titles.
+        is_menu = is_menu or (part.role is Role.MENU and tally.turns > 0 and not tally.headed)
         return LeftOut.MENU if is_menu else None
     return LeftOut.DOUBTFUL if _is_doubtful(part.role, tally, titles) else None
 
@@ -189,7 +191,7 @@ def _may_be_content(role: Role, tally: Tally) -> bool:
     if role is Role.UNSPOKEN:
         has_blocks = tally.paragraphs + tally.items > 0
         return has_blocks and tally.prose - tally.headed >= LETTERS_OF_ANSWER
-    return role in {Role.ASIDE, Role.HIDDEN}
+    return role in {Role.ASIDE, Role.HIDDEN, Role.FOOTER}
 
 
 def _is_doubtful(role: Role, tally: Tally, titles: int) -> bool:
@@ -200,6 +202,8 @@ def _is_doubtful(role: Role, tally: Tally, titles: int) -> bool:
         has_only_title = tally.titles == titles > 0
         has_text = tally.paragraphs > 0 or has_only_title
         return not has_text or tally.menus > 0 or tally.is_mostly_links
+    if role is Role.FOOTER:
+        return not (tally.headed or tally.mains)
     if role is Role.FORM:
         is_short = tally.prose < LETTERS_PER_CONTROL * tally.controls
         return is_short and not (tally.titles or tally.mains)

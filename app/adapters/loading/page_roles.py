@@ -11,19 +11,28 @@ ROLES_AROUND_CONTENT = {
     *("navigation", "search", "banner", "contentinfo", "menu", "menubar"),
     *("dialog", "alertdialog"),
 }
-CLASSES_AROUND_CONTENT = {"bd-sidebar-secondary", "col-sidebar", "onlyprint"}
+CLASSES_AROUND_CONTENT = {"bd-sidebar-secondary", "col-sidebar", "onlyprint", "navpath"}
 """Of the column beside a page, as Sphinx's theme PyData and TypeDoc write it, which may have more
-words than links; and of what Jupyter Book writes for paper, with the title and contents again."""
+words than links; of what Jupyter Book writes for paper, with the title and contents again; and of
+the way to a page of Doxygen, which ends in the page's own name and the program's version."""
+
+FOOTER = "footer"
+"""The class or id of a page's footer where it is no element of that name: of Asciidoctor, gtk-doc
+and Doxygen. A part of a text may have it, too, and begins with a heading then."""
+FOOTER_TAGS = {"div", "address", "p", "table"}
+
+HEADER_ID = "titlearea"
+"""The id of what stands above each page of Doxygen: the name of the project, and its number."""
 
 MODAL_CLASS = "modal"
 MENU_CLASSES = {
     *("sidebar", "side-bar", "sidenav", "side-nav", "leftnav", "left-nav", "topnav", "top-nav"),
     *("nav", "navbar", "nav-menu", "navigation", "menu", "main-menu", "breadcrumb", "breadcrumbs"),
     *("toc", "table-of-contents", "theme-doc-toc-desktop", "theme-doc-toc-mobile", "page-toc"),
-    *("navigationbar", "navpath", "dropdown-menu", "tsd-breadcrumb"),
+    *("navigationbar", "dropdown-menu", "tsd-breadcrumb"),
 }
 """Classes of elements that are menus where most of their text is in links; the last ones are of the
-pages of Qt, of Doxygen, of Bootstrap and of TypeDoc."""
+pages of Qt, of Bootstrap and of TypeDoc."""
 
 MENU_IDS = {
     *("sidebar", "toc", "TOC", "nav", "navbar", "navigation", "menu", "breadcrumb", "breadcrumbs"),
@@ -69,6 +78,8 @@ class Role(Enum):
     """Of the page, or of what is not marked as content."""
     SECTION_HEADER = auto()
     """Of a part that has a header of its own."""
+    FOOTER = auto()
+    """By its class or id only."""
     FORM = auto()
     MENU = auto()
     """By its class or id only."""
@@ -100,7 +111,7 @@ def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None
         return Role.AROUND
     return (
         _role_of_hidden(given, role, classes)
-        or _role_by_place(tag, role, classes, in_section)
+        or _role_by_place(tag, role, given, classes, in_section=in_section)
         or _role_of_links(tag, role, given, classes, in_section=in_section)
         or ROLES_OF_TAGS.get(tag)
     )
@@ -122,12 +133,19 @@ def _role_of_hidden(given: dict[str, str], role: str, classes: Set[str]) -> Role
     return Role.HIDDEN if is_hidden else None
 
 
-def _role_by_place(tag: str, role: str, classes: Set[str], in_section: bool) -> Role | None:
+def _role_by_place(
+    tag: str, role: str, given: dict[str, str], classes: Set[str], *, in_section: bool
+) -> Role | None:
     if role in NOTE_ROLES or not classes.isdisjoint(NOTE_CLASSES):
         return None
     if tag == "aside" or role == "complementary":
         return Role.ASIDE if AD_CLASSES.isdisjoint(classes) else Role.AROUND
-    return Role.HEADER if tag == "header" and not in_section else None
+    if in_section:
+        return None
+    if tag == "header" or given.get("id") == HEADER_ID:
+        return Role.HEADER
+    is_footer = tag in FOOTER_TAGS and (FOOTER in classes or given.get("id") == FOOTER)
+    return Role.FOOTER if is_footer else None
 
 
 def _role_of_links(

@@ -295,8 +295,9 @@ def test_lists_of_links_beside_the_content_are_left_out(menu):
         "<div class='bd-sidebar-secondary bd-toc'><div>On this page</div><nav>{}</nav></div>",
         "<div class=col-sidebar><h3>Settings</h3><ul><li>Protected<li>Inherited</ul>{}</div>",
         "<div class=onlyprint><h1>Guide</h1><h2>Contents</h2><nav>{}</nav></div>",
+        "<div class=navpath><ul><li>{}<li><b>PardisoSupport.h</b><li>Made by doxygen</ul></div>",
     ],
-    ids=["PyData", "TypeDoc", "Jupyter Book"],
+    ids=["PyData", "TypeDoc", "Jupyter Book", "Doxygen"],
 )
 def test_what_stands_beside_a_text_is_left_out_even_if_it_has_few_links(column):
     page = column.format("<a href='#a'>A</a>")
