@@ -22,6 +22,7 @@ from app.adapters.loading.guarded_network import (
 from app.adapters.loading.page_answers import (
     NoPageError,
     charset_of,
+    compression_of,
     content_type_header,
     decompressed,
     status_error,
@@ -241,8 +242,7 @@ class GuardedFetcher:
     ) -> bytes:
         body = bytearray()
         most_bytes = self._max_bytes if beginning_bytes is None else beginning_bytes
-        encoding = response.headers.get("Content-Encoding", "").strip().lower()
-        for part in decompressed(response.iter_raw(), encoding, most_bytes):
+        for part in decompressed(response.iter_raw(), compression_of(response), most_bytes):
             body += part
             if len(body) > most_bytes and beginning_bytes is not None:
                 return bytes(body[: most_bytes + 1])

@@ -17,6 +17,12 @@ from app.errors import (
 
 RETRY_LATER = {408, 425, 429}
 
+COMPRESSIONS = {
+    *("gzip", "x-gzip", "deflate", "br", "zstd", "compress", "x-compress", "dcb", "dcz"),
+}
+"""Codings of content that are registered for HTTP; servers name other things so as well, such as
+`utf-8` or `none`, which say nothing of its bytes (WHATWG Fetch: handle content codings)."""
+
 GZIP_ONLY = 16 + zlib.MAX_WBITS
 GZIP_BEGINS = b"\x1f"
 """The first byte of each member (RFC 1952, 2.3.1)."""
@@ -65,13 +71,19 @@ def charset_of(header: Message) -> str | None:
     return charset.strip() if isinstance(charset, str) and charset.strip() else None
 
 
+def compression_of(response: httpx.Response) -> str:
+    """How the Content-Encoding says that the bytes are compressed; empty where they are not."""
+    named = response.headers.get("Content-Encoding", "").lower().split(",")
+    return ", ".join(coding for coding in map(str.strip, named) if coding in COMPRESSIONS)
+
+
 def decompressed(parts: Iterator[bytes], encoding: str, max_bytes: int) -> Iterator[bytes]:
     """Undo gzip in steps of at most `max_bytes + 1` bytes, so that a bomb cannot fill memory.
 
     Whoever takes more than `max_bytes` of them has to stop there. All members are read; zeros
     between them, and what follows the last one, are left out.
     """
-    if encoding in {"", "identity"}:
+    if not encoding:
         yield from parts
         return
     if encoding not in {"gzip", "x-gzip"}:

@@ -422,6 +422,16 @@ def test_compression_that_was_not_asked_for_is_refused(httpserver, fetch, encodi
         fetch(httpserver.url_for("/"))
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "UTF-8, none", "identity", "binary", "aws-chunked"])
+def test_what_is_no_compression_says_nothing_of_the_bytes(httpserver, fetch, encoding):
+    headers = {"Content-Encoding": encoding, "Content-Type": "text/plain"}
+    httpserver.expect_request("/").respond_with_data(b"x", headers=headers)
+    assert fetch(httpserver.url_for("/")).body == b"x"
+    headers["Content-Encoding"] = f"gzip, {encoding}"
+    httpserver.expect_request("/gzip").respond_with_data(gzip.compress(b"x"), headers=headers)
+    assert fetch(httpserver.url_for("/gzip")).body == b"x"
+
+
 def endless(head, piece):
     yield head
     while True:
