@@ -342,9 +342,9 @@ def test_no_item_and_no_cursor_of_ours_are_refused(shelf: Shelf, client: TestCli
 def test_an_item_list_cursor_is_no_cursor_for_documents(
     shelf: Shelf, contents: ContentService
 ) -> None:
+    item_id, cursor = shelf.add_item(), Cursor(list_name_of(ItemFilter(), "title"), "a.md", 1)
     with pytest.raises(InvalidRequestError):
-        cursor = Cursor(list_name_of(ItemFilter(), "title"), "a.md", 1).encode()
-        contents.list_documents(shelf.add_item(), 10, cursor)
+        contents.list_documents(item_id, 10, cursor.encode())
 
 
 def test_a_cursor_of_another_items_documents_is_refused(

@@ -212,9 +212,12 @@ class PrimaryKeeper:
         index = self._index  # looked at once it serves, too: what it has open is its own then
         if index is not None and index.failure is not None:
             self.lay_aside(index, index.failure)
-        elif index is not None and index.is_swollen(self._exact.full().count()):
+        elif index is not None and self._is_swollen(index):
             self._make_small()
         return True
+
+    def _is_swollen(self, index: PrimaryIndex) -> bool:
+        return self._exact.loaded and index.is_swollen(self._exact.full().count())
 
     def _make_small(self) -> None:
         logger.info("The %s index is made anew: most of it is what was deleted.", self._store.name)
