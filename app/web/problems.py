@@ -44,6 +44,14 @@ RETRY_AFTER = {
 }
 """What the OpenAPI schema says of it."""
 
+_RFC_9110_PHRASES = {
+    413: "Content Too Large",
+    414: "URI Too Long",
+    416: "Range Not Satisfiable",
+    422: "Unprocessable Content",
+}
+"""Which Python has from 3.13 on; what we say of ourselves is not to depend on its version."""
+
 MOST_VALIDATION_ERRORS = 50
 """A body with ten thousand wrong values needs no ten thousand complaints."""
 
@@ -93,12 +101,16 @@ def problem_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     schema = {"$ref": "#/components/schemas/Problem"}
     return {
         status: {
-            "description": HTTPStatus(status).phrase,
+            "description": _phrase(status),
             "content": {MEDIA_TYPE: {"schema": schema}},
         }
         | (RETRY_AFTER if status in (503, 507) else {})
         for status in sorted({403, 413, 503, *statuses})
     }
+
+
+def _phrase(status: int) -> str:
+    return _RFC_9110_PHRASES.get(status) or HTTPStatus(status).phrase
 
 
 def located(status: int) -> dict[int | str, dict[str, Any]]:
@@ -229,7 +241,7 @@ def _pointer(location: Sequence[int | str]) -> str:
 
 def _answer_http_exception(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101, registered for this class alone
-    phrase = HTTPStatus(error.status_code).phrase
+    phrase = _phrase(error.status_code)
     headers = dict(error.headers) if error.headers else None
     if error.status_code == 405:
         headers = {"Allow": ", ".join(_possible_methods(request))}
