@@ -25,13 +25,16 @@ FOREIGN = {
 FOREIGN_ROOTS = {"svg", "math"}
 
 COMMENT = re.compile(r"<!--(?:-?>|.*?--!?>)", re.DOTALL)
-"""By the HTML standard (13.2.5.43 on); the parser of Python 3.11 follows an older one."""
+"""By the HTML standard (13.2.5.43 on); older patches of Python follow an older one."""
 
 
 WITH_REFERENCES = {"title", "textarea"}
 """In their text no tag begins, but `&lt;` is a character (13.2.5.2, RCDATA)."""
 WITHOUT_TAGS = WITH_REFERENCES | {"iframe", "xmp"}
-"""Nor does one in these; Python 3.11 knows that of `script` and `style` alone."""
+"""Nor does one in these, beside `script` and `style`. Python's parser knows these two alone, or
+in newer patches (such as 3.13.6) more than are read so here, `noframes` among them: the version is
+not to decide what a page says."""
+_SCRIPTS = {"script", "style"}
 
 _LEADING_ZEROS = re.compile("&#0+(?=[0-9])")
 _TOO_LARGE = re.compile("&#[0-9]{8,};?")
@@ -107,12 +110,29 @@ class StandardParser(HTMLParser, ABC):
     def parse_starttag(self, i: int) -> int:
         """Where the tag ends that begins at `i`, or below nought; no text follows `<style/>`."""
         end = super().parse_starttag(i)
+        if self.cdata_elem not in _SCRIPTS:
+            self.clear_cdata_mode()
         if end > 0 and self.rawdata.endswith("/>", i, end):
             if self._is_xml:
                 self.clear_cdata_mode()
         elif end > 0 and self.stack and self.stack[-1] in WITHOUT_TAGS:
             self._read_without_tags(self.stack[-1], end)
         return end
+
+    def set_cdata_mode(self, elem: str, *, escapable: bool = False) -> None:  # noqa: ARG002
+        """Take what follows for text up to an end tag of this name, as it stands."""
+        super().set_cdata_mode(elem)
+        self.interesting = re.compile(rf"</{self.cdata_elem}(?=[\t\n\f\r />])", re.I | re.A)
+
+    def parse_endtag(self, i: int) -> int:
+        """Where the tag ends that begins at `i`, or below nought; after text, as `</script x>`."""
+        if not self.cdata_elem:
+            return super().parse_endtag(i)
+        end = self.rawdata.find(">", i)
+        if end >= 0:
+            self.handle_endtag(self.cdata_elem)
+            self.clear_cdata_mode()
+        return end + 1 if end >= 0 else end
 
     def _read_without_tags(self, tag: str, start: int) -> None:
         """Take what follows for text up to the end of the element.

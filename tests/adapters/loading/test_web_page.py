@@ -1,5 +1,6 @@
 import re
 import time
+from html.parser import HTMLParser
 
 import pytest
 from hypothesis import given, settings
@@ -516,6 +517,25 @@ def test_without_a_meta_element_the_charset_is_that_of_the_xml_declaration(page,
 def test_no_tag_begins_where_text_alone_may_stand(page, title, markdown):
     read = read_page(page, ADDRESS)
     assert (read.title, read.markdown) == (title, markdown)
+
+
+@pytest.mark.parametrize(
+    "end", ["</script>", "</script type=text/javascript>", "</SCRIPT\n>", "</script/>"]
+)
+def test_a_script_ends_at_any_end_tag_of_its_name(end):
+    page = f"<p>before<script>'</scripts>' + '</ script>' + '<p>js'{end}<p>after"
+    assert markdown(page) == "before\n\nafter"
+
+
+@pytest.mark.parametrize("element", ["noframes", "noembed", "plaintext"])
+def test_the_patch_of_python_does_not_decide_where_tags_begin(element, monkeypatch):
+    # What newer patches of Python, such as 3.13.6, take for text.
+    taken = ("script", "style", "xmp", "iframe", "noembed", "noframes", "plaintext")
+    monkeypatch.setattr(HTMLParser, "CDATA_CONTENT_ELEMENTS", taken)
+    page = f"<p>before</p><{element}><p>an <em>old</em> browser</p></{element}><p>after</p>"
+    assert markdown(page) == "before\n\nan *old* browser\n\nafter"
+    unended = f"<p>before</p><{element}><p>within</p>"
+    assert markdown(unended) == "before\n\nwithin"
 
 
 def test_what_nothing_ends_is_looked_for_once():
