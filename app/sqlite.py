@@ -10,12 +10,18 @@ PAGES_LEFT_IN_LOG = 8000
 had to at 1,000 by SQLite's default: that made one of 14 deletes of 20 chunks 0.1 s long, on a
 disk that had just taken 100,000 vectors. LogFolding folds it in long before as a rule."""
 
+LOG_BYTES_KEPT = 64 << 20
+"""A longer log is cut to this when its next page is its first one again. A reader that takes
+minutes, such as a back-up, lets it grow by all that is written meanwhile; SQLite by itself gives
+that back when the last connection is closed, which may be in months."""
+
 PRAGMAS = (
     "PRAGMA journal_mode = WAL",  # readers go on while one writes
     "PRAGMA synchronous = FULL",  # what was answered survives a power cut, not only a kill
     "PRAGMA foreign_keys = ON",
     "PRAGMA cache_size = -2000",  # 2 MB a connection; the system caches the file anyway
     f"PRAGMA wal_autocheckpoint = {PAGES_LEFT_IN_LOG}",
+    f"PRAGMA journal_size_limit = {LOG_BYTES_KEPT}",
 )
 
 WRITES = "groundwork_writes"

@@ -16,7 +16,7 @@ from app.database import Database
 from app.errors import StorageError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter
-from app.sqlite import PAGES_LEFT_IN_LOG
+from app.sqlite import LOG_BYTES_KEPT, PAGES_LEFT_IN_LOG
 from app.sqlite_log import PAGES_FOLDED_BESIDE, Folded, LogFolding
 from tests.databases import Databases, sqlite_only
 from tests.patience import PATIENCE_SECONDS
@@ -98,6 +98,20 @@ def test_a_log_that_nobody_folds_in_stays_bounded_all_the_same(
         add(database, "word " * (MEGABYTE // 5))
     assert log_bytes(path) < PAGES_LEFT_IN_LOG * FRAME_BYTES + 2 * MEGABYTE
     assert path.stat().st_size > 25 * MEGABYTE
+
+
+def test_what_a_long_reader_made_of_the_log_is_given_back_once_it_is_done(
+    database: Database, path: Path
+) -> None:
+    add(database)
+    with closing(sqlite3.connect(path, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM knowledge_items").fetchone()
+        while log_bytes(path) < 1.2 * LOG_BYTES_KEPT:
+            add(database, "word " * (4 * MEGABYTE // 5))
+    for _ in range(3):
+        add(database)
+    assert log_bytes(path) <= LOG_BYTES_KEPT
 
 
 @contextmanager
