@@ -80,9 +80,11 @@ def _charset_of(meta: re.Match[bytes]) -> str | None:
 def read_page(page: str, address: str, *, is_xml: bool = False) -> WebPage:
     """Convert a page fetched from `address`; `markdown` is empty when nothing is to be read.
 
-    `is_xml`: it came as XHTML and not as HTML, which gives `<p/>` another meaning. Raises
-    SourceUnreadableError for a page with too many tags.
+    `is_xml`: it came as XHTML and not as HTML, which gives `<p/>` another meaning. All ends of
+    lines are line feeds first, as the HTML standard has it (13.2.3.5). Raises SourceUnreadableError
+    for a page with too many tags.
     """
+    page = page.replace("\r\n", "\n").replace("\r", "\n")
     tidied = tidy(with_streams_in_place(page), is_xml=is_xml)
     content = content_of(tidied)
     title = tidied.title or content.heading

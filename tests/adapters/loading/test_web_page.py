@@ -60,6 +60,16 @@ def test_structure_becomes_markdown():
     ]
 
 
+@pytest.mark.parametrize("line_break", ["\r\n", "\r"])
+def test_a_page_reads_the_same_however_its_lines_end(line_break):
+    page = """<title>On\nlines</title><h1>On\nlines</h1><p>One\ntwo</p>
+    <pre>\n\ndef f():\n    return 1\n\n</pre><ul><li>a\n<pre>b\nc\n</pre></ul>
+    <table><tr><th>A\nB<tr><td><pre>\nd\ne\n</pre></table>\n<textarea>g\nh</textarea>"""
+    read = read_page(page, "http://h/x")
+    assert "```\ndef f():\n    return 1\n```" in read.markdown
+    assert read_page(page.replace("\n", line_break), "http://h/x") == read
+
+
 PERMALINK = '<a class="header-anchor" href="#i">{}</a>'
 
 
