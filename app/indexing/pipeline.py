@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 
+from app.adapters.loading.folder_scan import HIDDEN, ORDINARY_REASONS
 from app.adapters.loading.text_document import NO_CONTENT
 from app.database import Database
 from app.errors import (
@@ -304,8 +305,13 @@ def _unmounted(uri: str) -> str:
 
 
 def _nothing_to_index(skipped: Sequence[SourceNote]) -> str:
-    """With the first reason that says more than that there is nothing."""
-    telling = next((note for note in skipped if note.reason != NO_CONTENT), None)
-    if telling is None:
+    """With the reason that tells most: `.git` is in most folders, and hidden in all of them."""
+    reasons = [note for note in skipped if note.reason != NO_CONTENT]
+    if not reasons:
         return NO_CONTENT
+    telling = min(reasons, key=_says_little)  # the first of those that tell as much
     return f"{NO_CONTENT}; for example, {telling.uri} was skipped: {telling.reason}"
+
+
+def _says_little(note: SourceNote) -> tuple[bool, bool]:
+    return note.reason.startswith(ORDINARY_REASONS), note.reason == HIDDEN

@@ -114,6 +114,26 @@ def test_a_folder_of_which_nothing_can_be_read_says_why(
     )
 
 
+def test_what_could_not_be_read_is_named_before_what_every_folder_holds(
+    source_root, guide, add_item, index
+):
+    item = add_item(source_root)
+    (source_root / ".git").mkdir()
+    (source_root / "build").mkdir()
+    picture = source_root / "a.png"
+    picture.write_bytes(b"\x89PNG")
+    guide.write_bytes(b"\x00\x01" * 100)
+    unreadable = index(item).error
+    guide.unlink()
+    no_document = index(item).error
+    picture.unlink()
+    (source_root / "build").rmdir()
+    start = "No content to index; for example, "
+    assert unreadable == f"{start}{guide} was skipped: This is binary, not text."
+    assert no_document == f"{start}{picture} was skipped: not a text document (.png)"
+    assert index(item).error == f"{start}{source_root / '.git'} was skipped: hidden"
+
+
 def test_a_folder_whose_documents_are_all_ignored_by_now_says_so(
     source_root, guide, add_item, index
 ):

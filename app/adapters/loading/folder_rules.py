@@ -24,6 +24,8 @@ GIT_IGNORE = ".gitignore"
 OWN_IGNORE = ".ragignore"
 IGNORE_FILE_MAX_BYTES = 512 * 1024
 
+FILLED_BY_TOOLS = "folder that tools fill"
+
 Complaint = Callable[[str, str], None]
 """Told the path of an ignore file that cannot be followed, and why."""
 
@@ -50,7 +52,7 @@ class FolderRules:
                 file, excluded = decided
                 return f"excluded by {file.source}" if excluded else None
         if is_folder and name in MACHINE_MADE:
-            return f"folder that tools fill; write !{name}/ into {OWN_IGNORE} to take it in"
+            return f"{FILLED_BY_TOOLS}; write !{name}/ into {OWN_IGNORE} to take it in"
         return None
 
     def inside(self, name: str) -> "FolderRules":

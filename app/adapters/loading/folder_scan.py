@@ -10,7 +10,13 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
-from app.adapters.loading.folder_rules import GIT_IGNORE, OWN_IGNORE, FolderRules, RuleReader
+from app.adapters.loading.folder_rules import (
+    FILLED_BY_TOOLS,
+    GIT_IGNORE,
+    OWN_IGNORE,
+    FolderRules,
+    RuleReader,
+)
 from app.adapters.loading.path_guard import GuardedPath, PathGuard, printable
 from app.errors import SourceError, SourceUnavailableError
 from app.protocols import SourceEntry, SourceListing, SourceNote
@@ -21,6 +27,11 @@ SETTLING_NS = 2_000_000_000
 """Coarsest grain of a file system's clock: 2 s, on FAT."""
 MAX_SKIPPED = 1000
 """Reports beyond this are only counted."""
+
+HIDDEN = "hidden"
+NO_TEXT_DOCUMENT = "not a text document"
+ORDINARY_REASONS = (HIDDEN, NO_TEXT_DOCUMENT, FILLED_BY_TOOLS)
+"""What begins the reasons for which something is skipped in most folders."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +235,7 @@ class FolderScan:
         if printable(name) != name:
             return "its name is not UTF-8"
         if name.startswith("."):
-            return "hidden"
+            return HIDDEN
         excluded = folder.rules.excluded(name, is_folder)
         return excluded if excluded or is_folder else self._no_document(name, status)
 
@@ -235,7 +246,7 @@ class FolderScan:
             return "device, pipe or socket"
         if not is_text_document(name):
             suffix = PurePosixPath(name).suffix.lower()
-            return f"not a text document ({suffix or 'no extension'})"
+            return f"{NO_TEXT_DOCUMENT} ({suffix or 'no extension'})"
         if status.st_size > self._max_bytes:
             return (
                 f"too large: {status.st_size:,} bytes, "
