@@ -3,7 +3,7 @@
 import functools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.accents import composed
+from app.knowledge.items import normalise_category
 from app.search.language_tags import language_tag, tags_that_hold
 from app.search.profiles import LEAST_BOOST, MOST_BOOST, Boosts, Ranking
 
@@ -92,14 +93,15 @@ def completeness(told: float | None) -> float:
 def boost(facts: SignalFacts, ranking: Ranking) -> float:
     """The product of the factors of all names that hold, from LEAST_BOOST to MOST_BOOST.
 
-    All are compared whatever their case, in NFC as labels are, without space or slashes around
-    them; a category holds for what is below it, and a language for its kinds. Names that come to
-    the same count once, with the last factor.
+    All are compared whatever their case, as labels are written: in NFC, without space around them,
+    and without needless slashes in a category, which holds for what is below it; a language holds
+    for its kinds. Names that come to the same count once, with the last factor.
     """
-    factor = _matching(ranking.tag_boosts, {tag.casefold() for tag in facts.tags})
-    of_languages = tuple((language_tag(name), more) for name, more in ranking.language_boosts)
-    factor *= _matching(of_languages, tags_that_hold(facts.language or ""))
-    factor *= _matching(ranking.category_boosts, _with_those_above(facts.category))
+    factor = _matching(ranking.tag_boosts, _as_tag, {tag.casefold() for tag in facts.tags})
+    languages = tags_that_hold(facts.language or "")
+    factor *= _matching(ranking.language_boosts, language_tag, languages)
+    categories = _with_those_above(facts.category)
+    factor *= _matching(ranking.category_boosts, _as_category, categories)
     return min(max(factor, LEAST_BOOST), MOST_BOOST)
 
 
@@ -108,9 +110,17 @@ def boosted(scores: Floats, factors: Floats) -> Floats:
     return np.where(scores >= 0, scores * factors, scores / factors)
 
 
-def _matching(boosts: Boosts, names: set[str]) -> float:
-    factors = {composed(name).strip(" /").casefold(): factor for name, factor in boosts}
+def _matching(boosts: Boosts, as_written: Callable[[str], str], names: set[str]) -> float:
+    factors = {as_written(name).casefold(): factor for name, factor in boosts}
     return math.prod(factor for name, factor in factors.items() if name and name in names)
+
+
+def _as_tag(name: str) -> str:
+    return composed(name).strip()
+
+
+def _as_category(name: str) -> str:
+    return normalise_category(name) or ""
 
 
 def _with_those_above(category: str | None) -> set[str]:

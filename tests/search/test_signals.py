@@ -106,6 +106,19 @@ def test_boosts_hold_for_tags_languages_and_categories_with_all_below() -> None:
     assert boost(facts(), ranking) == 1
 
 
+def test_a_boost_is_named_as_the_label_may_be_written() -> None:
+    ranking = Ranking(
+        tag_boosts=((" /etc ", 2.0), ("rust", 7.0), (" Rust", 1.5)),
+        category_boosts=(("/Eng//Security/ ", 3.0),),
+        language_boosts=((" en_US ", 1.1),),
+    )
+    assert boost(facts(tags=("/etc",)), ranking) == 2
+    assert boost(facts(tags=("etc",)), ranking) == 1
+    assert boost(facts(tags=("rust",)), ranking) == 1.5
+    assert boost(facts(category="Eng/Security"), ranking) == 3
+    assert boost(facts(language="en-us"), ranking) == 1.1
+
+
 def test_a_boost_of_no_name_holds_for_nothing() -> None:
     ranking = Ranking(category_boosts=(("/", 5.0),), language_boosts=(("/", 5.0),))
     assert boost(facts(), ranking) == 1
