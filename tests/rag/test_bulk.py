@@ -6,7 +6,7 @@ from app.errors import ItemStoppedError, NotFoundError, StorageError, WorkStoppe
 from app.indexing.results import IndexingResult
 from app.jobs.leases import LeaseLostError
 from app.jobs.listening import ServiceStopping
-from app.protocols import Progress
+from app.protocols import MOST_SKIPPED_SHOWN, Progress, SourceNote
 from app.rag.bulk import index_items
 from app.surviving import WENT_WRONG
 
@@ -49,6 +49,19 @@ def test_what_was_done_of_an_item_that_ended_early_stays_in_the_sum(error):
 
     index_items([1, 2, 3], index_one, lambda progress: told.append(progress.documents_done))
     assert told == [10, 20, 30]
+
+
+def test_of_what_all_items_skipped_only_so_much_is_told() -> None:
+    told: list[Progress] = []
+    note = SourceNote("/srv/a.bin", "not a text document")
+
+    def index_one(knowledge_id, *, progress):
+        progress(Progress(documents_skipped=15, skipped=(note,) * 15))
+        return IndexingResult(success=True, knowledge_id=knowledge_id)
+
+    index_items([1, 2], index_one, told.append)
+    assert [each.documents_skipped for each in told] == [15, 30]
+    assert [len(each.skipped) for each in told] == [15, MOST_SKIPPED_SHOWN]
 
 
 @pytest.mark.parametrize("end", [ServiceStopping, LeaseLostError])
