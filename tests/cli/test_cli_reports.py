@@ -70,6 +70,10 @@ def test_a_snippet_shows_the_lines_that_hold_the_words_of_the_query() -> None:
     assert "the token expires" in snippet(content, "When does a TOKEN expire?")
 
 
+def test_a_snippet_of_a_file_from_windows_shows_its_lines_as_those_of_any_other() -> None:
+    assert snippet("one\r\n\r\ntwo\r\n", "two") == ["one", "two"]
+
+
 @given(st.text(), st.text())
 def test_a_snippet_is_short_whatever_the_text(content: str, query: str) -> None:
     lines = snippet(content, query)
