@@ -6,6 +6,7 @@ empty lists mean something all the same: no `tags` are wished for, no `knowledge
 """
 
 import dataclasses
+import functools
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
@@ -97,7 +98,7 @@ def require_sound_ranking(wishes: RankingWishes, below: str = "") -> None:
     for name in ("tag_boosts", "category_boosts", "language_boosts"):
         boosts = getattr(wishes, name) or ()
         _require_at_most(f"{below}{name}", boosts, MOST_BOOSTS)
-        for named, factor in boosts:
+        for named, factor in map(functools.partial(_pair, f"{below}{name}"), boosts):
             _require(_text(f"{below}{name}", named), f"{below}{name}")
             _require_number(f"{below}{name}", factor, LEAST_BOOST, MOST_BOOST, whole=False)
 
@@ -163,6 +164,12 @@ def _text(name: str, value: object) -> str:
             name, f"has at most {MOST_FILTER_CHARACTERS} characters, no NUL and no half ones"
         )
     return value
+
+
+def _pair(name: str, value: object) -> tuple[object, object]:
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise _refusal(name, 'is a list of names, each with its factor: ("rust", 1.3)')
+    return value[0], value[1]
 
 
 def _require(named: object, name: str) -> None:

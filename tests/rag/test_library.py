@@ -282,3 +282,13 @@ def test_a_ranking_that_http_refuses_a_library_refuses_too(
     )
     assert answer.status_code == 422, answer.text
     assert answer.json()["errors"][0]["pointer"].startswith(pointer)
+
+
+@pytest.mark.parametrize("boosts", [{"rust": 2}, ["rust"], ["en"], [("rust",)], [5]], ids=repr)
+def test_boosts_that_are_no_pairs_are_refused_with_what_they_should_be(
+    container: Container, boosts: Any
+) -> None:
+    request = SearchRequest("x", ranking=RankingWishes(tag_boosts=boosts))
+    with pytest.raises(InvalidRequestError, match="each with its factor") as refused:
+        anyio.run(container.rag.answer, request)
+    assert refused.value.pointer == "#/ranking/tag_boosts"
