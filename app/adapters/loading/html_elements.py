@@ -91,7 +91,8 @@ else: arrows (of footnotes, mostly), pilcrows, and Doxygen's diamond."""
 
 JUMPS = {"top", "back to top", "link", "#"}
 """What such links say after a heading or the name of a definition, as in the pages of man7.org and
-PostgreSQL; elsewhere, these are words of a text."""
+PostgreSQL, and images that lead to a place in the page, as in those of Apache; elsewhere, these are
+words of a text."""
 
 BACK_LINK_CLASSES = {
     *("footnote-backref", "footnote-back", "footnote-return", "reversefootnote"),
@@ -102,9 +103,9 @@ BACK_LINK_CLASSES = {
 EDIT_LINK_CLASSES = {"mw-editsection"}
 """Of links to where what is below a heading is edited."""
 
-SOURCE_LINK_CLASSES = {"viewcode-link", "viewcode-back", "srclink"}
+SOURCE_LINK_CLASSES = {"viewcode-link", "viewcode-back", "srclink", "sourcelink"}
 """Of what leads from a signature to its source code and back, as Sphinx writes it right after the
-one and into the other, and GNOME's gi-docgen into headings."""
+one and into the other, GNOME's gi-docgen into headings, and pydoctor into signatures."""
 
 LINK_TO_SOURCE = "src"
 """As above, of links to a page of RUST_SOURCE."""

@@ -56,6 +56,7 @@ QUOTING = {"blockquote", "figure"}
 """Whose footer names the source, as pages did before HTML said otherwise."""
 
 BLANKS = re.compile(r"[ \t]+")
+IMAGE_ALT = re.compile(r'<img(?: [^<>]*)? alt="([^"]*)"')
 
 
 def tidy(page: str, *, is_xml: bool = False) -> TidyPage:
@@ -336,7 +337,10 @@ class _Tidy(StandardParser):
             return kind is LinkKind.PERMALINK and self._is_beside_text(before)
         if kind is not LinkKind.WITHIN_PAGE:
             return True
-        return bool(texts.strip()) and LINK_SIGNS.issuperset(texts)
+        if texts.strip():
+            return LINK_SIGNS.issuperset(texts)
+        alts = IMAGE_ALT.findall("".join(written))
+        return bool(alts) and JUMPS.issuperset(map(str.lower, alts))
 
     def _is_after_name(self, before: Written) -> bool:
         """Whether something is to be read before in a heading, or a name to be defined."""

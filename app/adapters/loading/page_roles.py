@@ -11,10 +11,13 @@ ROLES_AROUND_CONTENT = {
     *("navigation", "search", "banner", "contentinfo", "menu", "menubar"),
     *("dialog", "alertdialog"),
 }
-CLASSES_AROUND_CONTENT = {"bd-sidebar-secondary", "col-sidebar", "onlyprint", "navpath"}
+CLASSES_AROUND_CONTENT = {
+    *("bd-sidebar-secondary", "col-sidebar", "onlyprint", "navpath", "printfooter"),
+}
 """Of the column beside a page, as Sphinx's theme PyData and TypeDoc write it, which may have more
-words than links; of what Jupyter Book writes for paper, with the title and contents again; and of
-the way to a page of Doxygen, which ends in the page's own name and the program's version."""
+words than links; of what Jupyter Book writes for paper, with the title and contents again, and
+MediaWiki, with the address; and of the way to a page of Doxygen, which ends in the page's own name
+and the program's version."""
 
 FOOTER = "footer"
 """The class or id of a page's footer where it is no element of that name: of Asciidoctor, gtk-doc
@@ -29,10 +32,10 @@ MENU_CLASSES = {
     *("sidebar", "side-bar", "sidenav", "side-nav", "leftnav", "left-nav", "topnav", "top-nav"),
     *("nav", "navbar", "nav-menu", "navigation", "menu", "main-menu", "breadcrumb", "breadcrumbs"),
     *("toc", "table-of-contents", "theme-doc-toc-desktop", "theme-doc-toc-mobile", "page-toc"),
-    *("navigationbar", "dropdown-menu", "tsd-breadcrumb"),
+    *("navigationbar", "dropdown-menu", "tsd-breadcrumb", "t-navbar"),
 }
 """Classes of elements that are menus where most of their text is in links; the last ones are of the
-pages of Qt, of Bootstrap and of TypeDoc."""
+pages of Qt, of Bootstrap, of TypeDoc and of cppreference."""
 
 MENU_IDS = {
     *("sidebar", "toc", "TOC", "nav", "navbar", "navigation", "menu", "breadcrumb", "breadcrumbs"),

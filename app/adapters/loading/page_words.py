@@ -1,8 +1,8 @@
 """Parts words of web pages that only their looks part from what is right behind them."""
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, Tag
 
-from app.adapters.loading.html_elements import METHOD_CLASS
+from app.adapters.loading.html_elements import INLINE, METHOD_CLASS
 
 WORD_CLASSES = ["eqno", "tsd-tag", METHOD_CLASS]
 """Of such words: the number of a formula in Sphinx, in TypeDoc what a name is, as Optional, and the
@@ -12,11 +12,28 @@ SIGN_CLASS = "sep"
 """Of an element between two words that has no text: GNOME's gi-docgen parts the names in its titles
 with a sign of its stylesheet."""
 
+LINES_CLASS = "t-lines"
+"""Of an element each of whose children is a line, as cppreference writes names that go together."""
+
 
 def part_words(soup: BeautifulSoup) -> None:
-    """Write a blank behind each of these words, and where a sign of a stylesheet parts two."""
+    """Write a blank behind each of these words, and between words that images stand for."""
     for word in soup.find_all(class_=WORD_CLASSES):
         word.append(" ")
+    for lines in soup.find_all(class_=LINES_CLASS):
+        for line in lines.find_all("span", recursive=False):
+            line.append(" ")
     for sign in soup.find_all(class_=SIGN_CLASS):
         if not sign.contents:
             sign.append(" ")
+    for image in soup.find_all("img", alt=True):
+        if _is_right_behind_image(image):
+            image.insert_before(" ")
+
+
+def _is_right_behind_image(image: Tag) -> bool:
+    """Whether nothing but the ends and beginnings of elements is between an image and another."""
+    before = image.previous_element
+    while isinstance(before, Tag) and before.name in INLINE:
+        before = before.previous_element
+    return isinstance(before, Tag) and before.name == "img" and bool(before.get("alt"))

@@ -156,8 +156,9 @@ def test_a_jump_after_a_heading_or_a_name_is_no_part_of_it(page, expected):
         ' <a href="#r" class="data-footnote-backref"><i>\u21a9</i><sup>2</sup></a>',
         '<span class="backrefs">(<a role="doc-backlink" href="#a">1</a>,<a href="#b">2</a>)</span>',
         '<a href="#top">\u2191</a>',
+        '<a href="#page-header"><img alt="top" src="up.gif"></a>',
     ],
-    ids=["Python-Markdown", "kramdown", "no class", "GitHub", "docutils", "to the top"],
+    ids=["Python-Markdown", "kramdown", "no class", "GitHub", "docutils", "to the top", "image"],
 )
 def test_what_leads_back_from_a_note_is_left_out(link):
     assert markdown(f"<ol><li><p>The note.{link}</p></li></ol>") == "1. The note."
@@ -293,6 +294,7 @@ LINKS = "<ul><li><a href=/a>Start here</a><li><a href=/b>All about it</a></ul>"
         "<span class=breadcrumbs>{}</span>",
         "<div class='btn-group'><ul class=dropdown-menu>{}</ul></div>",
         "<ul class=tsd-breadcrumb>{}</ul>",
+        "<div class=t-navbar><div><div>{} (C++11)</div></div></div>",
     ],
 )
 def test_lists_of_links_beside_the_content_are_left_out(menu):
@@ -306,9 +308,10 @@ def test_lists_of_links_beside_the_content_are_left_out(menu):
         "<div class='bd-sidebar-secondary bd-toc'><div>On this page</div><nav>{}</nav></div>",
         "<div class=col-sidebar><h3>Settings</h3><ul><li>Protected<li>Inherited</ul>{}</div>",
         "<div class=onlyprint><h1>Guide</h1><h2>Contents</h2><nav>{}</nav></div>",
+        "<div class=printfooter>Retrieved from {} (2026-11-28, as it was then)</div>",
         "<div class=navpath><ul><li>{}<li><b>PardisoSupport.h</b><li>Made by doxygen</ul></div>",
     ],
-    ids=["PyData", "TypeDoc", "Jupyter Book", "Doxygen"],
+    ids=["PyData", "TypeDoc", "Jupyter Book", "MediaWiki", "Doxygen"],
 )
 def test_what_stands_beside_a_text_is_left_out_even_if_it_has_few_links(column):
     page = column.format("<a href='#a'>A</a>")
@@ -695,6 +698,18 @@ def test_names_that_a_sign_of_the_stylesheet_parts_are_not_glued():
     assert markdown("<p>a<span class=sep>,</span> b") == "a, b"
 
 
+def test_names_that_are_a_line_each_are_not_glued():
+    names = "<span class=t-lines><span>remove</span><span>remove_if</span></span>"
+    assert markdown(f"<p>{names}: removes.") == "remove remove_if : removes."
+
+
+def test_words_that_images_stand_for_are_not_glued():
+    images = "<a href=/p><img alt='Product Site' src=p.png></a><a href=/d><img alt=Documentation>"
+    assert markdown(f"<p>{images}</a></p>") == "Product Site Documentation"
+    assert markdown("<p>E = mc<img alt='²'>, <img alt='½'>x") == "E = mc², ½x"
+    assert markdown("<p>un<img src=a.png><img alt=b>roken") == "unbroken"
+
+
 def test_what_typedoc_writes_small_before_a_name_is_not_glued_to_it():
     tags = "<code class=tsd-tag>Static</code><code class=tsd-tag>Readonly</code>"
     assert markdown(f"<h3>{tags}<span>on<wbr>Lit</span></h3>") == "### `Static` `Readonly` onLit"
@@ -720,8 +735,12 @@ def test_what_typedoc_writes_small_before_a_name_is_not_glued_to_it():
             <a class="srclink" href="/pango/glyph.h#L169">[src]</a></h4><p>Lights.""",
             "#### Description\n\nLights.",
         ),
+        (
+            "<div>def light(self): <a class=sourceLink href=/l.py#L3>(source)</a></div><p>Lights.",
+            "def light(self):\n\nLights.",
+        ),
     ],
-    ids=["Sphinx", "back", "rustdoc", "gi-docgen"],
+    ids=["Sphinx", "back", "rustdoc", "gi-docgen", "pydoctor"],
 )
 def test_links_between_signatures_and_their_source_are_not_read(page, expected):
     assert markdown(f"<main>{page}</main>") == expected
