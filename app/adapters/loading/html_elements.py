@@ -140,12 +140,13 @@ LINE_OF_CODE_CELLS = {"lines-code", "blob-code", "hljs-ln-code"}
 POPUP_CLASSES = {"copy-popup-wrapper"}
 """Of what is shown when a link has been copied, as Dokka writes it beside each name."""
 
-TOOLTIP_CLASSES = {"ttc"}
+TOOLTIP_CLASSES = {"ttc", "notable-traits", "important-traits"}
 """Of what Doxygen shows of a name when a pointer rests on it, and writes behind each piece of code,
-into the same element."""
+into the same element; and of what rustdoc wrote so into signatures until Rust 1.68."""
 
-ADVICE_CLASSES = {"method-click-advice"}
-"""Of what RDoc writes beside each method: "click to toggle source"."""
+ADVICE_CLASSES = {"method-click-advice", "test-arrow"}
+"""Of what RDoc writes beside each method, "click to toggle source", and rustdoc beside its code:
+"Run"."""
 
 UNFOLDING_CLASSES = {"hideme"}
 """Of summaries that only say how to unfold what they head; of rustdoc, which writes them into its

@@ -240,6 +240,18 @@ def test_what_doxygen_shows_of_a_name_under_the_pointer_is_no_line_of_the_code()
     assert markdown(f"<p>a</p>{block}<p>b</p>") == f"a\n\n```\n{CODE}```\n\nb"
 
 
+def test_what_rustdoc_shows_of_a_type_under_the_pointer_is_no_part_of_the_signature():
+    shown = """<span class="notable-traits"><span class="notable-traits-tooltip">ⓘ<span
+        class="notable-traits-tooltiptext">Notable traits for <a>Zip</a>&lt;A, B&gt;<code
+        class="content">impl&lt;A, B&gt; Iterator for Zip</code></span></span></span>"""
+    assert markdown(f"<pre>fn zip() -&gt; Zip{shown};</pre>") == "```\nfn zip() -> Zip;\n```"
+
+
+def test_the_link_that_runs_code_is_not_read():
+    run = '<a class="test-arrow" href="https://play.rust-lang.org/?code=x">Run</a>'
+    assert markdown(f"<div><pre>{CODE}</pre>{run}</div>") == f"```\n{CODE}```"
+
+
 @pytest.mark.parametrize(
     "page",
     [
