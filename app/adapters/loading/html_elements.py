@@ -1,5 +1,6 @@
 """What each HTML element is to a reader: text, code, a sign that leads somewhere, or nothing."""
 
+import re
 from collections.abc import Set
 from enum import Enum, auto
 
@@ -82,8 +83,9 @@ PERMALINK_CLASSES = {
 }
 """Of links to a heading, beside its text or around it."""
 
-SIGN_CLASSES = {"anchor"}
-"""As above, of rustdoc and GitHub; others give it to links within a text, so only signs count."""
+SIGN_CLASSES = {"anchor", "selflink"}
+"""As above, of rustdoc, GitHub and Haddock; others give them to links within a text, so only signs
+count."""
 
 LINK_SIGNS = frozenset("\u21a9\u21b5\u2191\u2934\u00b6\u00a7\u25c6\ufe0e\ufe0f \xa0\n\t")
 """What links within a page that only lead back or to themselves are written with, and nothing
@@ -112,6 +114,10 @@ LINK_TO_SOURCE = "src"
 
 RUST_SOURCE = ".rs.html"
 """What the pages of rustdoc that show source code end in."""
+
+HADDOCK_SOURCE = re.compile(r"(?:.*/)?src/[^/]+\.html#.+")
+"""Where a link of the class `link` leads to that Haddock writes into each signature; it says
+"Source"."""
 
 REPEATING_CLASSES = {"katex-html"}
 """Of formulas that stand beside it a second time."""
@@ -211,6 +217,8 @@ class LinkKind(Enum):
     """Nothing is in it but LINK_SIGNS."""
     LINE_NUMBER = auto()
     """Nothing is in it but the number of the line of code that it stands before."""
+    SOURCE = auto()
+    """It leads to source code if that is what it says."""
 
 
 def is_never_read(tag: str, given: dict[str, str], *, in_code: bool) -> bool:
@@ -269,7 +277,8 @@ def link_kind(tag: str, given: dict[str, str]) -> LinkKind | None:
         return LinkKind.PERMALINK
     if tag == "a" and given.get("href", "").startswith("#"):
         return LinkKind.SIGN if SIGN_CLASSES & classes else LinkKind.WITHIN_PAGE
-    return None
+    is_source = tag == "a" and "link" in classes and HADDOCK_SOURCE.fullmatch(given.get("href", ""))
+    return LinkKind.SOURCE if is_source else None
 
 
 def classes_of(given: dict[str, str]) -> Set[str]:

@@ -331,16 +331,17 @@ class _Tidy(StandardParser):
         texts = "".join(piece for piece in written if not piece.startswith("<"))
         if kind is LinkKind.LINE_NUMBER:
             return self._code_lines.is_number(texts)
-        if texts.strip().lower() in JUMPS and self._is_after_name(before):
+        said = texts.strip().lower()
+        if kind is LinkKind.SOURCE:
+            return said == "source"
+        if said in JUMPS and self._is_after_name(before):
             return True
         if self._last_word >= before.pieces:
             return kind is LinkKind.PERMALINK and self._is_beside_text(before)
         if kind is not LinkKind.WITHIN_PAGE:
             return True
-        if texts.strip():
-            return LINK_SIGNS.issuperset(texts)
-        alts = IMAGE_ALT.findall("".join(written))
-        return bool(alts) and JUMPS.issuperset(map(str.lower, alts))
+        images = set() if said else set(IMAGE_ALT.findall("".join(written).lower()))
+        return LINK_SIGNS.issuperset(texts) if said else bool(images) and images <= JUMPS
 
     def _is_after_name(self, before: Written) -> bool:
         """Whether something is to be read before in a heading, or a name to be defined."""

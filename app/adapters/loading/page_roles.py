@@ -39,10 +39,10 @@ pages of Qt, of Bootstrap, of TypeDoc and of cppreference."""
 
 MENU_IDS = {
     *("sidebar", "toc", "TOC", "nav", "navbar", "navigation", "menu", "breadcrumb", "breadcrumbs"),
-    *("column2", "page-header", "path"),
+    *("column2", "page-header", "path", "page-menu"),
 }
 """As above, ids outside the content, where they are no anchors of headings; the last ones are of
-the pages of Node.js and of Apache."""
+the pages of Node.js, of Apache and of Haddock."""
 
 MENU_TAGS = {"div", "ul", "ol", "table", "details", "p"}
 """Which such an id makes a menu of; a heading or a section has one of its title."""

@@ -346,7 +346,9 @@ def test_what_is_called_a_header_and_turns_no_page_is_read(header):
     assert read.endswith("Copy it.")
 
 
-@pytest.mark.parametrize("menu", ["div id=toc", "ul id=breadcrumbs", "details id=TOC"])
+@pytest.mark.parametrize(
+    "menu", ["div id=toc", "ul id=breadcrumbs", "details id=TOC", "ul id=page-menu"]
+)
 def test_an_id_makes_a_menu_of_links_beside_the_content(menu):
     listed = f"<{menu}><li><a href=/a>Start here</a><li><a href=/b>All</a></{menu.split()[0]}>"
     assert markdown(f"{listed}<p>Copy it.</p>") == "Copy it."

@@ -739,8 +739,14 @@ def test_what_typedoc_writes_small_before_a_name_is_not_glued_to_it():
             "<div>def light(self): <a class=sourceLink href=/l.py#L3>(source)</a></div><p>Lights.",
             "def light(self):\n\nLights.",
         ),
+        (
+            """<p class="src"><span class="keyword">data</span> Tree a <a
+            href="src/Data.Tree.html#Tree" class="link">Source</a> <a href="#t:Tree"
+            class="selflink">#</a></p><p>Trees.""",
+            "data Tree a\n\nTrees.",
+        ),
     ],
-    ids=["Sphinx", "back", "rustdoc", "gi-docgen", "pydoctor"],
+    ids=["Sphinx", "back", "rustdoc", "gi-docgen", "pydoctor", "Haddock"],
 )
 def test_links_between_signatures_and_their_source_are_not_read(page, expected):
     assert markdown(f"<main>{page}</main>") == expected
@@ -751,6 +757,12 @@ def test_names_that_rustdoc_uses_may_be_of_text_elsewhere():
     text = markdown(page)
     assert "By Ann" in text
     assert "It fades in." in text
+
+
+def test_names_that_haddock_uses_may_be_of_text_elsewhere():
+    page = """<p>See <a class=link href="/src/a.html#b">the code</a>, <a class=link
+        href="/energy">Source</a> and <strong class=selflink>Trees</strong>."""
+    assert markdown(page) == "See the code, Source and **Trees**."
 
 
 @pytest.mark.parametrize("element", ["body class='rustdoc src'", "p class=src"])
