@@ -174,6 +174,14 @@ def test_a_field_that_a_body_does_not_have_is_refused_by_name(
     assert known in told
 
 
+@pytest.mark.parametrize("name", ["state", "x" * 5000])
+def test_a_parameter_that_there_is_not_is_refused_by_name(client: TestClient, name: str) -> None:
+    response = client.get("/api/v1/knowledge", params={name: "1"})
+    assert_problem(response, 422, "invalid-request", f"#/{name}")
+    told = response.json()["errors"][0]["detail"]
+    assert told.startswith(f"There is no parameter {name[:100]!r}; there are: ")
+
+
 @pytest.mark.parametrize("value", ["%FF", "caf%E9", "%ED%A0%80", "a%C3"])
 def test_a_parameter_that_is_no_text_is_refused(client: TestClient, value: str) -> None:
     response = client.get(f"/api/v1/knowledge?limit=5&q={value}")
