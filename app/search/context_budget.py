@@ -140,9 +140,9 @@ class ContextBudget:
         extent = excerpt.plan.extent
         last_before = passage.start_line - (not passage.cut_before)
         first_after = passage.end_line + (not passage.cut_after)
-        if extent.start_line <= last_before:
+        if excerpt.says_more_before(passage):
             self._note(passage, extent.start_line, last_before)
-        if first_after <= extent.end_line:
+        if excerpt.says_more_after(passage):
             self._note(passage, first_after, extent.end_line)
 
     def _part_of(self, excerpt: Excerpt) -> Passage | None:

@@ -86,6 +86,16 @@ class Excerpt:
             for place in places
         ]
 
+    def says_more_before(self, part: Passage) -> bool:
+        """Whether more than blanks stands in front of this part of it, or in its first line."""
+        start = part.start_index - self.plan.extent.start_index
+        return part.cut_before or bool(self.text[:start].strip())
+
+    def says_more_after(self, part: Passage) -> bool:
+        """Whether more than blanks stands behind this part of it, or in its last line."""
+        end = part.end_index - self.plan.extent.start_index
+        return part.cut_after or bool(self.text[end:].strip())
+
     def _window(self, start: int, end: int, size: int) -> tuple[int, int]:
         """So many characters around a stretch that is no longer."""
         start -= (size - (end - start)) // 2

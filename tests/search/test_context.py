@@ -317,6 +317,22 @@ def test_a_hit_of_many_lines_is_cut_at_lines_around_what_it_says_most(shelf: She
     assert passage.content == lines_of(PROSE, passage.start_line, passage.end_line)
 
 
+@pytest.mark.parametrize("number", [1, 30, 40])
+@pytest.mark.parametrize("max_tokens", [50, 80, 300])
+def test_blank_lines_beside_what_is_shown_are_no_omission(
+    shelf: Shelf, number: int, max_tokens: int
+):
+    text = f"\n\n{PROSE}\n\n"
+    hit = Shelf(shelf.database, chunk_size=2000).put("p.md", text)[0]
+    assert (hit.start_line, hit.end_line) == (1, 44)
+    hit = telling(hit, f"Line {number} tells about the harbour and its pilots.", "harbour")
+    answer = assemble(shelf, [hit], max_tokens=max_tokens)
+    assert answer.passages
+    assert answer.omitted
+    for omission in answer.omitted:
+        assert lines_of(text, omission.start_line, omission.end_line).strip()
+
+
 def test_without_a_token_meter_four_characters_are_a_token(shelf: Shelf):
     hit = shelf.put("a.md", "word " * 7 + "end\n")[0]
     assembler = ContextAssembler(
