@@ -6,6 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from app.adapters.open_files import is_out_of_files
+
 META_NAME = "meta.json"
 SEGMENT_NAME_LENGTH = 32
 """A file of a segment is named by the 32 hex digits of its id, then a suffix."""
@@ -52,6 +54,8 @@ class SegmentFiles:
         except FileNotFoundError:
             return "Files of the lexical index were deleted."
         except (OSError, ValueError) as error:
+            if is_out_of_files(error):
+                return None  # the next look will do
             return f"The files of the lexical index cannot be read: {error}"
         reason = _REPLACED if replaced else self._difference(meta, now)
         if reason is None:

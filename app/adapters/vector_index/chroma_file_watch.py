@@ -5,6 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from app.adapters.open_files import is_out_of_files
 from app.adapters.vector_index.chroma_files import (
     DATABASE_NAME,
     FileStates,
@@ -74,6 +75,8 @@ class IndexFileWatch:
         try:
             now = Look.at(self._directory) if written else self._settled()
         except OSError as error:
+            if is_out_of_files(error):
+                return None  # the next look will do
             return f"The files of the vector index cannot be read: {error}"
         self._last, self._written = now, False
         if not now.states or before.states.keys() - now.states.keys():

@@ -9,6 +9,7 @@ import pytest
 
 from app.adapters.lexical_index.segment_files import SegmentFiles
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
+from tests.adapters.no_files import no_file_to_open
 from tests.adapters.two_looks import told_to_both
 from tests.contracts.lexical_index_contract import many
 
@@ -111,6 +112,15 @@ def test_commits_merges_and_removals_are_no_fault(index: TantivyIndex):
     index.remove(list(index.chunk_ids()))
     index.upsert(many(8))
     assert index.fault() is None
+
+
+def test_files_that_cannot_be_opened_for_want_of_descriptors_are_no_fault(
+    folder: Path, index: TantivyIndex
+):
+    with no_file_to_open():
+        assert index.fault() is None
+    cut(folder)
+    assert "changed" in (index.fault() or "")
 
 
 def test_a_closed_index_has_no_fault(folder: Path, index: TantivyIndex):

@@ -12,6 +12,7 @@ import pytest
 from app.adapters.vector_index.chroma_file_watch import IndexFileWatch
 from app.adapters.vector_index.chroma_files import DATABASE_NAME
 from app.adapters.vector_index.chroma_process import ChromaProcessIndex
+from tests.adapters.no_files import no_file_to_open
 from tests.adapters.two_looks import told_to_both
 from tests.contracts.vector_index_contract import DIMENSION, records_of, unit_vectors
 
@@ -25,6 +26,16 @@ def flushed(process: ChromaProcessIndex, directory: Path) -> Path:
     assert process.failure is None
     assert process.failure is None
     return next(directory.rglob("data_level0.bin"))
+
+
+def test_files_that_cannot_be_opened_for_want_of_descriptors_are_no_damage(tmp_path: Path):
+    (tmp_path / DATABASE_NAME).write_bytes(b"x")
+    watch = IndexFileWatch(tmp_path)
+    watch.remember()
+    with no_file_to_open():
+        assert watch.foreign_change() is None
+    (tmp_path / DATABASE_NAME).unlink()
+    assert "deleted" in (watch.foreign_change() or "")
 
 
 def cut(path: Path) -> None:
