@@ -53,12 +53,12 @@ class LexicalIndex(Protocol):
         The query is text, never a query language, but for two things: words in double quotes must
         stand side by side in a record's content, title or headings, and a record whose content
         says a word after `-` is left out; not what has it within a name only (`Java` in
-        `JavaScript`). Of excluded phrases and names it may leave some in, where names are spelt in
-        several ways: the text itself has the last word. Words are compared by their stems in the
-        language of each record. What lies at a path that the query names, such as `docs/keys.md`,
-        counts for more than what says all words of that path; what says plain words side by side as
-        the query does for more than what says them apart; and what stands under a heading that is
-        the query for more than what mentions it.
+        `JavaScript`), nor what shows it with its `-`. Of excluded phrases and names it may leave
+        some in, where names are spelt in several ways: the text itself has the last word. Words are
+        compared by their stems in the language of each record. What lies at a path that the query
+        names, such as `docs/keys.md`, counts for more than what says all words of that path; what
+        says plain words side by side as the query does for more than what says them apart; and what
+        stands under a heading that is the query for more than what mentions it.
         """
         ...
 

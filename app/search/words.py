@@ -193,7 +193,8 @@ def _subject(parsed: ParsedQuery) -> frozenset[str]:
     is_beside_operators = parsed.says_only_stop_words and parsed.all_operators
     plain = () if is_beside_operators else parsed.words
     words = [*plain, *(word for phrase in parsed.phrases for word in phrase)]
-    return frozenset(term for word in words for term in _terms(word))
+    said = frozenset(term for word in words for term in _terms(word))
+    return said.union(parsed.excluding_switches)
 
 
 def _terms(word: Word) -> tuple[str, ...]:

@@ -84,6 +84,7 @@ class FakeLexicalIndex:
             )
             score += sum(_count(phrase, quoted) for phrase in parsed.phrases)
             score += len(operators.intersection(parsed.all_operators))
+            score += len({word.switch for word in texts[0]}.intersection(parsed.excluding_switches))
             score = raised(score, _share(parsed.neighbours, texts[:-1]))
             score += _named(parsed.paths, record.path)
             if parsed.heading in self._headings(record):

@@ -621,9 +621,22 @@ class LexicalIndexContract:
                 record("longer", "python --mod venv"),
             ]
         )
-        assert found(index, "python -mod venv") == {"command", "name"}
+        assert found(index, "python -mod venv") == {"command", "name", "both"}
         assert found(index, "python -Xmx512m") == index.chunk_ids()
         assert found(index, 'python -"mod venv"') == {"command", "name", "both"}
+
+    def test_what_explains_a_switch_is_found_though_it_says_the_word(self, index: LexicalIndex):
+        index.upsert(
+            [
+                record("option", "-name pattern: base of file name (the path without folders)"),
+                record("capital", "-Name, of which there is no file name"),
+                record("word", "find a file by its name"),
+                record("find", "find it in folders"),
+            ]
+        )
+        assert found(index, "what does find -name do") == {"option", "find"}
+        assert found(index, "find -Name") == {"capital", "find"}
+        assert found(index, 'find -"name"') == {"find"}
 
     def test_a_switch_of_one_letter_leaves_nothing_out(self, index: LexicalIndex):
         index.upsert(

@@ -232,12 +232,14 @@ def test_of_very_many_matches_the_first_are_named():
         ("x -C++", ["in C++", "in C++17"], ["in C", "C#", "in C17"]),
         ("x -漢", ["漢字"], ["字"]),
         ("x -ab -cd", ["ab", "cd"], ["c"]),
-        ("java -jar x", ["jar x", "java -jar x jar", "a-jar", "--jar"],
-         ["java -jar x", "see `-jar`", "[-jar FILE | -x]", "(-jar)"]),
+        ("java -jar x", ["jar x", "java -Jar x jar", "a-jar", "--jar"],
+         ["java -jar x", "java -jar x jar", "see `-jar`", "[-jar FILE | -x]", "(-jar)"]),
         ("rsync -a", [], ["a copy", "rsync -a", "i.e. a-b"]),
         ("tar -xzf a.tar", ["xzf"], ["tar -xzf a.tar"]),
         ("java -Xmx512m", ["Xmx512m", "xmx512m"], ["java -Xmx512m", "java -jar x"]),
-        ("x -JavaScript", ["JavaScript -JavaScript"], ["x -JavaScript"]),
+        ("x -JavaScript", ["JavaScript -javascript"], ["x -JavaScript", "JavaScript -JavaScript"]),
+        ('x -"jar"', ["java -jar x jar"], ["java -jar x"]),
+        ("x -jar -war", ["war -jar jar"], ["-war -jar jar war"]),
         ('x -"java home"', ["java home -x", "java -home"], ["-java home"]),
         ("x -C++", ["-C++"], ["-C"]),
         ("x -漢字", ["-漢字"], ["-字"]),
@@ -259,6 +261,12 @@ def test_of_a_switch_the_switch_is_highlighted_and_not_its_letter():
         ("a", "-"),
         ("a", "-"),
     ]
+
+
+def test_of_what_is_excluded_the_switch_is_highlighted_where_it_is_shown():
+    content = "find -name: a file by its name, as -Name"
+    marked = [one for one in words("find -name").highlights(content) if one.kind == "word"]
+    assert [(one.text, one.start) for one in marked] == [("find", 0), ("name", 6)]
 
 
 def test_what_is_excluded_is_neither_meant_nor_required():

@@ -162,6 +162,7 @@ class QueryCompiler:
         clauses = self._found(places)
         clauses += self._named()
         clauses += self._under_heading()
+        clauses += self._found(self._switches())
         operators = self._queries[0].parsed.operators
         clauses += [(Occur.Should, self._operator(operator)) for operator in operators]
         return Query.boolean_query(clauses) if clauses else None
@@ -184,6 +185,12 @@ class QueryCompiler:
                 found = Query.term_query(self._schema, HEADING, term, "basic")
                 score = self._weights.heading * self.ceiling()
                 yield Occur.Should, Query.const_score_query(found, score)
+
+    def _switches(self) -> Iterator[Place]:
+        """Where a word after a minus is shown as a switch."""
+        if self._weight(SIGNED) > 0:
+            for switch in self._queries[0].parsed.excluding_switches:
+                yield Place(SIGNED, (switch,))
 
     def _operator(self, operator: str) -> Query:
         says_it = Query.term_query(self._schema, OPERATORS, operator, "basic")
@@ -300,7 +307,8 @@ class QueryCompiler:
 
         Titles and paths do not: one folder's name would take away all that lies in it. A phrase of
         several words in a record that says its first or last within a name, too, is left in, and so
-        is one with `__slots__` in it: which of the two it is, only the text tells.
+        is one with `__slots__` in it: which of the two it is, only the text tells. What shows the
+        word as a switch, as the query does, is left in.
         """
         clauses = []
         if len(phrase) == 1 and phrase[0].whole:
@@ -315,7 +323,11 @@ class QueryCompiler:
             place = Place(BODY, terms, self._patterns(terms, phrase, mark))
             if self._may_hold(place):
                 clauses.append(self._alone(place, mark))
-        return Query.boolean_query([(Occur.Should, clause) for clause in clauses])
+        said = Query.boolean_query([(Occur.Should, clause) for clause in clauses])
+        if not phrase[0].is_switch:
+            return said
+        shown = self._term(SIGNED, phrase[0].switch)
+        return Query.boolean_query([(Occur.Must, said), (Occur.MustNot, shown)])
 
     def _alone(self, place: Place, mark: str) -> Query:
         """The terms side by side, surely no beginning or end of a name in the midst of it."""

@@ -1,5 +1,6 @@
 """What a person means by the text of a query: words, phrases, and what must not be there."""
 
+import dataclasses
 import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -66,7 +67,8 @@ class ParsedQuery:
     quoted_operators: tuple[str, ...] = ()
     """And each of these."""
     excluded: tuple[Phrase, ...] = ()
-    """A record must hold none of these; empty unless there is something to find."""
+    """A record must hold none of these; empty unless there is something to find. Of a switch, one
+    that shows it may: it is what the query types."""
     excluded_operators: tuple[str, ...] = ()
     """The same."""
     paths: tuple[AskedPath, ...] = ()
@@ -107,6 +109,12 @@ class ParsedQuery:
         )
 
     @property
+    def excluding_switches(self) -> tuple[str, ...]:
+        """Those of the exclusions that are a switch where a record shows it so."""
+        switches = (phrase[0].switch for phrase in self.excluded[:MAX_EXCLUSIONS])
+        return tuple(dict.fromkeys(filter(None, switches)))
+
+    @property
     def all_operators(self) -> tuple[str, ...]:
         """Those that a record should hold, and must."""
         return self.operators + self.quoted_operators
@@ -118,7 +126,8 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
 
     A phrase stands in double quotes. An exclusion is a minus at the start of a word, before a
     letter or a quote: `-5` and `--flag` are plain text. So is a switch of one letter, `rsync -a`:
-    what explains it says the article `a`, too. When nothing would remain to be found,
+    what explains it says the article `a`, too. A longer one, `find -name`, is an exclusion for what
+    does not show it. When nothing would remain to be found,
     the exclusions are plain text too. So is all of a text of several lines: it was pasted, such as
     a traceback, whose `File "app.py"` stands in no document, and names no paths. The stop words of
     all languages `in_use` are left out, and those of the analyser's.
@@ -140,7 +149,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         if kind == "plain":
             unquoted.append(stretch)
             operators += () if is_pasted else asked_operators(stretch)
-        words = tuple(analyser.words(stretch))
+        words = (_left_out if kind == "excluded" else _words)(stretch, analyser)
         asked += () if kind == "excluded" else words
         if not words:
             if kind != "plain" and (operator := operator_of(stretch)):
@@ -180,9 +189,22 @@ def _stretches(text: str) -> Iterator[tuple[str, str]]:
         yield "plain", text[end : match.start()]
         groups = {name: found for name, found in match.groupdict().items() if found is not None}
         for name, found in groups.items():
-            yield name.partition("_")[0], found
+            yield name.partition("_")[0], found if name != "excluded_word" else f"-{found}"
         end = match.end()
     yield "plain", text[end:]
+
+
+def _words(stretch: str, analyser: Analyser) -> tuple[Word, ...]:
+    return tuple(analyser.words(stretch))
+
+
+def _left_out(stretch: str, analyser: Analyser) -> tuple[Word, ...]:
+    """What no text may say; a word with its minus may also be the switch of a command."""
+    bare = _words(stretch.removeprefix("-"), analyser)
+    with_minus = _words(stretch, analyser)
+    if len(bare) == len(with_minus) == 1 and bare[0].parts == with_minus[0].parts:
+        return (dataclasses.replace(bare[0], switch=with_minus[0].switch),)
+    return bare
 
 
 def _named(

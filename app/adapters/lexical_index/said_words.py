@@ -15,12 +15,14 @@ class SaidWords:
     it has `get user name`, `get_user_name` or `getusername`. What is told apart by signs or digits
     are words, too: `java-based`, `java_home` and `Java8` say `java`. `JavaScript` does not: what
     begins or ends in the midst of a name in mixed case is a part of it. Nor does `python -m venv`
-    say `m`: who types the same command does not mean to leave it out.
+    say `m`: who types the same command does not mean to leave it out. Of the word after a minus, a
+    text that shows it so says nothing, whatever else stands there.
     """
 
     def __init__(self, words: Sequence[Word]) -> None:
         self._parts = [part for word in words for part in word.parts]
         self._wholes = {word.whole for word in words if word.is_compound and not word.is_switch}
+        self._shown = {word.switch for word in words if word.is_switch}
         self._wholes |= {name for word in words for name, _ in word.signed}
         self._wholes |= {single for word in words for single, _, _ in word.singles}
         self._places: dict[str, list[int]] = {}
@@ -52,6 +54,8 @@ class SaidWords:
 
     def say(self, phrase: Sequence[Word]) -> bool:
         """Whether the words stand there side by side."""
+        if phrase[0].switch in self._shown:
+            return False
         if len(phrase) == 1 and phrase[0].whole in self._wholes:
             return True
         return any(self._ends(start, phrase) - self._within for start in self._starts(phrase[0]))

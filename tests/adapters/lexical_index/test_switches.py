@@ -30,3 +30,20 @@ def test_what_shows_the_switch_comes_first(tmp_path: Path, query: str, first: st
     )
     assert index.search(query, 4)[0].chunk_id == first
     index.close()
+
+
+@pytest.mark.parametrize("query", ["find -name", "what does find -name do", "find -name, -draft"])
+def test_what_shows_a_longer_one_comes_first_and_what_only_says_its_word_is_left_out(
+    tmp_path: Path, query: str
+):
+    index = TantivyIndex(tmp_path)
+    index.upsert(
+        [
+            record("option", "-name pattern: base of file name, without the folders"),
+            record("often", "find, find and find again"),
+            record("word", "find a file by its name"),
+            record("capital", "find -Name, a name"),
+        ]
+    )
+    assert [hit.chunk_id for hit in index.search(query, 4)] == ["option", "often"]
+    index.close()
