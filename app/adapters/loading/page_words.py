@@ -28,7 +28,7 @@ def part_words(soup: BeautifulSoup) -> None:
             sign.append(" ")
     for image in soup.find_all("img", alt=True):
         if _is_right_behind_image(image):
-            image.insert_before(" ")
+            image["alt"] = f" {image['alt']}"  # a text before it would take quadratic time
 
 
 def _is_right_behind_image(image: Tag) -> bool:
