@@ -7,7 +7,6 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
 from app.knowledge.filters import FilterText
 from app.search import profiles
-from app.search.collection_settings import settings_of
 from app.search.profiles import (
     BOOST,
     LEAST_BOOST,
@@ -152,7 +151,7 @@ class StoredRanking(CollectionRankingBody):
     @classmethod
     def of(cls, wishes: RankingWishes) -> Self:
         """As it is kept."""
-        return cls.model_validate(settings_of(wishes))
+        return cls.model_validate(wishes.as_json())
 
 
 class SignalExplanation(BaseModel):

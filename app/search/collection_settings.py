@@ -94,7 +94,7 @@ class CollectionSettings:
         found = self.get(name)
         with self._changing:
             with self._database.write() as session:
-                collection_queries.store_ranking(session, name, settings_of(ranking))
+                collection_queries.store_ranking(session, name, ranking.as_json())
             self._rankings = {**self._rankings, name: ranking}
         return replace(found, ranking=ranking)
 
@@ -124,18 +124,8 @@ class CollectionSettings:
         return (former or self._default_language) != (language or self._default_language)
 
 
-def settings_of(ranking: RankingWishes) -> dict[str, Any]:
-    """As JSON: just what is said."""
-    settings = ranking.given()
-    if ranking.profile is not None:
-        settings["profile"] = ranking.profile
-    return {
-        name: dict(value) if name.endswith("_boosts") else value for name, value in settings.items()
-    }
-
-
 def wishes_of(settings: Mapping[str, Any]) -> RankingWishes:
-    """What `settings_of` wrote; what this version does not know is left out."""
+    """What `RankingWishes.as_json` gave; what this version does not know is left out."""
     known = {field.name for field in dataclasses.fields(RankingWishes)}
     values = {name: value for name, value in settings.items() if name in known}
     if values.get("profile") not in PROFILE_NAMES:

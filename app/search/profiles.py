@@ -107,6 +107,14 @@ class RankingWishes:
         names = (field.name for field in dataclasses.fields(self) if field.name != "profile")
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
+    def as_json(self) -> dict[str, Any]:
+        """Just what is said, as it is kept and shown."""
+        said = {"profile": self.profile} if self.profile is not None else {}
+        return said | {
+            name: dict(value) if name.endswith("_boosts") else value
+            for name, value in self.given().items()
+        }
+
 
 NO_WISHES = RankingWishes()
 
