@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 MOST_OPEN_FILES = 65_536
 """Each client has a connection, and a thousand may wait for jobs alone; systems grant 1,024 files
-to whoever does not ask for more. Past that, nothing opens, and sound indexes pass for damaged."""
+to whoever does not ask for more. Past that, nothing opens, and what writes to an index fails."""
 
 STOP_SECONDS = 9.0
 """How long a stop may take in all: container engines kill after 10 s."""
