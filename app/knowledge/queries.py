@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, func, insert, or_, select, tuple_
+from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from app.accents import writings
@@ -34,8 +34,8 @@ SORT_COLUMNS: dict[str, Any] = {
 }
 
 
-def filter_conditions(wanted: ItemFilter) -> list[ColumnElement[bool]]:
-    """The filter as SQL conditions on `knowledge_items`."""
+def filter_conditions(wanted: ItemFilter, *, of_few: bool = False) -> list[ColumnElement[bool]]:
+    """The filter as SQL conditions on `knowledge_items`; `of_few`: see `tagged`."""
     conditions: list[ColumnElement[bool]] = []
     if wanted.status is not None:
         conditions.append(ItemRow.status == wanted.status)
@@ -44,7 +44,8 @@ def filter_conditions(wanted: ItemFilter) -> list[ColumnElement[bool]]:
     if wanted.category is not None:
         conditions.append(in_category(ItemRow.category.expression, wanted.category))
     if wanted.tags:
-        conditions.append(_tagged(wanted.tags, every=wanted.tags_match == "all"))
+        every = wanted.tags_match == "all"
+        conditions.append(tagged(wanted.tags, every=every, of_few=of_few))
     if wanted.document_type is not None:
         conditions.append(ItemRow.document_type == wanted.document_type)
     if wanted.collection is not None:
@@ -74,8 +75,19 @@ def _said_in_title_or_uri(text: str) -> ColumnElement[bool]:
     )
 
 
-def _tagged(tags: Sequence[str], *, every: bool) -> ColumnElement[bool]:
+def tagged(tags: Collection[str], *, every: bool, of_few: bool) -> ColumnElement[bool]:
+    """Whether an item has one of the tags, or every one.
+
+    `of_few` suits a statement that looks at few items, and looks their tags up; else SQLite lists
+    all that have the tags first. With 5,000 such items a search reads its dozen rows in 0.5 ms
+    rather than 3.5, and lists all of them in 17 ms rather than 8.
+    """
     distinct = set(tags)
+    if of_few:
+        sets = [{tag} for tag in sorted(distinct)] if every else [distinct]
+        return and_(
+            *(exists().where(TagRow.item_id == ItemRow.id, TagRow.tag.in_(some)) for some in sets)
+        )
     matching = select(TagRow.item_id).where(TagRow.tag.in_(distinct))
     if every:
         matching = matching.group_by(TagRow.item_id).having(func.count() == len(distinct))

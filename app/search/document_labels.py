@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, or_, select
 
-from app.knowledge.queries import in_category
-from app.models import DocumentRow, DocumentTagRow, ItemRow, TagRow
+from app.knowledge.queries import in_category, tagged
+from app.models import DocumentRow, DocumentTagRow, ItemRow
 
 
 def own_or_items_category() -> ColumnElement[str | None]:
@@ -35,23 +35,22 @@ _OWN_TAG = (
 
 
 def label_conditions(
-    category: str | None, tags: Sequence[str], tags_match: str
+    category: str | None, tags: Sequence[str], tags_match: str, *, of_few: bool
 ) -> list[ColumnElement[bool]]:
-    """The filter as conditions on documents joined with their items."""
+    """The filter as conditions on documents joined with their items; `of_few`: see `tagged`."""
     conditions: list[ColumnElement[bool]] = []
     if category is not None:
         conditions.append(in_category(own_or_items_category(), category))
     if tags_match == "all":
-        conditions += [_tagged([tag]) for tag in dict.fromkeys(tags)]
+        conditions += [_has_one([tag], of_few=of_few) for tag in dict.fromkeys(tags)]
     elif tags:
-        conditions.append(_tagged(tags))
+        conditions.append(_has_one(tags, of_few=of_few))
     return conditions
 
 
-def _tagged(tags: Sequence[str]) -> ColumnElement[bool]:
+def _has_one(tags: Sequence[str], *, of_few: bool) -> ColumnElement[bool]:
     """Whether the document or its item has one of these."""
-    wanted = set(tags)
     own = exists().where(
-        DocumentTagRow.document_id == DocumentRow.id, DocumentTagRow.tag.in_(wanted)
+        DocumentTagRow.document_id == DocumentRow.id, DocumentTagRow.tag.in_(set(tags))
     )
-    return or_(ItemRow.id.in_(select(TagRow.item_id).where(TagRow.tag.in_(wanted))), own)
+    return or_(tagged(tags, every=False, of_few=of_few), own)

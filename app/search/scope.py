@@ -91,30 +91,37 @@ class ScopeResolver:
 
 def resolve_filter(connection: Connection, request: SearchRequest) -> ResolvedFilter:
     """What the filter allows now. Archived items never are, so their presence is a filter, too."""
-    conditions: tuple[ColumnElement[bool], ...] = ()
     paths = PathFilter(request.paths)
     scope = EVERYWHERE
     by_document = documents_decide(connection, request.category, request.tags)
-    if request.restricts_items:
-        conditions = tuple(_item_conditions(request, by_document=by_document))
+    of_items = _item_conditions(request, by_document=by_document, of_few=False)
+    of_documents: list[ColumnElement[bool]] = []
     if request.restricts_documents or by_document:
-        conditions += tuple(_document_conditions(connection, request, paths))
-        numbers = _document_numbers(connection, conditions, paths)
+        of_documents = _document_conditions(connection, request, paths)
+        numbers = _document_numbers(connection, (*of_items, *of_documents), paths)
         scope = SearchScope(document_numbers=numbers)
-    elif request.restricts_items or _archived_chunks_exist(connection):
-        allowed = conditions or (ItemRow.status != "archived",)
+    elif of_items or _archived_chunks_exist(connection):
+        allowed = of_items or (ItemRow.status != "archived",)
         item_ids = frozenset(connection.scalars(select(ItemRow.id).where(*allowed)))
         scope = SearchScope(item_ids=item_ids)
-    return ResolvedFilter(scope, conditions, paths)
+    of_few_items = _item_conditions(request, by_document=by_document, of_few=True)
+    return ResolvedFilter(scope, (*of_few_items, *of_documents), paths)
 
 
-def _item_conditions(request: SearchRequest, *, by_document: bool) -> list[ColumnElement[bool]]:
+def _item_conditions(
+    request: SearchRequest, *, by_document: bool, of_few: bool
+) -> list[ColumnElement[bool]]:
+    """None if no item is ruled out; `of_few`: for a look at few items, see `tagged`."""
+    if not request.restricts_items:
+        return []
     wanted = request.item_filter()
     if by_document:
-        conditions = filter_conditions(dataclasses.replace(wanted, category=None, tags=()))
-        conditions += label_conditions(request.category, request.tags, request.tags_match)
-    else:
-        conditions = filter_conditions(wanted)
+        wanted = dataclasses.replace(wanted, category=None, tags=())
+    conditions = filter_conditions(wanted, of_few=of_few)
+    if by_document:
+        conditions += label_conditions(
+            request.category, request.tags, request.tags_match, of_few=of_few
+        )
     if request.document_types:
         conditions.append(ItemRow.document_type.in_(request.document_types))
     return conditions
