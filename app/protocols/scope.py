@@ -11,6 +11,9 @@ class SearchScope:
     item_ids: Collection[int] | None = None
     document_numbers: Collection[int] | None = None
     """Numbers of documents, as the records carry them."""
+    share: float = 1.0
+    """How much of all items or documents that is, 0 to 1. An index may choose its way by it; what
+    is found does not depend on it."""
 
 
 EVERYWHERE = SearchScope()

@@ -32,6 +32,8 @@ _ARCHIVED_ITEM_WITH_CHUNKS = (
     .where(ItemRow.status == "archived", exists().where(ChunkRow.item_id == ItemRow.id))
     .limit(1)
 )
+_ITEMS = select(func.count()).select_from(ItemRow)
+_DOCUMENTS = select(func.count()).select_from(DocumentRow)
 
 
 @dataclass(frozen=True)
@@ -99,11 +101,15 @@ def resolve_filter(connection: Connection, request: SearchRequest) -> ResolvedFi
     if request.restricts_documents or by_document:
         of_documents = _document_conditions(connection, request, paths)
         numbers = _document_numbers(connection, (*of_items, *of_documents), paths)
-        scope = SearchScope(document_numbers=numbers)
+        share = len(numbers) / max(connection.scalar(_DOCUMENTS) or 0, 1)
+        scope = SearchScope(document_numbers=numbers, share=share)
     elif of_items or _archived_chunks_exist(connection):
         allowed = of_items or (ItemRow.status != "archived",)
         item_ids = frozenset(connection.scalars(select(ItemRow.id).where(*allowed)))
-        scope = SearchScope(item_ids=item_ids)
+        share = len(item_ids) / max(connection.scalar(_ITEMS) or 0, 1)
+        scope = SearchScope(item_ids=item_ids, share=share)
+    if scope.share == 1.0:
+        scope = EVERYWHERE  # the indexes need not compare each record with a list of all
     of_few_items = _item_conditions(request, by_document=by_document, of_few=True)
     return ResolvedFilter(scope, (*of_few_items, *of_documents), paths)
 

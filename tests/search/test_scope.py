@@ -183,6 +183,31 @@ def test_without_a_filter_everything_is_looked_at(filled):
     assert filled.allowed() == ALL
 
 
+@pytest.mark.parametrize(
+    ("wanted", "share"),
+    [
+        ({"tags": ("b",)}, 1.0),
+        ({"paths": ("**",)}, 1.0),
+        ({"tags": ("a",)}, 1 / 2),
+        ({"knowledge_ids": ()}, 0.0),
+        ({"paths": ("docs/**",)}, 3 / 5),
+    ],
+    ids=in_order,
+)
+def test_the_scope_says_its_share_and_is_none_where_everything_passes(filled, wanted, share):
+    with filled.database.snapshot() as connection:
+        scope = resolve_filter(connection, SearchRequest("x", **wanted)).scope
+    assert scope.share == share
+    assert (scope == EVERYWHERE) == (share == 1.0)
+
+
+def test_what_is_added_under_a_filter_that_everything_passed_is_left_out(filled) -> None:
+    def add_other() -> None:
+        filled.add(filled.add_item(), "other.md")
+
+    assert filled.joined(SearchRequest("x", tags=("b",)), add_other) == ALL
+
+
 @pytest.mark.parametrize("wanted", [{"knowledge_ids": ()}, {"languages": ("xx",)}], ids=str)
 def test_a_filter_that_nothing_passes_is_known_as_such(filled, wanted):
     with filled.database.snapshot() as connection:
@@ -286,6 +311,7 @@ def test_moments_at_the_ends_of_the_calendar_are_bounds_like_others(filled, hour
 def test_a_remembered_filter_is_forgotten_as_soon_as_anything_is_written(library: Library) -> None:
     resolver = ScopeResolver(library.database)
     first = library.add_item(tags=("a",))
+    library.add_item()
     request = SearchRequest("x", tags=("a",))
     assert resolver.resolve(request).scope.item_ids == {first}
     assert resolver.resolve(request) is resolver.resolve(request)
@@ -298,6 +324,7 @@ def test_a_remembered_filter_is_forgotten_as_soon_as_anything_is_written(library
 def test_what_another_process_writes_is_seen_as_well(library: Library) -> None:
     resolver = ScopeResolver(library.database)
     item = library.add_item(tags=("a",))
+    library.add_item()
     request = SearchRequest("x", tags=("a",))
     assert resolver.resolve(request).scope.item_ids == {item}
     other = create_engine(library.database._engine.url)

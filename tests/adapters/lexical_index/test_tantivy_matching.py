@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.lexical_index.fields import FieldWeights
-from app.adapters.lexical_index.scoped_search import WIDE_SCOPE
+from app.adapters.lexical_index.scoped_search import WIDE_SCOPE, WIDE_SHARE
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.protocols import SearchScope
 from tests.contracts.fake_lexical_index import FakeLexicalIndex
@@ -144,18 +144,20 @@ def test_a_title_weighs_as_much_as_it_is_told(tmp_path):
         index.close()
 
 
-@pytest.mark.parametrize("share", [1, 2, 7, 500])
-def test_a_wide_scope_gives_the_best_within_it_as_a_narrow_one_would(tmp_path, share: int):
+@pytest.mark.parametrize("told", [1.0, 1 / 2, WIDE_SHARE])
+@pytest.mark.parametrize("every", [1, 2, 7, 500])
+def test_a_wide_scope_gives_the_best_within_it_as_a_narrow_one_would(tmp_path, every, told):
+    """Whatever it is told of its share."""
     index = TantivyIndex(tmp_path)
     texts = ["fox " * (1 + number % 5) + "word " * (number % 17) for number in range(2000)]
     index.upsert([record(f"r{n:04}", text, n, n) for n, text in enumerate(texts)])
-    allowed = range(0, 2000, share)
+    allowed = range(0, 2000, every)
     elsewhere = range(5000, 5000 + WIDE_SCOPE)  # items that hold nothing make the scope wide
-    narrow = index.search("fox", 2000, SearchScope(item_ids=list(allowed)))
+    narrow = index.search("fox", 2000, SearchScope(item_ids=list(allowed), share=0.0))
     for scope in (
-        SearchScope(item_ids=[*allowed, *elsewhere]),
-        SearchScope(document_numbers={*allowed, *elsewhere}),
-        SearchScope(item_ids=range(2000), document_numbers=[*allowed, *elsewhere]),
+        SearchScope(item_ids=[*allowed, *elsewhere], share=told),
+        SearchScope(document_numbers={*allowed, *elsewhere}, share=told),
+        SearchScope(range(2000), [*allowed, *elsewhere], share=told),
     ):
         for limit in (1, 10, 300, 3000):
             hits = index.search("fox", limit, scope)
