@@ -44,7 +44,9 @@ def score_rankings(judgements: Judgements, rankings: Mapping[str, Sequence[str]]
         raise UnavailableError(
             f"The measures come from ir-measures, which is not installed: {HOW_TO_INSTALL}"
         ) from error
-    measures = {ir_measures.parse_measure(name): name for name in MEASURES}
+    # Not parse_measure: up to ir-measures 0.4.3 that needs a class that Python 3.14 does without.
+    kinds_at = [(name, *name.split("@")) for name in MEASURES]
+    measures = {getattr(ir_measures, kind) @ int(most): name for name, kind, most in kinds_at}
     judged = {question: dict(scores) for question, scores in judgements.items()}
     run = {
         question: {name: -float(rank) for rank, name in enumerate(names)}

@@ -1,5 +1,6 @@
 """The measures of rankings, against values computed by hand."""
 
+import ast
 from math import log2
 
 import pytest
@@ -26,6 +27,14 @@ def test_measures_of_binary_judgements() -> None:
 def test_the_gain_of_a_grade_is_the_grade_itself() -> None:
     scores = scores_of({"a": 3, "b": 1}, ["b", "a"])
     assert scores["nDCG@10"] == pytest.approx((1 + 3 / log2(3)) / (3 + 1 / log2(3)))
+
+
+def test_scores_need_no_class_that_python_3_14_does_without(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("Num", "Str", "Bytes", "NameConstant", "Ellipsis"):
+        monkeypatch.delattr(ast, name, raising=False)
+    assert scores_of({"a": 1}, ["a"])["nDCG@10"] == 1.0
 
 
 @pytest.mark.parametrize(("place", "measure"), [(10, "nDCG@10"), (10, "MRR@10"), (20, "R@20")])
