@@ -49,7 +49,6 @@ class ContextBody(SearchBody):
             search=self.request(),
             max_tokens=self.max_tokens,
             format=self.format.value,
-            context_chunks=self.context_chunks,
         )
 
 

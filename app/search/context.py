@@ -112,7 +112,7 @@ class ContextAssembler:
         places: Mapping[str, PlacedChunk],
     ) -> ContextAnswer:
         """All that is read here is one state of the database, so no versions are mixed."""
-        plans = _plans(connection, answer.results, places, request.context_chunks)
+        plans = _plans(connection, answer.results, places, request.search.context_chunks)
         budget = ContextBudget(request.max_tokens, self._token_meter, FORMATS[request.format])
         reader = _LineReader(connection, plans)
         budget.fill(plans, reader.lines)

@@ -118,8 +118,7 @@ class ContextRequest:
     """A question, and how much of the answer a prompt can take."""
 
     search: SearchRequest
+    """Its `context_chunks` widen the passages."""
     max_tokens: int = MAX_TOKENS
     """LEAST_TOKENS to MOST_TOKENS, in tokens of the embedding model, headers included."""
     format: ContextFormatName = "markdown"
-    context_chunks: int = 0
-    """Neighbours on each side of a hit, up to MOST_CONTEXT_CHUNKS."""

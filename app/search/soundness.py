@@ -82,7 +82,6 @@ def sound_context(request: ContextRequest) -> ContextRequest:
     """The same for a context, whether the field is one of the search or not."""
     search = sound_search(request.search)
     _require_number("max_tokens", request.max_tokens, LEAST_TOKENS, MOST_TOKENS)
-    _require_number("context_chunks", request.context_chunks, 0, MOST_CONTEXT_CHUNKS)
     _require_one_of("format", request.format, get_args(ContextFormatName))
     return dataclasses.replace(request, search=search)
 

@@ -169,6 +169,7 @@ def test_what_is_no_number_of_an_item_is_refused_before_anything_is_stored(
         {"group_by": "item"},
         {"dense_depth": 0},
         {"lexical_depth": 1001},
+        {"context_chunks": -1},
         {"context_chunks": 6},
         {"indexed_after": datetime(2026, 1, 1)},
         {"indexed_after": "2026-01-01T00:00:00Z"},
@@ -228,8 +229,6 @@ def test_a_list_will_do_where_the_library_has_a_tuple(container: Container) -> N
         {"max_tokens": 49},
         {"max_tokens": 32_001},
         {"max_tokens": "900"},
-        {"context_chunks": -1},
-        {"context_chunks": 6},
     ],
     ids=repr,
 )

@@ -55,7 +55,8 @@ def assemble(
         searcher=searcher or FixedSearcher(results),
         token_meter=meter or FakeEmbedder(),
     )
-    return assembler.assemble(ContextRequest(SearchRequest("q"), max_tokens, style, context_chunks))
+    search = SearchRequest("q", context_chunks=context_chunks)
+    return assembler.assemble(ContextRequest(search, max_tokens, style))
 
 
 def holding(results: Sequence[SearchResult], words: str) -> SearchResult:
@@ -574,7 +575,7 @@ def test_a_search_for_a_context_is_asked_for_nothing_that_no_context_shows(shelf
     )
     plain = SearchRequest("question")
     wanted = dataclasses.replace(plain, explain=True, context_chunks=1)
-    assembler.assemble(ContextRequest(wanted, context_chunks=1))
+    assembler.assemble(ContextRequest(wanted))
     assert asked == [plain]
 
 
