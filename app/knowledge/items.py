@@ -5,8 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import Literal
 
 from app.accents import composed
+
+TagsMatch = Literal["any", "all"]
+"""Whether one of several tags is enough, or all are needed."""
 
 
 class DocumentType(StrEnum):
@@ -80,7 +84,7 @@ class ItemFilter:
     category: str | None = None
     """With everything below it: `Engineering` also means `Engineering/Security`."""
     tags: tuple[str, ...] = ()
-    tags_match: str = "any"
+    tags_match: TagsMatch = "any"
     document_type: str | None = None
     collection: str | None = None
     ids: tuple[int, ...] | None = None

@@ -15,6 +15,7 @@ from app.indexing.results import BulkIndexingResult, IndexingResult
 from app.jobs.kinds import INDEX_ALL_JOB, INDEX_JOB, index_all_arguments, index_arguments
 from app.jobs.records import Job, JobHandler
 from app.knowledge.drafts import sound_draft
+from app.knowledge.items import TagsMatch
 from app.protocols import ProgressListener
 from app.rag.answers import bulk_answer, indexing_answer
 from app.rag.engine import Engine
@@ -155,7 +156,7 @@ class RAGService:
         tags: Sequence[str] | str | None = None,
         knowledge_ids: Sequence[int] | None = None,
         *,
-        tags_match: str = "any",
+        tags_match: TagsMatch = "any",
         collection: str | None = None,
         min_score: float | None = None,
         mode: Mode = "hybrid",

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, bindparam, exists, func, or_, select
 
+from app.knowledge.items import TagsMatch
 from app.knowledge.queries import in_category, tagged
 from app.models import DocumentRow, DocumentTagRow, ItemRow
 
@@ -35,7 +36,7 @@ _OWN_TAG = (
 
 
 def label_conditions(
-    category: str | None, tags: Sequence[str], tags_match: str, *, of_few: bool
+    category: str | None, tags: Sequence[str], tags_match: TagsMatch, *, of_few: bool
 ) -> list[ColumnElement[bool]]:
     """The filter as conditions on documents joined with their items; `of_few`: see `tagged`."""
     conditions: list[ColumnElement[bool]] = []

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from app.knowledge.items import ItemFilter
+from app.knowledge.items import ItemFilter, TagsMatch
 from app.search.profiles import NO_WISHES, RankingWishes
 
 Mode = Literal["hybrid", "dense", "lexical"]
@@ -52,7 +52,7 @@ class SearchRequest:
     category: str | None = None
     """With everything below it."""
     tags: tuple[str, ...] = ()
-    tags_match: str = "any"
+    tags_match: TagsMatch = "any"
     knowledge_ids: tuple[int, ...] | None = None
     collection: str | None = None
     document_types: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from typing import get_args
 
 from app.errors import InvalidRequestError
 from app.knowledge.filters import MOST_FILTER_CHARACTERS, MOST_FILTER_TAGS
-from app.knowledge.items import DocumentType, normalise_category, tidy_tags
+from app.knowledge.items import DocumentType, TagsMatch, normalise_category, tidy_tags
 from app.protocols import CHUNK_TYPES
 from app.search.profiles import (
     LEAST_BOOST,
@@ -110,7 +110,7 @@ def _require_sound(request: SearchRequest) -> None:
     _require_number("context_chunks", request.context_chunks, 0, MOST_CONTEXT_CHUNKS)
     _require_one_of("mode", request.mode, get_args(Mode))
     _require_one_of("fusion", request.fusion, get_args(Fusion))
-    _require_one_of("tags_match", request.tags_match, ("any", "all"))
+    _require_one_of("tags_match", request.tags_match, get_args(TagsMatch))
     _require_one_of("licence_policy", request.licence_policy, get_args(LicencePolicy))
     _require_one_of("group_by", request.group_by, (None, *get_args(GroupBy)))
     if request.min_score is not None:
