@@ -136,7 +136,8 @@ def _html(page: FetchedPage, entry: SourceEntry) -> LoadedDocument:
 
 def _text(page: FetchedPage, entry: SourceEntry) -> LoadedDocument:
     name = PurePosixPath(clean(unquote(urlsplit(page.url).path))).name or urlsplit(page.url).netloc
-    if "markdown" in page.content_type and PurePosixPath(name).suffix not in MARKDOWN_SUFFIXES:
+    has_suffix = PurePosixPath(name).suffix.lower() in MARKDOWN_SUFFIXES
+    if "markdown" in page.content_type and not has_suffix:
         name += ".md"
     return document_from_bytes(
         page.body,

@@ -91,6 +91,7 @@ def test_a_web_page_becomes_one_document(sources, site):
     [
         ("/guide.md", "text/plain", "---\ntitle: Front\n---\ntext", "Front"),
         ("/guide", "text/markdown; charset=utf-8", "# Head", "Head"),
+        ("/README.MD", "text/markdown", "words", "README"),
         ("/p", "text/html", "<h1>Page</h1>", "Page"),
         ("/p", "application/xhtml+xml", "<html><h1>Page</h1></html>", "Page"),
         ("/notes.rst", "text/plain", "Notes\n=====\n", "Notes"),
