@@ -19,7 +19,7 @@ from app.command.shell import EPILOG, FAILED, Commands, fail_to_write, flush_res
 from app.errors import StartupError
 from app.fault_points import arm
 from app.knowledge.items import DocumentType, ItemStatus
-from app.web.pagination import LARGEST_ID
+from app.web.numbers import LARGEST_ID
 
 # Bodies, schemas and the service are imported by the command that needs them: `--help` takes 0.4 s
 # of CPU without them, and 1.7 s with them.

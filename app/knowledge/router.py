@@ -3,22 +3,17 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
-from pydantic import Field
 
 from app.knowledge import schemas
 from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
 from app.knowledge.items import DocumentType, ItemFilter, ItemStatus, normalise_category
 from app.knowledge.service import KnowledgeService
-from app.web.pagination import LARGEST_ID
-from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits, PageLimit
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, PageLimit, RowId
 from app.web.problems import located, problem_responses
 
 router = APIRouter(prefix="/knowledge", tags=["knowledge"], dependencies=KNOWN_PARAMETERS_ONLY)
 
-ItemId = Annotated[
-    Annotated[int, Field(ge=1, le=LARGEST_ID), Digits],
-    Path(description="Id of the knowledge item."),
-]
+ItemId = Annotated[RowId, Path(description="Id of the knowledge item.")]
 
 
 async def get_knowledge_service(request: Request) -> KnowledgeService:

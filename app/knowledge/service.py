@@ -16,7 +16,7 @@ from app.knowledge.items import ItemDraft, ItemFilter, ItemPage, KnowledgeItem, 
 from app.knowledge.refreshing import next_refresh
 from app.knowledge.statuses import require_new_status, status_after, wish_of_replacement
 from app.models import now
-from app.web.pagination import LARGEST_ID
+from app.web.numbers import LARGEST_ID
 
 SOURCE_FIELDS = frozenset({"uri", "document_type"})
 """Fields that say where an item's text comes from."""

@@ -3,19 +3,16 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
-from pydantic import Field
 
 from app.rag.generation_schemas import Generation, GenerationList
 from app.rag.router import RAGDep
-from app.web.pagination import LARGEST_ID
-from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, RowId
 from app.web.problems import problem_responses
 
 router = APIRouter(prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ONLY)
 
 GenerationId = Annotated[
-    Annotated[int, Field(ge=1, le=LARGEST_ID), Digits],
-    Path(description="Id of the generation, as the list of them has it."),
+    RowId, Path(description="Id of the generation, as the list of them has it.")
 ]
 
 

@@ -17,7 +17,7 @@ from app.rag.search_route import SearchRoute, get_rag, search_answer
 from app.rag.service import RAGService
 from app.search.requests import SearchRequest
 from app.search.soundness import MOST_RESULTS
-from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits, RowId
 from app.web.problems import located, problem_responses
 
 router = APIRouter(prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ONLY)
@@ -32,9 +32,7 @@ Wait = Annotated[
     Query(description="False: answer 202 with a job at once, and do the work in the background."),
 ]
 KnowledgeIds = Annotated[
-    Annotated[
-        list[Annotated[search_schemas.KnowledgeId, Digits]], Field(min_length=1, max_length=1000)
-    ],
+    Annotated[list[RowId], Field(min_length=1, max_length=1000)],
     BeforeValidator(split_at_commas),
 ]
 Force = Annotated[bool, Query(description="Read and split again what seems unchanged.")]

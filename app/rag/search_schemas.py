@@ -28,8 +28,7 @@ from app.search.soundness import (
     MOST_QUERY_CHARACTERS,
     MOST_RESULTS,
 )
-from app.web.numbers import is_number
-from app.web.pagination import LARGEST_ID
+from app.web.numbers import LARGEST_ID, is_number
 
 
 class SearchMode(StrEnum):
@@ -79,9 +78,6 @@ class TagsMatch(StrEnum):
     ALL = "all"
 
 
-KnowledgeId = Annotated[int, Field(ge=1, le=LARGEST_ID)]
-
-
 def _searchable(value: str) -> str:
     if not value.strip():
         raise ValueError("must not be empty")
@@ -116,7 +112,7 @@ def _has_zone(value: datetime) -> datetime:
 
 
 Moment = Annotated[datetime, BeforeValidator(_is_moment), AfterValidator(_has_zone)]
-JsonKnowledgeId = Annotated[KnowledgeId, BeforeValidator(is_number)]
+KnowledgeId = Annotated[int, Field(ge=1, le=LARGEST_ID), BeforeValidator(is_number)]
 ResultCount = Annotated[int, Field(ge=1, le=MOST_RESULTS), BeforeValidator(is_number)]
 Score = Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)]
 SearchDepth = Annotated[int, Field(ge=1, le=MOST_DEPTH), BeforeValidator(is_number)]
@@ -171,7 +167,7 @@ class SearchBody(BaseModel):
         examples=[["docker", "production"]],
     )
     tags_match: TagsMatch = Field(TagsMatch.ANY, description=TAGS_MATCH_SAYS)
-    knowledge_ids: list[JsonKnowledgeId] | None = Field(
+    knowledge_ids: list[KnowledgeId] | None = Field(
         None, max_length=MOST_KNOWLEDGE_IDS, description="An empty list allows nothing."
     )
     collection: NameFilter | None = Field(None, description=COLLECTION_SAYS)

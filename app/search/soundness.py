@@ -38,7 +38,7 @@ from app.search.requests import (
     Mode,
     SearchRequest,
 )
-from app.web.pagination import LARGEST_ID
+from app.web.numbers import LARGEST_ID
 
 MOST_QUERY_CHARACTERS = 8000
 MOST_RESULTS = 100

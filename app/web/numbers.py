@@ -1,4 +1,7 @@
-"""What counts as a number in a JSON body."""
+"""What counts as a number in a JSON body, and as the id of a row."""
+
+LARGEST_ID = 2**53 - 1
+"""Of a row: the largest whole number that JSON's readers, JavaScript above all, keep exact."""
 
 
 def is_number(value: object) -> object:

@@ -5,9 +5,7 @@ import json
 from dataclasses import dataclass
 
 from app.errors import InvalidRequestError
-
-LARGEST_ID = 2**53 - 1
-"""Of a row: the largest whole number that JSON's readers, JavaScript above all, keep exact."""
+from app.web.numbers import LARGEST_ID
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from fastapi.params import ParamTypes
 from fastapi.routing import APIRoute
 from pydantic import BeforeValidator, Field
 
+from app.web.numbers import LARGEST_ID
+
 WHOLE_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)")
 MOST_NAME_CHARACTERS = 100
 MOST_ENTRIES = 200
@@ -26,6 +28,8 @@ def _digits_only(value: object) -> object:
 
 Digits = BeforeValidator(_digits_only)
 """`1.0`, `01` and ` 1` are no other addresses of what is at `1`, nor other searches."""
+
+RowId = Annotated[int, Field(ge=1, le=LARGEST_ID), Digits]
 
 PageLimit = Annotated[
     Annotated[int, Field(ge=1, le=MOST_ENTRIES), Digits],
