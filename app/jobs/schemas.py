@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from app.jobs.kinds import INDEX_ALL_JOB, INDEX_JOB, UNREADABLE_JOB
+from app.web.complete_answer import CompleteAnswer
 
 FOR_THE_WORKER = frozenset({"error_is_transient", "retry_after_seconds"})
 """What a result says beside its operation's answer: whether and when the job is tried again."""
@@ -43,10 +44,8 @@ class SkippedPlace(BaseModel):
     reason: str = Field(description="In words.")
 
 
-class JobProgress(BaseModel):
+class JobProgress(CompleteAnswer):
     """How far a job is, stage by stage: found, loaded, split, embedded, stored."""
-
-    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     documents_found: int = Field(0, description="In the source, so far.")
     documents_done: int = Field(0, description="Looked at: read, unchanged or skipped.")
@@ -78,12 +77,8 @@ def _as_answered(result: Any) -> Any:
     return result
 
 
-class Job(BaseModel):
+class Job(CompleteAnswer):
     """Work that was promised: it survives a restart."""
-
-    model_config = ConfigDict(
-        from_attributes=True, json_schema_serialization_defaults_required=True
-    )
 
     id: int
     kind: JobKind

@@ -8,6 +8,7 @@ from app.rag.ranking_schemas import SignalExplanation
 from app.rag.search_schemas import ChunkType
 from app.search import results as search_results
 from app.search.requests import SearchRequest
+from app.web.complete_answer import CompleteAnswer
 
 
 class HighlightKind(StrEnum):
@@ -121,12 +122,8 @@ class ResultGroup(BaseModel):
     others: list[OtherHit] = Field(description="The next ones, best first; at most 20.")
 
 
-class SearchResult(BaseModel):
+class SearchResult(CompleteAnswer):
     """A chunk that answers, and where it stands."""
-
-    model_config = ConfigDict(
-        from_attributes=True, json_schema_serialization_defaults_required=True
-    )
 
     content: str = Field(
         description="The source's own words; control characters are blanks in them."
@@ -179,12 +176,8 @@ class SearchResult(BaseModel):
     explain: Explanation | None = Field(None, description="With explain.")
 
 
-class SearchAnswer(BaseModel):
+class SearchAnswer(CompleteAnswer):
     """The results, best first."""
-
-    model_config = ConfigDict(
-        from_attributes=True, json_schema_serialization_defaults_required=True
-    )
 
     query: str
     results: list[SearchResult] = Field(

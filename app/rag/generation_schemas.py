@@ -4,9 +4,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from app.generations.records import GenerationReport
+from app.web.complete_answer import CompleteAnswer
 
 
 class GenerationState(StrEnum):
@@ -17,10 +18,8 @@ class GenerationState(StrEnum):
     KEPT = "kept"
 
 
-class Generation(BaseModel):
+class Generation(CompleteAnswer):
     """Everything that is stored, cut and embedded in one way."""
-
-    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     id: int
     state: GenerationState = Field(description="`current` answers; `building` will.")

@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from app.web.complete_answer import CompleteAnswer
+
 
 class SourceNote(BaseModel):
     """A place in the source, and what is to be said of it."""
@@ -59,10 +61,8 @@ class BulkIndexingResult(BaseModel):
     results: list[IndexingResult] = Field(description="One for each item.")
 
 
-class RemovalResult(BaseModel):
+class RemovalResult(CompleteAnswer):
     """An item's chunks are out of the index."""
-
-    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     success: Literal[True] = True
     knowledge_id: int

@@ -5,8 +5,9 @@ from typing import Annotated, Literal, Protocol
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
+from app.web.complete_answer import CompleteAnswer
 from app.web.metrics import Metrics
 from app.web.problems import RETRY_AFTER, RETRY_AFTER_SECONDS, problem_responses
 
@@ -36,10 +37,8 @@ class Readiness(BaseModel):
     parts: dict[str, PartHealth] = Field(description="Each part by its name.")
 
 
-class Liveness(BaseModel):
+class Liveness(CompleteAnswer):
     """The process answers."""
-
-    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
 
     status: Literal["alive"] = "alive"
 
