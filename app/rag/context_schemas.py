@@ -30,7 +30,7 @@ class ContextBody(SearchBody):
     """A question, what may answer it, and how much of the answer a prompt can take."""
 
     max_tokens: MaxTokens = Field(
-        requests.MAX_TOKENS,
+        requests.DEFAULT_MAX_TOKENS,
         description="Most tokens of the context, headers included, as the embedding model counts "
         "them; a word of more than 100 characters is at least one for every 4.",
     )

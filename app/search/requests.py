@@ -17,7 +17,7 @@ DENSE_DEPTH = 128
 LEXICAL_DEPTH = 256
 """Candidates of each side, as the service's design sets them."""
 
-MAX_TOKENS = 2000
+DEFAULT_MAX_TOKENS = 2000
 """Of a context, unless the request says otherwise; the specification's default."""
 LEAST_TOKENS, MOST_TOKENS = 50, 32_000
 
@@ -119,6 +119,6 @@ class ContextRequest:
 
     search: SearchRequest
     """Its `context_chunks` widen the passages."""
-    max_tokens: int = MAX_TOKENS
+    max_tokens: int = DEFAULT_MAX_TOKENS
     """LEAST_TOKENS to MOST_TOKENS, in tokens of the embedding model, headers included."""
     format: ContextFormatName = "markdown"
