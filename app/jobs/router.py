@@ -96,7 +96,7 @@ def cancel_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
 @router.post(
     "/{job_id}/retry",
     operation_id="retry_job",
-    responses=problem_responses(404, 409, 422, 503, 507),
+    responses=problem_responses(404, 409, 422, 507),
 )
 def retry_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
     """Queue a failed or cancelled job again; 409 while another is queued that does the same."""
@@ -112,7 +112,7 @@ def retry_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
             "description": "The job's events.",
             "content": {EVENT_STREAM: {"x-itemSchema": EVENT}},
         },
-        **problem_responses(404, 422, 503, 507),
+        **problem_responses(404, 422, 507),
     },
 )
 async def follow_job(following: FollowingDep) -> StreamingResponse:

@@ -13,7 +13,7 @@ router = APIRouter(prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ON
 @router.post(
     "/context",
     operation_id="get_context",
-    responses=problem_responses(400, 422, 503, 507),
+    responses=problem_responses(400, 422, 507),
 )
 async def get_context(body: ContextBody, rag: RAGDep) -> ContextAnswer:
     """Search, and put the passages that answer together for a prompt.

@@ -48,7 +48,7 @@ MAY_BE_PROMISED: dict[int | str, dict[str, object]] = {
     "/index/{knowledge_id}",
     operation_id="index_knowledge",
     response_model=schemas.IndexingResult,
-    responses=MAY_BE_PROMISED | problem_responses(404, 409, 422, 503, 507),
+    responses=MAY_BE_PROMISED | problem_responses(404, 409, 422, 507),
 )
 async def index_knowledge(
     knowledge_id: ItemId, rag: RAGDep, wait: Wait = True, force: Force = False
@@ -68,7 +68,7 @@ async def index_knowledge(
     "/index-all",
     operation_id="index_all",
     response_model=schemas.BulkIndexingResult,
-    responses=MAY_BE_PROMISED | problem_responses(409, 422, 503, 507),
+    responses=MAY_BE_PROMISED | problem_responses(409, 422, 507),
 )
 async def index_all(
     rag: RAGDep,
@@ -108,7 +108,7 @@ async def remove_from_index(knowledge_id: ItemId, rag: RAGDep) -> schemas.Remova
     "/search",
     operation_id="search",
     response_model=answer_schemas.SearchAnswer,
-    responses=problem_responses(400, 422, 503, 507),
+    responses=problem_responses(400, 422, 507),
 )
 async def search(body: search_schemas.SearchBody, rag: RAGDep) -> Response:
     """Find the chunks that answer a question, with the lines where they stand."""
@@ -119,7 +119,7 @@ async def search(body: search_schemas.SearchBody, rag: RAGDep) -> Response:
     "/search",
     operation_id="search_simple",
     response_model=answer_schemas.SearchAnswer,
-    responses=problem_responses(422, 503, 507),
+    responses=problem_responses(422, 507),
 )
 async def search_simple(
     rag: RAGDep,
