@@ -69,9 +69,9 @@ def losses(data: bytes, text: str, encoding: str) -> tuple[str, ...]:
 
 def _complaint_of_source(told: str, found_at: str) -> str | None:
     """Why what a document names as its source is not believed; None if it is."""
-    if not is_web_address(told):
+    if not _names_a_host(told):
         return "is no http(s) address"
-    if is_web_address(found_at) and not is_on_host_of(told, found_at):
+    if _names_a_host(found_at) and not is_on_host_of(told, found_at):
         return "is on another host than the page"
     return None
 
@@ -81,13 +81,13 @@ def is_on_host_of(target: str, page: str) -> bool:
 
     Another host could claim to be the source of what it did not write.
     """
-    if not is_web_address(target):
+    if not _names_a_host(target):
         return False
     return urlsplit(target).netloc.lower() == urlsplit(page).netloc.lower()
 
 
-def is_web_address(text: str) -> bool:
-    """Whether this is an absolute http or https address."""
+def _names_a_host(text: str) -> bool:
+    """Whether this is an absolute http or https address, with a host to compare."""
     try:
         parts = urlsplit(text)
     except ValueError:
