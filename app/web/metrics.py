@@ -16,80 +16,63 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._requests = Histogram(
+        counter = functools.partial(Counter, registry=self.registry)
+        gauge = functools.partial(Gauge, registry=self.registry)
+        seconds = functools.partial(Histogram, buckets=LATENCY_BUCKETS, registry=self.registry)
+
+        self._requests = seconds(
             "groundwork_request_seconds",
             "HTTP requests by method, route and status.",
             ("method", "route", "status"),
-            buckets=LATENCY_BUCKETS,
-            registry=self.registry,
         )
-        self._searches = Histogram(
+        self._searches = seconds(
             "groundwork_search_seconds",
             "Searches by stage: embed (the query), lexical (beside it or after dense), dense, "
             "fuse, join, total.",
             ("stage",),
-            buckets=LATENCY_BUCKETS,
-            registry=self.registry,
         )
         self._search_stage = functools.cache(self._searches.labels)  # there are six
-        self._embedding = Histogram(
-            "groundwork_embedding_seconds",
-            "Time to embed one group of chunks.",
-            buckets=LATENCY_BUCKETS,
-            registry=self.registry,
+        self._embedding = seconds(
+            "groundwork_embedding_seconds", "Time to embed one group of chunks."
         )
-        self._embedded_chunks = Counter(
-            "groundwork_embedded_chunks",
-            "Chunks that went through the model.",
-            registry=self.registry,
+        self._embedded_chunks = counter(
+            "groundwork_embedded_chunks", "Chunks that went through the model."
         )
-        self._indexings = Counter(
-            "groundwork_indexings",
-            "Items indexed, by outcome.",
-            ("outcome",),
-            registry=self.registry,
+        self._indexings = counter(
+            "groundwork_indexings", "Items indexed, by outcome.", ("outcome",)
         )
-        self.jobs_waiting = Gauge(
-            "groundwork_jobs_waiting", "Jobs that are queued.", registry=self.registry
-        )
-        self.chunks = Gauge("groundwork_chunks", "Chunks that SQL holds.", registry=self.registry)
-        self.items = Gauge("groundwork_items", "Items that have chunks.", registry=self.registry)
-        self.index_drift = Gauge(
+        self.jobs_waiting = gauge("groundwork_jobs_waiting", "Jobs that are queued.")
+        self.chunks = gauge("groundwork_chunks", "Chunks that SQL holds.")
+        self.items = gauge("groundwork_items", "Items that have chunks.")
+        self.index_drift = gauge(
             "groundwork_index_drift",
             "Chunks in SQL less records in the vector index; 0 when at rest.",
-            registry=self.registry,
         )
-        self.index_degraded = Gauge(
-            "groundwork_index_degraded",
-            "1 while an index does not do its part.",
-            registry=self.registry,
+        self.index_degraded = gauge(
+            "groundwork_index_degraded", "1 while an index does not do its part."
         )
-        self.generation_documents_missing = Gauge(
+        self.generation_documents_missing = gauge(
             "groundwork_generation_documents_missing",
             "Documents that the generation which is being made lacks yet.",
-            registry=self.registry,
         )
-        self._drift_found = Counter(
+        self._drift_found = counter(
             "groundwork_index_drift_found",
             "Records in which an index differed from SQL, or that SQL lost, by index and kind.",
             ("index", "kind"),
-            registry=self.registry,
         )
-        self._drift_mended = Counter(
+        self._drift_mended = counter(
             "groundwork_index_drift_mended",
             "Of these, the records that were made right.",
             ("index", "kind"),
-            registry=self.registry,
         )
         self.healed: dict[str, int] = defaultdict(int)
         """How often each index was damaged since the start, and serves again."""
         self.made: dict[str, int] = defaultdict(int)
         """How often each index was made because it was not there."""
-        self._healings = Counter(
+        self._healings = counter(
             "groundwork_index_healings",
             "Times that a damaged or differing index was mended or made anew.",
             ("index",),
-            registry=self.registry,
         )
         self.model = Info("groundwork_model", "The embedding model.", registry=self.registry)
         self._count_from_0()
