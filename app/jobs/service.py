@@ -107,7 +107,7 @@ class JobService:
             return queries.count_waiting(session)
 
     def cancel(self, job_id: int) -> Job:
-        """Stop a job: at once if it is queued, between two documents if it is running.
+        """Stop a job: at once if it is queued, between two steps if it is running.
 
         Queued ones that would do the very same are cancelled with it.
         """

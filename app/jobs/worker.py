@@ -101,7 +101,7 @@ class JobWorker:
             self._wake.notify_all()
 
     def stop(self) -> None:
-        """Take no new job and end running ones between two documents; waits for nothing."""
+        """Take no new job and end running ones between two steps; waits for nothing."""
         self._stopping.set()
         self.wake()
 
