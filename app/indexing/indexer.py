@@ -17,10 +17,9 @@ from app.indexing.results import IndexingResult
 from app.indexing.run_state import IndexingRunState
 from app.jobs.queries import cancel_jobs_of_item
 from app.knowledge import history_queries
-from app.knowledge.existing_items import require_item, unknown_item
+from app.knowledge.existing_items import require_item
 from app.knowledge.history_records import IndexingRun
-from app.knowledge.items import KnowledgeItem
-from app.knowledge.queries import get_item
+from app.knowledge.queries import existing_item
 from app.models import now
 from app.protocols import Embedder, Progress, ProgressListener, TextSplitter
 from app.web.metrics import Metrics
@@ -72,7 +71,9 @@ class Indexer:
 
         with self._claims.claim(item_id, while_waiting=still_wanted) as signal:
             # Read only now: while it waited for its turn, the item may have changed.
-            run = IndexingRunState(self._item(item_id), signal, progress)
+            with self._database.read() as session:
+                item = existing_item(session, item_id)
+            run = IndexingRunState(item, signal, progress)
             result = self._pipeline.run(run, force=force)
         self._metrics.observe_indexing("success" if result.success else "failure")
         milliseconds = (time.perf_counter() - started) * 1000
@@ -153,10 +154,3 @@ class Indexer:
     def index_changes_noted(self) -> None:
         """Somebody else wrote into the outbox."""
         self._publisher.settle_soon()
-
-    def _item(self, item_id: int) -> KnowledgeItem:
-        with self._database.read() as session:
-            item = get_item(session, item_id)
-        if item is None:
-            raise unknown_item(item_id)
-        return item

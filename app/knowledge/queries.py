@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, s
 from sqlalchemy.orm import Session
 
 from app.accents import writings
+from app.knowledge.existing_items import unknown_item
 from app.knowledge.index_changes import note_index_changes
 from app.knowledge.items import ItemDraft, ItemFilter, KnowledgeItem
 from app.models import (
@@ -158,6 +159,14 @@ def get_item(session: Session, item_id: int) -> KnowledgeItem | None:
     """One item, or None."""
     row = session.get(ItemRow, item_id)
     return _with_tags_and_counts(session, [row])[0] if row else None
+
+
+def existing_item(session: Session, item_id: int) -> KnowledgeItem:
+    """One item; raises NotFoundError."""
+    item = get_item(session, item_id)
+    if item is None:
+        raise unknown_item(item_id)
+    return item
 
 
 def _with_tags_and_counts(session: Session, rows: Sequence[ItemRow]) -> list[KnowledgeItem]:

@@ -67,10 +67,7 @@ class KnowledgeService:
     def get(self, item_id: int) -> KnowledgeItem:
         """One item; raises NotFoundError."""
         with self._database.read() as session:
-            item = queries.get_item(session, item_id)
-        if item is None:
-            raise unknown_item(item_id)
-        return item
+            return queries.existing_item(session, item_id)
 
     def ids(self, wanted: ItemFilter) -> Sequence[int]:
         """The ids of the items that the filter means, oldest first."""
@@ -119,7 +116,7 @@ class KnowledgeService:
         changes["collection"] = draft.collection or self._default_collection
         del changes["status"]
         with self._database.write() as session:
-            before = _require_item(session, item_id)
+            before = queries.existing_item(session, item_id)
             self._change(session, before, changes, wish_of_replacement(before, draft.status))
         self._listener.index_changes_noted()
         return self.get(item_id)
@@ -132,7 +129,7 @@ class KnowledgeService:
         """
         changes = dict(changes)
         with self._database.write() as session:
-            before = _require_item(session, item_id)
+            before = queries.existing_item(session, item_id)
             self._change(session, before, changes, changes.pop("status", None))
         reached(FaultPoint.ITEM_CHANGED)
         self._listener.index_changes_noted()
@@ -183,13 +180,6 @@ class KnowledgeService:
             return False
         both = {before.collection, changes["collection"]}
         return not queries.have_one_language(session, both, self._default_language)
-
-
-def _require_item(session: Session, item_id: int) -> KnowledgeItem:
-    item = queries.get_item(session, item_id)
-    if item is None:
-        raise unknown_item(item_id)
-    return item
 
 
 def _require_agreement(before: KnowledgeItem, changes: dict[str, Any]) -> None:
