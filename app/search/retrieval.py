@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from app.errors import EmbeddingError, LexicalIndexError, UnavailableError
+from app.errors import EmbeddingError, LexicalIndexError, StoppingError
 from app.processor import UnderWay
 from app.protocols import (
     Embedder,
@@ -173,7 +173,7 @@ class Retriever:
         try:
             return self._threads.submit(search).result if self.searches.is_alone else search
         except RuntimeError as error:  # the pool's way to say that it was shut down
-            raise UnavailableError("The service is stopping; try again later.") from error
+            raise StoppingError from error
 
     def _candidates(
         self,
