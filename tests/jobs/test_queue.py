@@ -111,10 +111,11 @@ def test_a_job_that_is_queued_again_beside_one_like_it_is_not_lost(
     claim(database)
     second = jobs.add("index", {"knowledge_id": 1}).id
     with database.write() as session:
-        assert running_queries.requeue_running(session) == (2 - 1, 0)
+        assert running_queries.requeue_running(session) == (1, 0)
     assert [jobs.get(job_id).state for job_id in (first, second)] == ["queued", "queued"]
     assert jobs.add("index", {"knowledge_id": 1}).id == second
-    assert [claim(database), jobs.get(first).state][1] == "running"
+    claim(database)
+    assert jobs.get(first).state == "running"
     with database.write() as session:
         running_queries.hand_back(session, jobs.get(first))
     assert jobs.get(first).state == "queued"

@@ -161,12 +161,6 @@ def test_a_panic_in_rust_fails_the_job_and_ends_no_thread(
     assert [jobs.get(each).state for each in (bad, good)] == ["failed", "succeeded"]
 
 
-def test_a_job_of_a_kind_that_nobody_knows_fails(jobs: JobService, open_worker: OpenWorker) -> None:
-    job_id = jobs.add("mystery", {}).id
-    open_worker(succeed).drain()
-    assert jobs.get(job_id).state == "failed"
-
-
 def test_an_outcome_that_cannot_be_stored_fails_the_job_and_not_the_worker(
     jobs: JobService, open_worker: OpenWorker
 ) -> None:
