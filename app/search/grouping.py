@@ -3,6 +3,8 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
+from app.search.results import OtherHit
+
 HITS_PER_GROUP = 10
 LEAST_HITS = 100
 """How far down the ranking is read for each wanted group, and at least. Counts and other hits
@@ -10,19 +12,6 @@ speak of this part of the ranking, so that they do not depend on how the candida
 
 MOST_OTHER_HITS = 20
 """Named for one group; the count tells of all."""
-
-
-@dataclass(frozen=True)
-class OtherHit:
-    """A further hit of a group."""
-
-    knowledge_id: int
-    document: str
-    chunk_id: str
-    score: float
-    start_line: int
-    end_line: int
-    citation: str
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from app.search.grouping import OtherHit
-
 
 @dataclass(frozen=True)
 class SignalExplanation:
@@ -92,6 +90,19 @@ class NeighbourText:
     """1-based line of the source."""
     end_line: int
     """The last line, included."""
+
+
+@dataclass(frozen=True)
+class OtherHit:
+    """A further hit of a group."""
+
+    knowledge_id: int
+    document: str
+    chunk_id: str
+    score: float
+    start_line: int
+    end_line: int
+    citation: str
 
 
 @dataclass(frozen=True)

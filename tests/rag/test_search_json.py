@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from app.rag import answer_schemas, search_schemas
 from app.rag.search_json import search_response
 from app.search import results
-from app.search.grouping import OtherHit
 from app.search.requests import SearchRequest
-from app.search.results import NeighbourText
+from app.search.results import NeighbourText, OtherHit
 
 TEXT = st.text(max_size=12)
 WHOLE = st.integers(-(2**53), 2**53)
