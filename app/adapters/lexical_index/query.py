@@ -168,16 +168,16 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     plain = [word for words in plain_stretches for word in words]
     telling = [word for word in plain if not _is_stop_word(word, languages)]
     return ParsedQuery(
-        tuple(_distinct(telling or plain)),
-        tuple(dict.fromkeys(operators))[:MOST_OPERATORS],
-        tuple(dict.fromkeys(phrases)),
-        tuple(dict.fromkeys(quoted_operators))[:MAX_PHRASES],
-        tuple(dict.fromkeys(excluded)),
-        tuple(dict.fromkeys(excluded_operators)),
-        () if is_pasted else _named(unquoted, analyser, languages),
-        tuple(two for words in plain_stretches for two in _neighbours(words, languages)),
-        "" if is_pasted else heading_term(asked),
-        " ".join(wanted) if excluded or excluded_operators else text,
+        words=tuple(_distinct(telling or plain)),
+        operators=tuple(dict.fromkeys(operators))[:MOST_OPERATORS],
+        phrases=tuple(dict.fromkeys(phrases)),
+        quoted_operators=tuple(dict.fromkeys(quoted_operators))[:MAX_PHRASES],
+        excluded=tuple(dict.fromkeys(excluded)),
+        excluded_operators=tuple(dict.fromkeys(excluded_operators)),
+        paths=() if is_pasted else _named(unquoted, analyser, languages),
+        neighbours=tuple(two for words in plain_stretches for two in _neighbours(words, languages)),
+        heading="" if is_pasted else heading_term(asked),
+        wanted=" ".join(wanted) if excluded or excluded_operators else text,
         says_only_stop_words=not telling,
     )
 
