@@ -112,18 +112,36 @@ def _weighed(
         return np.array([value(fact) for fact in each]) if weight and each else nothing
 
     half_life = ranking.recency_half_life_days
-    signals_ = (
-        values(ranking.recency_weight, lambda f: recency(f.modified_at, now, half_life)),
-        values(ranking.importance_weight, lambda f: importance(f.key, f.item_importance)),
-        values(ranking.completeness_weight, lambda f: completeness(f.completeness)),
+    of_recency = values(
+        ranking.recency_weight, lambda fact: recency(fact.modified_at, now, half_life)
+    )
+    of_importance = values(
+        ranking.importance_weight, lambda fact: importance(fact.key, fact.item_importance)
+    )
+    of_completeness = values(
+        ranking.completeness_weight, lambda fact: completeness(fact.completeness)
     )
     boosts = nothing + 1.0
     if ranking.boosts and each:
         boosts = np.array([boost(fact, ranking) for fact in each])
-    weights = (ranking.recency_weight, ranking.importance_weight, ranking.completeness_weight)
     fused, cosines = ranked.scaled_scores(), np.array(ranked.cosines, np.float64)
-    sums = ranking.fused_weight * fused + ranking.cosine_weight * cosines
-    for weight, signal in zip(weights, signals_, strict=True):
-        sums = sums + weight * signal
+    sums = (
+        ranking.fused_weight * fused
+        + ranking.cosine_weight * cosines
+        + ranking.recency_weight * of_recency
+        + ranking.importance_weight * of_importance
+        + ranking.completeness_weight * of_completeness
+    )
     strengths = boosted(sums, boosts)
-    return Weighed(ranking, fused, cosines, *signals_, boosts, strengths, nothing, strengths)
+    return Weighed(
+        ranking=ranking,
+        fused=fused,
+        cosines=cosines,
+        recency=of_recency,
+        importance=of_importance,
+        completeness=of_completeness,
+        boosts=boosts,
+        strengths=strengths,
+        repetition=nothing,
+        final=strengths,
+    )
