@@ -190,7 +190,7 @@ class RefreshSchedule:
         times = {
             item: paused[host]
             for item in due
-            if is_web_address(item.uri) and (host := host_of(item.uri)) in paused and host
+            if (host := host_of(item.uri)) is not None and host in paused
         }
         if times:
             with self._database.write() as session:
@@ -206,7 +206,7 @@ class RefreshSchedule:
     ) -> list[FollowedItem]:
         chosen: list[FollowedItem] = []
         for item in due:
-            host = host_of(item.uri) if is_web_address(item.uri) else None
+            host = host_of(item.uri)
             if len(chosen) >= room or item.id in busy or (host and host in hosts):
                 continue
             hosts = hosts | {host}

@@ -35,7 +35,9 @@ FOLLOWED_STATUSES = ("active", "error")
 
 
 def host_of(uri: str) -> str | None:
-    """Host and port of a web address, as it is compared; None when it has none."""
+    """Host and port of a web address, as it is compared; None for any other, or without a host."""
+    if not is_web_address(uri):
+        return None
     try:
         parts = urlsplit(uri.strip())
         port = parts.port or DEFAULT_PORTS.get(parts.scheme)

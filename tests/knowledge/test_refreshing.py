@@ -102,6 +102,7 @@ def test_it_is_always_later_and_jitter_moves_it_by_a_tenth_at_most(
         ("http://[", None),
         ("http://x:99999999/", None),
         ("/srv/docs", None),
+        ("//example.com:80/docs", None),
     ],
 )
 def test_pages_of_one_host_are_told_by_name_and_port(uri, host):
