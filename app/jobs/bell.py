@@ -24,13 +24,11 @@ class Ear:
         with suppress(RuntimeError):  # its loop has ended: nobody listens any more
             self._loop.call_soon_threadsafe(self._rung.set)
 
-    async def wait(self, seconds: float) -> bool:
-        """Wait until something has happened since the last call; False after so long."""
+    async def wait(self, seconds: float) -> None:
+        """Wait until something has happened since the last call, but no longer than this."""
         with anyio.move_on_after(seconds):
             await self._rung.wait()
-        rung = self._rung.is_set()
         self._rung.clear()
-        return rung
 
 
 class JobBell:

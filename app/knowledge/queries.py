@@ -227,11 +227,9 @@ def add_item(
     return row.id
 
 
-def update_item(session: Session, item_id: int, changes: dict[str, Any]) -> bool:
-    """Change the given fields (`tags` among them); False when there is no such item."""
-    row = session.get(ItemRow, item_id)
-    if row is None:
-        return False
+def update_item(session: Session, item_id: int, changes: dict[str, Any]) -> None:
+    """Change the given fields (`tags` among them) of an item that there is."""
+    row = session.get_one(ItemRow, item_id)
     changes = dict(changes)
     tags = changes.pop("tags", None)
     if tags is not None:
@@ -240,7 +238,6 @@ def update_item(session: Session, item_id: int, changes: dict[str, Any]) -> bool
     for name, value in changes.items():
         setattr(row, name, value)
     row.updated_at = now()
-    return True
 
 
 def _set_tags(session: Session, item_id: int, tags: Sequence[str]) -> None:
