@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.latency import spread
 from benchmarks.questions import QUESTIONS
 from benchmarks.server import Client, Server, serving
-from benchmarks.service import unpack
+from benchmarks.service import add_folder, unpack
 
 PORT = 8767
 SIZES = {"usual": {}, "half": {"CHUNK_SIZE": "500", "OVERLAP": "100"}}
@@ -97,9 +97,7 @@ def index(data_dir: Path, root: Path) -> dict[str, Any]:
     """Index the tree."""
     with serving(data_dir, root, PORT) as server:
         client = server.client()
-        body = {"title": root.name, "uri": str(root), "document_type": "folder"}
-        item = client.call("POST", "/api/v1/knowledge", body)["id"]
-        result = client.call("POST", f"/api/v1/rag/index/{item}")
+        result = client.call("POST", f"/api/v1/rag/index/{add_folder(client, root)}")
         return {key: result[key] for key in ("documents", "chunks_indexed", "duration_ms")}
 
 
