@@ -99,7 +99,7 @@ class ContextBudget:
             if isinstance(best, Excerpt):
                 self._add_excerpt(best)
             elif self._cannot_hold(best):
-                self.leave_out(best)
+                self._leave_out(best)
             else:
                 lines = lines_of(best)
                 if not self._add_lines(lines):
@@ -133,7 +133,7 @@ class ContextBudget:
         if self._cost(passage) > self._left:
             part = self._part_of(excerpt)
             if part is None:
-                self.leave_out(excerpt.plan)
+                self._leave_out(excerpt.plan)
                 return
             passage = part
         self._take(passage)
@@ -181,7 +181,7 @@ class ContextBudget:
         self._left -= self._cost(passage)
         self._passages.append(passage)
 
-    def leave_out(self, plan: PassagePlan | Passage) -> None:
+    def _leave_out(self, plan: PassagePlan | Passage) -> None:
         """Note that a passage is not in the context."""
         if isinstance(plan, Passage):
             self._note(plan, plan.start_line, plan.end_line)
@@ -200,7 +200,7 @@ class ContextBudget:
             tokens = self.count(text)
             if tokens <= self._max_tokens:
                 return ContextText(text, tuple(self._passages), tuple(self._omitted), tokens)
-            self.leave_out(self._passages.pop())
+            self._leave_out(self._passages.pop())
         text = self._style.nothing_fits if self._omitted else self._style.nothing_found
         return ContextText(text, (), tuple(self._omitted), self.count(text))
 
