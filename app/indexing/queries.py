@@ -98,7 +98,7 @@ def store_document(
         session.execute(insert(ChunkRow), fresh)
     if moved:
         session.execute(update(ChunkRow), moved)
-    counts = Changes(added=len(fresh), removed=len(gone), unchanged=len(wanted) - len(fresh))
+    counts = Changes(added=len(fresh), removed=len(gone))
     touched = [id_ for id_ in wanted if id_ in present] if is_renamed else [v["id"] for v in moved]
     return counts, gone + touched
 

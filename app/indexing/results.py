@@ -1,7 +1,7 @@
 """What indexing answers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from app.protocols import SourceNote
 
@@ -59,16 +59,10 @@ class Changes:
 
     added: int = 0
     removed: int = 0
-    unchanged: int = 0
 
     def __add__(self, other: "Changes") -> "Changes":
         """Sum, field by field."""
-        return replace(
-            self,
-            added=self.added + other.added,
-            removed=self.removed + other.removed,
-            unchanged=self.unchanged + other.unchanged,
-        )
+        return Changes(self.added + other.added, self.removed + other.removed)
 
 
 def reported(notes: Sequence[SourceNote], source: str) -> tuple[SourceNote, ...]:
