@@ -78,8 +78,7 @@ class ContextAssembler:
     def assemble(self, request: ContextRequest) -> ContextAnswer:
         """The passages that answer best, best first, as far as `max_tokens` reaches.
 
-        Raises what a search raises: EmbeddingError, StorageError, VectorIndexError,
-        LexicalIndexError.
+        Raises what a search raises: see `Searcher.search`.
         """
         # Neighbours are read here, in the snapshot of everything else; the rest would not be shown.
         # Highlights say around which words a line is cut that is too long.
