@@ -35,6 +35,7 @@ KnowledgeIds = Annotated[
     Annotated[list[RowId], Field(min_length=1, max_length=1000)],
     BeforeValidator(split_at_commas),
 ]
+"""Fewer than a body may have: an address has only so much room."""
 Force = Annotated[bool, Query(description="Read and split again what seems unchanged.")]
 
 
