@@ -115,12 +115,21 @@ _UNREADABLE = (
 )
 
 
+_NO_TEXT = "Could not decode to UTF-8"
+"""How Python's driver says that what stands for a text is none; what stands there follows."""
+
+
+def is_about_no_text(error: DBAPIError) -> bool:
+    """Whether a text could not be read because its bytes are none."""
+    return _NO_TEXT in str(error.orig)
+
+
 def sqlite_advice(message: str) -> str:
     """What is wrong with SQLite's file, and what to do; what we know no advice for is logged."""
-    reason = message.lower()
-    if "could not decode" in reason:  # first: what stands there is quoted, whatever it says
+    if _NO_TEXT in message:  # first: what stands there is quoted, whatever it says
         logger.error("SQLite: %s", message.partition(" with text ")[0])
         return _UNREADABLE
+    reason = message.lower()
     for words, advice in _SQLITE_ADVICE:
         if any(word in reason for word in words):
             return advice

@@ -7,6 +7,7 @@ from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from app.models import IndexChangeRow
+from app.storage_errors import is_about_no_text
 
 
 def add_index_change(session: Session, chunk_ids: Sequence[str]) -> int:
@@ -61,7 +62,7 @@ def _chunks_of_change(session: Session, change_id: int) -> list[str] | None:
     except (ValueError, TypeError):  # of what turns a stored value into one of Python
         return None
     except OperationalError as error:
-        if "Could not decode to UTF-8" not in str(error.orig):
+        if not is_about_no_text(error):
             raise
         return None
     is_sound = isinstance(held, list) and all(isinstance(each, str) for each in held)

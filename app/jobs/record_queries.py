@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from app.jobs.kinds import UNREADABLE_JOB
 from app.jobs.records import Job
 from app.models import UNKNOWN_TIME, JobRow
+from app.storage_errors import is_about_no_text
 
 LOST: dict[str, Any] = {
     "kind": UNREADABLE_JOB,
@@ -140,6 +141,6 @@ def _damage_told(job_id: int = 0) -> Iterator[None]:
     except (ValueError, TypeError) as error:  # of what turns a stored value into one of Python
         raise UnreadableJobError(job_id) from error
     except OperationalError as error:
-        if "Could not decode to UTF-8" not in str(error.orig):
+        if not is_about_no_text(error):
             raise
         raise UnreadableJobError(job_id) from error
