@@ -2,6 +2,7 @@
 
 import re
 
+from app.adapters.loading.frontmatter_blocks import LINE_BREAK
 from app.adapters.splitting.boundaries import map_text
 from app.adapters.splitting.headings import Heading
 from app.adapters.splitting.languages import TextLanguage
@@ -15,7 +16,6 @@ TITLE_LINES = 400
 MAX_LINE_CHARACTERS = 2000
 """What is read of each line: some of the expressions take quadratic time on blanks."""
 
-LINE_BREAK = re.compile(r"\r\n|\n|\r")
 MARKDOWN_OR_REST = {".rst": TextLanguage.RESTRUCTUREDTEXT, ".txt": TextLanguage.UNTOLD}
 UNSEEN_REST = re.compile(
     r"\s*(?:(?:\.\.(?=\s)|:(?:orphan|tocdepth|nocomments|nosearch):).*\n(?:[ \t].*\n|\n)*)*"

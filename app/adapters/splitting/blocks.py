@@ -10,7 +10,8 @@ FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _LIST_MARKS = re.compile(r"(?:(?:[-*+:]|\d{1,9}[.)])[ \t]+)+(?=```|~~~)")
 """Of an item, or a definition, that begins with fenced code."""
 _ITEM_MARKS = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)+(?=\S)")
-_TAB_COLUMNS = 4
+TAB_COLUMNS = 4
+"""To the next stop, as Markdown counts them (CommonMark, 2.2)."""
 _FENCE_INDENT = 3
 """How much deeper than its opening the end of fenced code may stand; four blanks make it code."""
 
@@ -234,7 +235,7 @@ def _is_row(body: str) -> bool:
 
 
 def _columns(text: str) -> int:
-    return len(text.expandtabs(_TAB_COLUMNS))
+    return len(text.expandtabs(TAB_COLUMNS))
 
 
 def _unquoted(line: str) -> tuple[int, str]:

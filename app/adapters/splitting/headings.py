@@ -5,7 +5,7 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.adapters.splitting.blocks import FENCE
+from app.adapters.splitting.blocks import FENCE, TAB_COLUMNS
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.plain_headings import plain_heading
 
@@ -30,7 +30,6 @@ _NOT_A_TITLE = re.compile(rf"[-*+][ \t]|>|{FENCE.pattern}")
 """What a line begins with that Markdown makes no title of: --- ends the list or quote, or is the
 first line of the code."""
 
-_TAB_COLUMNS = 4
 _NOT_A_REST_TITLE = re.compile(r"[-*+][ \t]|>>> |:[^:\s][^:]*:(?:[ \t]|$)")
 """What a line begins with that is an item, a doctest or a field of reStructuredText."""
 
@@ -212,7 +211,7 @@ def _is_markdown_style(mark: HeadingMark) -> bool:
 def _hash_heading(lines: Lines, index: int, line: str) -> HeadingMark | None:
     body = line.strip()
     match = _HASH_HEADING.match(body)
-    indent = line[: lines.indent(index)].expandtabs(_TAB_COLUMNS)
+    indent = line[: lines.indent(index)].expandtabs(TAB_COLUMNS)
     if match is None or len(indent) > 3:
         return None
     title = _CLOSING_HASHES.sub("", body[match.end() :].strip()).strip()
