@@ -34,6 +34,9 @@ from app.table_revisions import NEWEST, bring_to, present_revisions
 LOCK_TIMEOUT_SECONDS = 30.0
 """How long a writer waits for another one before it gives up."""
 
+_OF_A_CELL = " value in "
+"""What SQLite says of a cell that holds nothing, or another type than its column."""
+
 
 class Database:
     """One engine; `read()` and `write()` are the only ways to a session.
@@ -252,6 +255,29 @@ class Database:
             with self._passing_files_beside():
                 self._ask_sqlite("VACUUM")
             self._ask_sqlite("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    def damage(self) -> list[str]:
+        """What SQLite finds wrong with its pages and indexes, the first of it; reads everything.
+
+        PostgreSQL looks at its own. What stands in a cell is none of it: see `damaged_cells`.
+        """
+        if not self.is_sqlite:
+            return []
+        with storage_errors(), closing(self._engine.raw_connection()) as pooled:
+            cursor = pooled.cursor()
+            try:
+                found = [str(row[0]) for row in cursor.execute("PRAGMA integrity_check")]
+            except sqlite3.Error as error:
+                return [str(error)]
+            finally:
+                cursor.close()
+        return [each for each in found if each != "ok" and _OF_A_CELL not in each]
+
+    def reindex(self) -> None:
+        """Make SQLite's own indexes anew from its tables; raises StorageError."""
+        if self.is_sqlite:
+            with self._in_turn():
+                self._ask_sqlite("REINDEX")
 
     @contextmanager
     def _passing_files_beside(self) -> Iterator[None]:

@@ -12,6 +12,7 @@ from app.indexing.caretaker import IndexCaretaker
 from app.indexing.cell_check import look_at_cells
 from app.indexing.database_check import database_faults
 from app.indexing.database_repair import DatabaseRepair, Repair
+from app.indexing.file_check import look_at_file
 from app.indexing.generation import Generation
 from app.indexing.publisher import Publisher
 from app.models import DocumentRow, EmbeddingRow, ItemRow
@@ -166,8 +167,11 @@ class IndexMaintenance:
         Reads every text, and every vector of every copy: minutes for a million chunks. Other work
         may go on meanwhile, but not beside a repair.
         """
+        problems = look_at_file(self._database, mend=repair)
+        if not all(mended for _, mended, _ in problems):
+            return self._report([*problems, (NOT_COMPARED, False, "")])
         cells = look_at_cells(self._database, mend=repair)
-        problems = [(cell.sentence, cell.mended, cell.remark) for cell in cells]
+        problems += [(cell.sentence, cell.mended, cell.remark) for cell in cells]
         if any(cell.is_in_the_way for cell in cells):
             return self._report([*problems, (NOT_COMPARED, False, "")])
         self._publisher.settled().result()
