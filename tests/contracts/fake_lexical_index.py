@@ -206,10 +206,13 @@ def _stands_at(phrase: Phrase, text: list[Word], place: int) -> bool:
         return True
     if needs_signs(phrase):
         return False
-    words_at: dict[int, Word] = {}
+    words_at: dict[int, list[Word]] = {}
     parts: list[str] = []
     for word in text[place:]:
-        words_at[len(parts)] = word
+        words_at[len(parts)] = [word]
+        for name in word.names_within:
+            named = Word(word.parts[name.first : name.end], (), name.whole, name.stem)
+            words_at.setdefault(len(parts) + name.first, []).append(named)
         parts += word.parts
     return any(
         _says_from(phrase, parts, words_at, start) for start in range(len(text[place].parts))
@@ -217,7 +220,7 @@ def _stands_at(phrase: Phrase, text: list[Word], place: int) -> bool:
 
 
 def _says_from(
-    phrase: Phrase, parts: list[str], words_at: dict[int, Word], start: int, first: int = 0
+    phrase: Phrase, parts: list[str], words_at: dict[int, list[Word]], start: int, first: int = 0
 ) -> bool:
     """Whether the words of the phrase, from its `first`, follow each other from this part on."""
     if first == len(phrase):
@@ -233,8 +236,7 @@ def _says_from(
         ends.add(start + len(held))
     if word.stem and parts[start] == word.stem:
         ends.add(start + 1)
-    if start in words_at and _same(word, words_at[start]):
-        ends.add(start + len(words_at[start].parts))
+    ends |= {start + len(one.parts) for one in words_at.get(start, ()) if _same(word, one)}
     return any(_says_from(phrase, parts, words_at, end, first + 1) for end in ends)
 
 
@@ -245,4 +247,6 @@ def _same(one: Word, other: Word) -> bool:
 def _terms(word: Word) -> set[str]:
     singles = {single for single, _, _ in word.singles}
     signed = {name for name, _ in word.signed}
-    return {*word.parts, *singles, *signed, *([word.whole, word.stem] if word.whole else [])}
+    names = {name.stem for name in word.names_within}
+    wholes = {word.whole, word.stem} if word.whole else set()
+    return {*word.parts, *singles, *signed, *names, *wholes}

@@ -382,6 +382,32 @@ class LexicalIndexContract:
         ):
             assert found(index, query) == {"camel", "snake"}, query
 
+    @pytest.mark.parametrize(
+        ("name", "lower"),
+        [
+            ("GitHub-hosted", "github"),
+            ("non-JavaScript", "javascript"),
+            ("OAuth2", "oauth"),
+            ("client.GitHub", "github"),
+        ],
+    )
+    def test_a_name_in_mixed_case_is_found_in_lower_case_within_a_longer_word(
+        self, index: LexicalIndex, name: str, lower: str
+    ):
+        index.upsert(
+            [
+                record("longer", f"They use {name} machines."),
+                record("plain", f"They use {lower} machines."),
+                record("other", "nothing to see"),
+            ]
+        )
+        for query in (lower, f'"{lower}"'):
+            assert found(index, query) == {"longer", "plain"}, query
+        assert "plain" in found(index, name)
+        index.remove(["plain"])
+        for query in (lower, f'"{lower}"'):
+            assert found(index, query) == {"longer"}, query
+
     def test_words_of_every_kind_are_found(self, index: LexicalIndex):
         index.upsert([record(content, content) for content in FINDABLE.values()])
         index.upsert([record("unrelated", "entirely something else")])

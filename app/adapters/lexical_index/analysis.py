@@ -16,7 +16,7 @@ import Stemmer
 from app.adapters.lexical_index.names import SPLIT_MARK, Name, names_in_mixed_case
 from app.adapters.lexical_index.terms import IndexTerms, StretchTerms, Token, TokenValues, Word
 
-ANALYSER_VERSION = 5
+ANALYSER_VERSION = 6
 """Raise it whenever the same text gives other terms: an index made before is then made anew."""
 
 KNOWN_LANGUAGES: tuple[str, ...] = tuple(Stemmer.algorithms())
@@ -221,7 +221,8 @@ class Analyser:
     def _names(self, raw: str, offset: int, spans: Sequence[tuple[int, int]]) -> Iterator[Name]:
         for first, end in names_in_mixed_case(raw, [(a - offset, b - offset) for a, b in spans]):
             whole = fold(raw[spans[first][0] - offset : spans[end - 1][1] - offset])
-            yield Name(first, end, self._stem(whole) if len(whole) <= MAX_TERM_CHARACTERS else "")
+            is_term = len(whole) <= MAX_TERM_CHARACTERS
+            yield Name(first, end, *((self._stem(whole), whole) if is_term else ("", "")))
 
     def _sign(self, raw: str, offset: int) -> Word:
         """An emoji; what is only underscores, marks or invisible gives nothing."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import tantivy
 
 from app.adapters.lexical_index.languages import SpokenQuery
+from app.adapters.lexical_index.names import name_mark
 from app.adapters.lexical_index.terms import Word
 
 
@@ -81,6 +82,7 @@ def _forms(queries: Sequence[SpokenQuery]) -> dict[str, frozenset[str]]:
             whole = word.whole or "".join(word.parts)
             lengths = tuple(end - start for start, end in word.spans)
             by_word.setdefault((whole,), set()).add(query.mark + word.stem)
+            by_word.setdefault((whole, "name"), set()).add(query.mark + name_mark(word.stem))
             for number, part in enumerate(word.parts):
                 by_word.setdefault((whole, lengths, number), set()).add(query.mark + part)
     forms: dict[str, frozenset[str]] = {}

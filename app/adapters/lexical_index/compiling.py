@@ -160,12 +160,36 @@ class QueryCompiler:
             for place in self._places(word, query.mark)
         )
         clauses = self._found(places)
+        clauses += self._within_longer_words(queries)
         clauses += self._named()
         clauses += self._under_heading()
         clauses += self._found(self._switches())
         operators = self._queries[0].parsed.operators
         clauses += [(Occur.Should, self._operator(operator)) for operator in operators]
         return Query.boolean_query(clauses) if clauses else None
+
+    def _within_longer_words(self, queries: Sequence[SpokenQuery]) -> Iterator[tuple[Occur, Query]]:
+        """What says a plain word as a name in longer ones alone: `github` in `GitHub-hosted`.
+
+        It counts as an identifier does, but is none: a definition is longer for each that it calls,
+        and would come after what only mentions it.
+        """
+        weight = self._weight(IDENTIFIERS)
+        plain = (
+            (query.mark, word)
+            for query in (queries if weight > 0 else ())
+            for word in self._searched(query)
+            if word.whole and not word.is_compound
+        )
+        for mark, word in plain:
+            name = mark + name_mark(word.stem)
+            if self._searcher.doc_freq(SAID, name):
+                clauses = [
+                    (Occur.Must, Query.term_query(self._schema, SAID, name, "basic")),
+                    (Occur.MustNot, self._term(IDENTIFIERS, word.whole)),
+                ]
+                score = weight * self._blending.rarity(SAID, name)
+                yield Occur.Should, Query.const_score_query(Query.boolean_query(clauses), score)
 
     def _named(self) -> Iterator[tuple[Occur, Query]]:
         """What lies at the paths of the query, and for half as much what may be meant as well."""
@@ -222,7 +246,8 @@ class QueryCompiler:
         if word.version:
             parts = [tuple(mark + part for part in word.version)]
             symbols = names = [(whole,) for whole in word.version_wholes]
-        stemmed = [*parts, (mark + word.stem,)] if word.is_compound else parts
+        stemmed = [*parts, (mark + word.stem,)] if word.is_compound else [*parts]
+        stemmed += [(mark + name.stem,) for name in word.names_within]
         for field, sequences in (
             (BODY, stemmed),
             (TITLE, stemmed),

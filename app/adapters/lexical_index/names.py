@@ -16,6 +16,8 @@ class Name(NamedTuple):
     """The part after its last."""
     stem: str
     """All of it in one piece, stemmed; empty where that would be too long for a term."""
+    whole: str
+    """The same, folded but not stemmed."""
 
 
 def names_in_mixed_case(word: str, parts: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:

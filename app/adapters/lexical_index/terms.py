@@ -56,6 +56,11 @@ class Word:
     for the parts that it stands for there."""
 
     @property
+    def names_within(self) -> Iterator[Name]:
+        """Names in mixed case that the word is longer than: `GitHub` of `GitHub-hosted`."""
+        return (name for name in self.names if name.whole and name.whole != self.whole)
+
+    @property
     def is_switch(self) -> bool:
         """Whether one minus stands before it."""
         return bool(self.switch)
@@ -149,7 +154,12 @@ class StretchTerms(NamedTuple):
             + tuple(name for word in words for name, _ in word.signed)
             + tuple(word.switch for word in words if word.is_switch)
             + tuple(single for word in words for single, _, _ in word.singles),
-            tuple(SPLIT_MARK.join((word.whole, *word.parts)) for word in compounds),
+            tuple(SPLIT_MARK.join((word.whole, *word.parts)) for word in compounds)
+            + tuple(
+                SPLIT_MARK.join((name.whole, *word.parts[name.first : name.end]))
+                for word in words
+                for name in word.names_within
+            ),
             tuple(name for word in words for name in _said_as_a_whole(word)),
             tuple(part for word in words for part in _within(word)),
         )
@@ -182,9 +192,12 @@ def _tokens(words: Sequence[Word]) -> Iterator[TokenValues]:
         if word.is_switch:
             yield word.switch, word.spans[0][0], word.spans[-1][1], position, True
         signed = {number: name for name, number in word.signed}
+        within = {name.first: name for name in word.names_within}
         for number, (part, (start, end)) in enumerate(zip(word.parts, word.spans, strict=True)):
             if number in signed:
                 yield signed[number], start, end, position, True
+            if name := within.get(number):
+                yield name.whole, start, word.spans[name.end - 1][1], position, True
             yield part, start, end, position, False
             for single in word.singles[number : number + 1]:
                 yield *single, position, True
