@@ -41,7 +41,7 @@ _WITHOUT_SPACES = (
 _RAW_WORD = regex.compile(
     r"(?<!\w)(?:[A-Za-z](?:\+\+|\#)(?![\w+\#])|[Cc]\+\+(?=\d))"  # C++, C#, and C++ in C++17
     r"|(?:(?<![\w.)\]])\.(?=\p{L})"  # .NET
-    r"|(?<![^\s`'\"(\[|,])--?(?=[A-Za-z](?!\+\+|\#)))?"  # -m, --user, but -C++ as above
+    r"|(?<![^\s`'\"(\[|,])--?(?=[A-Za-z](?!\+\+|\#|\p{M})))?"  # -m, --user, but -C++ as above
     r"[\w\u00ad]+(?:[.\-'\u2019\u2010\u2011][\w\u00ad]+|(?<=\d),\d{3}(?!\w))*"
     r"|\p{Extended_Pictographic}|\p{Regional_Indicator}"
 )
@@ -290,11 +290,10 @@ def fold(text: str) -> str:
     """The text without case, accents and differences of mere form; may be empty."""
     if text.isascii():
         return text.lower()
-    folded = unicodedata.normalize("NFKC", text).casefold().translate(_LETTERS)
+    folded = unicodedata.normalize("NFKC", text).casefold()
     bare = _ACCENTS.sub("", unicodedata.normalize("NFD", folded), concurrent=False)
-    return _INVISIBLE.sub("", unicodedata.normalize("NFKC", bare), concurrent=False).replace(
-        SPLIT_MARK, ""
-    )
+    seen = _INVISIBLE.sub("", unicodedata.normalize("NFKC", bare), concurrent=False)
+    return seen.translate(_LETTERS).replace(SPLIT_MARK, "")
 
 
 def _pieces(atom: str) -> list[tuple[str, int, int]]:

@@ -109,6 +109,7 @@ def test_differences_of_mere_form_are_folded(one: str, other: str):
 
 
 @given(st.text(st.sampled_from("éÉñÑÅßaAbB1_-'. ЙйЁΆάḥộỘ한글ガが漢กำड़أ\u00ad"), max_size=30))
+@example("--\u00c5")
 @settings(max_examples=400)
 def test_accents_taken_apart_change_no_term_and_no_place(text: str):
     def terms(form: Literal["NFC", "NFD"]) -> list[tuple[str, bool, int, str]]:
@@ -190,6 +191,7 @@ def test_tokens_stand_in_the_order_of_the_text_and_of_one_start_the_longest_firs
 
 
 @given(TEXTS)
+@example("\u01fd \u01ff")
 def test_folding_twice_is_folding_once(text: str):
     text = "".join(filter(str.isalnum, text))
     assert fold(fold(text)) == fold(text)
