@@ -58,7 +58,8 @@ class LexicalIndex(Protocol):
         compared by their stems in the language of each record. What lies at a path that the query
         names, such as `docs/keys.md`, counts for more than what says all words of that path; what
         says plain words side by side as the query does for more than what says them apart; and what
-        stands under a heading that is the query for more than what mentions it.
+        stands under a heading that is the query for more than what mentions it. In the place of a
+        plain word that no record holds, known words that are spelt nearly so may be looked for.
         """
         ...
 

@@ -145,6 +145,11 @@ class Analyser:
                 within += analysed.within
         return terms
 
+    def stems(self, words: Sequence[str]) -> list[str]:
+        """The stems of folded words that nothing takes apart; quicker than one by one."""
+        stems = self._stemmer.stemWords(words)
+        return [str(stem or word) for stem, word in zip(stems, words, strict=True)]
+
     # Inside ------------------------------------------------------------------------------------
 
     def _raw(self, raw: str) -> StretchTerms:

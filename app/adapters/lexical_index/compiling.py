@@ -1,7 +1,7 @@
 """Turns a parsed query into a tantivy query, term by term; nothing is ever parsed by tantivy."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import islice, product
 from typing import NamedTuple
 
@@ -35,6 +35,7 @@ from app.adapters.lexical_index.fields import (
 from app.adapters.lexical_index.languages import SpokenQuery
 from app.adapters.lexical_index.names import SPLIT_MARK, name_mark, whole_mark
 from app.adapters.lexical_index.query import MAX_EXCLUSIONS
+from app.adapters.lexical_index.spelling import Spelling, may_be_mistyped
 from app.adapters.lexical_index.terms import Phrase, Word, needs_signs
 from app.protocols import SearchScope
 
@@ -47,6 +48,10 @@ MAX_VARIANTS = 24
 """Ways of writing a phrase that are tried."""
 BM25_FULL = 2.2
 """k1 + 1, the factor that BM25 nears as a word is repeated; tantivy's k1 is 1.2."""
+SUBSTITUTE_WEIGHT = 0.5
+"""What known words count for, all together, in the place of one that no record holds."""
+MAX_RESPELT = 4
+"""Words of a query that others stand in for: one with more is pasted, or in another language."""
 
 
 class Place(NamedTuple):
@@ -70,6 +75,7 @@ class QueryCompiler:
         searcher: tantivy.Searcher,
         weights: FieldWeights,
         queries: Sequence[SpokenQuery],
+        spelling: Spelling,
         *,
         edges_open: bool = True,
     ) -> None:
@@ -79,6 +85,7 @@ class QueryCompiler:
         self._searcher = searcher
         self._weights = weights
         self._queries = queries
+        self._spelling = spelling
         self._blending = Blending(searcher, queries)
 
     def compile(self, scope: SearchScope) -> Query | None:
@@ -161,6 +168,7 @@ class QueryCompiler:
         )
         clauses = self._found(places)
         clauses += self._within_longer_words(queries)
+        clauses += self._respelt()
         clauses += self._named()
         clauses += self._under_heading()
         clauses += self._found(self._switches())
@@ -258,6 +266,45 @@ class QueryCompiler:
         ):
             if self._weight(field) > 0:
                 yield from (Place(field, terms) for terms in sequences)
+
+    def _respelt(self) -> Iterator[tuple[Occur, Query]]:
+        """Known words in the place of those that no record holds; they share what these count."""
+        for forms in self._unknown():
+            instead = [
+                (phrase, mark)
+                for mark, word in forms.items()
+                for phrase in self._spelling.substitutes(word, mark)
+            ]
+            places = dict.fromkeys(
+                place for phrase, mark in instead for place in self._substitute_places(phrase, mark)
+            )
+            for occur, query in self._found(places):
+                yield occur, Query.boost_query(query, SUBSTITUTE_WEIGHT / len(instead))
+
+    def _substitute_places(self, phrase: Phrase, mark: str) -> Iterator[Place]:
+        if len(phrase) == 1:
+            yield from self._places(phrase[0], mark)
+            return
+        terms = tuple(mark + word.stem for word in phrase)
+        yield from (Place(field, terms) for field in (BODY, TITLE, PATH) if self._weight(field) > 0)
+
+    def _unknown(self) -> Sequence[dict[str, Word]]:
+        """The words that may be mistyped, as no record of any language holds them: by marks."""
+        words: dict[str, dict[str, Word]] = {}
+        for query in self._queries:
+            for word in self._searched(query):
+                if may_be_mistyped(word):
+                    words.setdefault(word.whole, {})[query.mark] = word
+        unknown = (forms for forms in words.values() if not self._is_known(forms))
+        return list(islice(unknown, MAX_RESPELT))
+
+    def _is_known(self, forms: Mapping[str, Word]) -> bool:
+        count = self._searcher.doc_freq
+        return any(
+            count(SAID, mark + name_mark(word.stem))
+            or any(count(place.field, place.terms[0]) for place in self._places(word, mark))
+            for mark, word in forms.items()
+        )
 
     def _frequency(self, word: Word, mark: str) -> tuple[bool, int]:
         """Sorts the rarest first, and what the content never holds last."""

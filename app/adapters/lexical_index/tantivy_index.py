@@ -24,6 +24,7 @@ from app.adapters.lexical_index.fields import (
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.scoped_search import best_and_ties
 from app.adapters.lexical_index.segment_files import SegmentFiles
+from app.adapters.lexical_index.spelling import Spelling
 from app.adapters.lexical_index.tantivy_errors import translated_errors
 from app.errors import LexicalIndexError
 from app.fault_points import FaultPoint, reached
@@ -101,7 +102,7 @@ class TantivyIndex:
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         """The document number of each of these records; unknown ids are left out."""
-        searcher, removed, _ = self._open_view()
+        searcher, removed, *_ = self._open_view()
         wanted = set(chunk_ids).difference(removed)
         if not wanted:
             return {}
@@ -113,7 +114,7 @@ class TantivyIndex:
 
     def in_other_language(self, expected: Mapping[str, str | None]) -> set[str]:
         """Those of these records, given with their languages, that it holds in another one."""
-        searcher, removed, languages = self._open_view()
+        searcher, removed, languages, _ = self._open_view()
         wanted = {key: self._languages.known(language) for key, language in expected.items()}
         default = self._languages.default
         ids = list(wanted.keys() - removed)
@@ -151,7 +152,7 @@ class TantivyIndex:
 
     def chunk_ids(self) -> set[str]:
         """The ids of all records."""
-        searcher, removed, _ = self._open_view()
+        searcher, removed, *_ = self._open_view()
         with translated_errors("be read"):
             listed = searcher.terms_with_prefix(CHUNK_ID, "")
             if len(listed) != searcher.num_docs:  # some stand for deleted records only
@@ -160,7 +161,7 @@ class TantivyIndex:
 
     def count(self) -> int:
         """How many records there are."""
-        searcher, removed, _ = self._open_view()
+        searcher, removed, *_ = self._open_view()
         return searcher.num_docs - len(removed)
 
     # Writing -----------------------------------------------------------------------------------
@@ -259,12 +260,18 @@ class TantivyIndex:
         self._index.reload()
         self._files.remember()
         searcher = self._index.searcher()
-        self._view = _View(searcher, frozenset(), self._languages_in(searcher))
+        languages, spelling = self._languages_in(searcher), Spelling(searcher, self._languages)
+        self._view = _View(searcher, frozenset(), languages, spelling)
 
     def _compiler(self, query: str, view: "_View", *, edges_open: bool = True) -> QueryCompiler:
         queries = self._languages.queries(query, view.languages)
         return QueryCompiler(
-            self._schema, view.searcher, self._weights, queries, edges_open=edges_open
+            self._schema,
+            view.searcher,
+            self._weights,
+            queries,
+            view.spelling,
+            edges_open=edges_open,
         )
 
     def _languages_in(self, searcher: tantivy.Searcher) -> frozenset[str]:
@@ -322,3 +329,4 @@ class _View(NamedTuple):
     removed: frozenset[str]
     languages: frozenset[str]
     """Of the records, beside the default one."""
+    spelling: Spelling

@@ -10,6 +10,7 @@ import tantivy
 from app.adapters.lexical_index.compiling import QueryCompiler
 from app.adapters.lexical_index.fields import FieldWeights, make_document, make_schema
 from app.adapters.lexical_index.languages import Languages
+from app.adapters.lexical_index.spelling import Spelling
 from app.protocols import EVERYWHERE
 from tests.contracts.lexical_index_contract import record
 
@@ -50,7 +51,8 @@ def searcher(tmp_path: Path) -> CountingSearcher:
 
 def compiled(searcher: CountingSearcher, query: str) -> str:
     queries = Languages().queries(query, {"german"})
-    compiler = QueryCompiler(make_schema(), searcher, FieldWeights(), queries)  # type: ignore[arg-type]
+    spelling = Spelling(searcher, Languages())  # type: ignore[arg-type]
+    compiler = QueryCompiler(make_schema(), searcher, FieldWeights(), queries, spelling)  # type: ignore[arg-type]
     return str(compiler.compile(EVERYWHERE))
 
 
