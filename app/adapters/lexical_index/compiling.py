@@ -50,8 +50,9 @@ BM25_FULL = 2.2
 """k1 + 1, the factor that BM25 nears as a word is repeated; tantivy's k1 is 1.2."""
 SUBSTITUTE_WEIGHT = 0.5
 """What known words count for, all together, in the place of one that no record holds."""
-MAX_RESPELT = 4
-"""Words of a query that others stand in for: one with more is pasted, or in another language."""
+MAX_RESPELT = 2
+"""Words of a query that others stand in for: one with more unknown words is about something else,
+or in another language."""
 
 
 class Place(NamedTuple):
@@ -296,7 +297,8 @@ class QueryCompiler:
                 if may_be_mistyped(word):
                     words.setdefault(word.whole, {})[query.mark] = word
         unknown = (forms for forms in words.values() if not self._is_known(forms))
-        return list(islice(unknown, MAX_RESPELT))
+        some = list(islice(unknown, MAX_RESPELT + 1))
+        return some if len(some) <= MAX_RESPELT else []
 
     def _is_known(self, forms: Mapping[str, Word]) -> bool:
         count = self._searcher.doc_freq

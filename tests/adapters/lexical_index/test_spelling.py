@@ -49,6 +49,13 @@ def test_a_known_word_is_never_taken_for_another(index):
     assert found(index, "walrus") == {"rare"}
 
 
+def test_a_name_within_a_longer_word_is_known(index):
+    index.upsert([record(f"near-{number}", "gothub here") for number in range(2)])
+    assert found(index, "github") == {"near-0", "near-1"}
+    index.upsert([record("name", "GitHub-hosted machines")])
+    assert found(index, "github") == {"name"}
+
+
 def test_what_only_one_record_holds_is_in_no_place_of_another(index):
     assert found(index, "wallrus") == set()
 
