@@ -11,7 +11,8 @@ from app.container import Container
 from app.indexing.results import IndexingResult
 from app.knowledge.items import ItemFilter
 from app.knowledge.queries import list_name_of
-from app.web.numbers import LARGEST_ID, Cursor
+from app.web.numbers import LARGEST_ID
+from app.web.pagination import Cursor
 from tests.indexing.conftest import AddItem, Found, Index
 
 JSON = {"content-type": "application/json"}
