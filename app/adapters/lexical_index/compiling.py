@@ -186,11 +186,11 @@ class QueryCompiler:
         weight = self._weight(IDENTIFIERS)
         plain = (
             (query.mark, word)
-            for query in (queries if weight > 0 else ())
+            for query in queries
             for word in self._searched(query)
             if word.whole and not word.is_compound
         )
-        for mark, word in plain:
+        for mark, word in plain if weight > 0 else ():
             name = mark + name_mark(word.stem)
             if self._searcher.doc_freq(SAID, name):
                 clauses = [

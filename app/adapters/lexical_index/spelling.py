@@ -37,9 +37,9 @@ class Spelling:
     """Knows the words that the records of one state of the index hold. Safe from many threads."""
 
     def __init__(self, searcher: tantivy.Searcher, languages: Languages) -> None:
-        self._searcher = searcher
-        self._languages = languages
-        self._remembered = functools.lru_cache(REMEMBERED)(self._look_up)
+        # Of no method of its own: a cycle would keep the files of each former state open.
+        look_up = functools.partial(_look_up, searcher, languages)
+        self._remembered = functools.lru_cache(REMEMBERED)(look_up)
 
     def substitutes(self, word: Word, mark: str) -> tuple[Phrase, ...]:
         """What to look for in its place in the records of one language.
@@ -49,47 +49,53 @@ class Spelling:
         """
         return self._remembered(word.whole, mark)
 
-    def _look_up(self, typed: str, mark: str) -> tuple[Phrase, ...]:
-        analyser = self._languages.analyser(mark.removesuffix(END_OF_MARK) or None)
-        intended = edits(typed)
-        terms = [mark + stem for stem in analyser.stems(intended)]
-        similar = self._most_frequent(BODY, dict(zip(terms, intended, strict=True)), mark, typed)
-        if not similar:  # what is only written in mixed case, as JavaScript may be
-            names = {name: name for name in intended if name.startswith(typed[:BEGINNING])}
-            similar = self._most_frequent(IDENTIFIERS, names, "", typed)
-        halves = self._halves(typed, mark, analyser)
-        stop_words = STOP_WORDS.get(analyser.language, frozenset())
-        words = [tuple(analyser.words(word)) for word in similar if word not in stop_words]
-        return (*words, halves) if halves else tuple(words)
 
-    def _most_frequent(
-        self, field: str, words: Mapping[str, str], mark: str, typed: str
-    ) -> list[str]:
-        """Those of the words, given by their terms, that most records hold.
+def _look_up(
+    searcher: tantivy.Searcher, languages: Languages, typed: str, mark: str
+) -> tuple[Phrase, ...]:
+    analyser = languages.analyser(mark.removesuffix(END_OF_MARK) or None)
+    intended = edits(typed)
+    terms = [mark + stem for stem in analyser.stems(intended)]
+    similar = _most_frequent(
+        searcher, BODY, dict(zip(terms, intended, strict=True)), mark + typed[:BEGINNING]
+    )
+    if not similar:  # what is only written in mixed case, as JavaScript may be
+        names = {name: name for name in intended if name.startswith(typed[:BEGINNING])}
+        similar = _most_frequent(searcher, IDENTIFIERS, names, typed[:BEGINNING])
+    halves = _halves(searcher, analyser, typed, mark)
+    stop_words = STOP_WORDS.get(analyser.language, frozenset())
+    words = [tuple(analyser.words(word)) for word in similar if word not in stop_words]
+    return (*words, halves) if halves else tuple(words)
 
-        Terms that begin as the word does are read at once, and only the others looked for.
-        """
-        beginning = mark + typed[:BEGINNING]
-        known = dict(self._searcher.terms_with_prefix(field, beginning))
-        count = self._searcher.doc_freq
-        records = {
-            term: known.get(term, 0) if term.startswith(beginning) else count(field, term)
-            for term in words
-        }
-        held = [term for term in words if records[term] >= LEAST_RECORDS]
-        held.sort(key=lambda term: (-records[term], term))
-        return [words[term] for term in held[:MOST_SUBSTITUTES]]
 
-    def _halves(self, typed: str, mark: str, analyser: Analyser) -> Phrase:
-        """Two known words that are written together in it, the most frequent ones; or nothing."""
-        best: Phrase = ()
-        most = LEAST_RECORDS - 1
-        for cut in range(LEAST_HALF, len(typed) - LEAST_HALF + 1):
-            halves = (*analyser.words(typed[:cut]), *analyser.words(typed[cut:]))
-            records = min(self._searcher.doc_freq(BODY, mark + word.stem) for word in halves)
-            if records > most:
-                most, best = records, halves
-        return best
+def _most_frequent(
+    searcher: tantivy.Searcher, field: str, words: Mapping[str, str], beginning: str
+) -> list[str]:
+    """Those of the words, given by their terms, that most records hold.
+
+    Terms with this beginning are read at once, and only the others looked for.
+    """
+    known = dict(searcher.terms_with_prefix(field, beginning))
+    count = searcher.doc_freq
+    records = {
+        term: known.get(term, 0) if term.startswith(beginning) else count(field, term)
+        for term in words
+    }
+    held = [term for term in words if records[term] >= LEAST_RECORDS]
+    held.sort(key=lambda term: (-records[term], term))
+    return [words[term] for term in held[:MOST_SUBSTITUTES]]
+
+
+def _halves(searcher: tantivy.Searcher, analyser: Analyser, typed: str, mark: str) -> Phrase:
+    """Two known words that are written together in it, the most frequent ones; or nothing."""
+    best: Phrase = ()
+    most = LEAST_RECORDS - 1
+    for cut in range(LEAST_HALF, len(typed) - LEAST_HALF + 1):
+        halves = (*analyser.words(typed[:cut]), *analyser.words(typed[cut:]))
+        records = min(searcher.doc_freq(BODY, mark + word.stem) for word in halves)
+        if records > most:
+            most, best = records, halves
+    return best
 
 
 def may_be_mistyped(word: Word) -> bool:

@@ -1,5 +1,7 @@
 """In the place of a word that no record holds, known words that are spelt nearly so are found."""
 
+import gc
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,6 +131,18 @@ def test_a_word_that_is_added_is_known_from_then_on(index):
     assert found(index, "documnet") == {"document", "documents"}
     index.upsert([record("typed", "The documnet is mistyped here.")])
     assert found(index, "documnet") == {"typed"}
+
+
+def test_what_was_known_before_a_change_is_let_go_at_once(index):
+    """Each holds the files of its state open; the collector may come much later."""
+    assert found(index, "documnet") == {"document", "documents"}
+    former = weakref.ref(index._view.spelling)
+    gc.disable()
+    try:
+        index.upsert([record("more", "Another text.")])
+        assert former() is None
+    finally:
+        gc.enable()
 
 
 def test_edits_undo_each_mistake():
