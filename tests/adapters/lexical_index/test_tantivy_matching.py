@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.adapters.lexical_index.fields import FieldWeights
-from app.adapters.lexical_index.scoped_search import WIDE_SCOPE, WIDE_SHARE
+from app.adapters.lexical_index.scoped_search import WIDE_SCOPE
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.protocols import SearchScope
 from tests.contracts.fake_lexical_index import FakeLexicalIndex
@@ -144,7 +144,7 @@ def test_a_title_weighs_as_much_as_it_is_told(tmp_path):
         index.close()
 
 
-@pytest.mark.parametrize("told", [1.0, 1 / 2, WIDE_SHARE])
+@pytest.mark.parametrize("told", [1.0, 1 / 2, 1 / 12])
 @pytest.mark.parametrize("every", [1, 2, 7, 500])
 def test_a_wide_scope_gives_the_best_within_it_as_a_narrow_one_would(tmp_path, every, told):
     """Whatever it is told of its share."""
