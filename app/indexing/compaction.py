@@ -88,7 +88,12 @@ class Compaction:
         self._free_bytes = free_bytes
 
     def run(self) -> CompactionReport:
-        """Compact everything; raises StorageError when the disk has too little room for that."""
+        """Compact everything.
+
+        Raises StorageError when the disk has too little room for that, or the database's file is
+        damaged: where an index of SQLite lacks rows, texts in use pass for texts of no chunk.
+        """
+        self._require_sound_file()
         self._publisher.settled().result()
         before = self._sizes()
         self._require_space(before)
@@ -113,6 +118,14 @@ class Compaction:
             if not some:
                 return dropped
             dropped, last = dropped + len(some), some[-1]
+
+    def _require_sound_file(self) -> None:
+        damage = self._database.damage()
+        if damage:
+            raise StorageError(
+                f"The database's file is damaged: {damage[0]}. Nothing was compacted; run "
+                "`groundwork verify --repair` first, and restore a back-up if that does not help."
+            )
 
     def _require_space(self, sizes: StorageSizes) -> None:
         database_files = DATABASE_COPIES * sizes.database if self._database.is_sqlite else 0

@@ -1,4 +1,4 @@
-"""`verify` asks SQLite itself about its file: what its indexes lack is found by nobody else."""
+"""SQLite itself is asked about its file: what its indexes lack is found by nobody else."""
 
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.container import Container
+from app.errors import StorageError
 from app.indexing.file_check import RESTORE
 from app.indexing.maintenance import NOT_COMPARED
 from app.search.requests import SearchRequest
@@ -35,17 +36,17 @@ def database_file(settings: Settings) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def empty_an_index(settings: Settings) -> None:
+def empty_an_index(settings: Settings, name: str = INDEX, key: str = "chunk_index") -> None:
     """Leave an index without its rows, as a write that never reached the disk does."""
     define = "UPDATE sqlite_master SET sql = ? WHERE name = ?"
     with database_file(settings) as connection:
-        ((sql,),) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (INDEX,))
+        ((sql,),) = connection.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,))
         connection.execute("PRAGMA writable_schema = ON")
-        connection.execute(define, (f"{sql} WHERE chunk_index < 0", INDEX))
+        connection.execute(define, (f"{sql} WHERE {key} < 0", name))
         connection.execute("PRAGMA writable_schema = RESET")
-        connection.execute(f"REINDEX {INDEX}")
+        connection.execute(f"REINDEX {name}")
         connection.execute("PRAGMA writable_schema = ON")
-        connection.execute(define, (sql, INDEX))
+        connection.execute(define, (sql, name))
         connection.execute("PRAGMA writable_schema = RESET")
 
 
@@ -90,3 +91,16 @@ def test_a_page_that_cannot_be_read_needs_the_back_up(
     assert not report.clean
     assert report.problems[0].endswith(RESTORE)
     assert report.problems[-1] == NOT_COMPARED
+
+
+@pytest.mark.usefixtures("shelf")
+def test_a_damaged_file_is_not_compacted_as_texts_in_use_would_pass_for_surplus(
+    settings: Settings, open_container: Callable[[], Container]
+) -> None:
+    empty_an_index(settings, "ix_chunks_text_hash", "text_hash")
+    back = open_container()
+    with pytest.raises(StorageError, match=r"ix_chunks_text_hash.* Nothing was compacted; run"):
+        back.compaction.run()
+    assert back.maintenance.verify(repair=True).clean
+    assert back.compaction.run().embeddings_dropped == 0
+    assert back.maintenance.verify().problems == ()
