@@ -286,6 +286,11 @@ class Settings(BaseSettings):
         return self.chroma_persist_directory or self.data_dir / "chroma"
 
     @property
+    def models_directory(self) -> Path:
+        """The folder of the converted models, with the default filled in."""
+        return self.models_dir or self.data_dir / "models"
+
+    @property
     def embeds_here(self) -> bool:
         """Whether this process runs the model; elsewhere each question may cost money."""
         return self.embedding_provider != "openai"

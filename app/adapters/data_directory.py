@@ -11,6 +11,8 @@ from app.fault_points import FaultPoint, reached
 LOCK_NAME = "groundwork.lock"
 PROCESS_NAME = "groundwork.pid"
 CLEAN_NAME = "stopped-cleanly"
+OF_NO_SERVICE = {LOCK_NAME, PROCESS_NAME, "models", "lost+found"}
+"""What may lie in a directory that nobody served from; `lost+found` comes with a disk."""
 
 
 class DataDirectory:
@@ -46,13 +48,13 @@ class DataDirectory:
         self._lock.release()
 
     def mark_open(self) -> bool:
-        """Take away the mark of a clean stop, durably; whether it was there (or nothing else was).
+        """Take away the mark of a clean stop, durably; whether it was there, or all is new.
 
         Call it before anything in the directory is changed.
         """
         mark = self.path / CLEAN_NAME
         try:
-            fresh = {entry.name for entry in self.path.iterdir()} <= {LOCK_NAME, PROCESS_NAME}
+            fresh = {entry.name for entry in self.path.iterdir()} <= OF_NO_SERVICE
             if not mark.exists():
                 return fresh
             mark.unlink()

@@ -39,7 +39,7 @@ def open_without_writing(settings: Settings) -> Embedder | None:
 def _open_local(settings: Settings, *, may_write: bool) -> LocalEmbedder:
     return LocalEmbedder.open(
         settings.embedding_model,
-        settings.models_dir or settings.data_dir / "models",
+        settings.models_directory,
         threads=settings.embedding_threads,
         batch_tokens=settings.embedding_batch_tokens,
         allow_download=settings.embedding_allow_download and may_write,

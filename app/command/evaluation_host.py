@@ -74,7 +74,7 @@ def settings_of_its_own(settings: "Settings", data_directory: Path) -> "Settings
             "data_dir": data_directory,
             "database_url": "",
             "chroma_persist_directory": None,
-            "models_dir": settings.models_dir or settings.data_dir / "models",
+            "models_dir": settings.models_directory,
         }
     )
 

@@ -88,6 +88,17 @@ def test_a_new_directory_counts_as_clean_and_one_left_without_the_mark_does_not(
     directory.release()
 
 
+@pytest.mark.parametrize("name", ["models", "lost+found"])
+def test_a_converted_model_or_a_disk_of_its_own_are_no_unclean_stop(tmp_path: Path, name: str):
+    (tmp_path / name).mkdir()
+    directory = DataDirectory(tmp_path)
+    directory.acquire()
+    assert directory.mark_open()
+    (tmp_path / "chroma").mkdir()
+    assert not directory.mark_open()
+    directory.release()
+
+
 def test_a_killed_holder_leaves_no_clean_mark(tmp_path: Path):
     directory = DataDirectory(tmp_path)
     directory.acquire()
