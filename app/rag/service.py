@@ -26,7 +26,7 @@ from app.search.context import ContextAnswer
 from app.search.profiles import RankingWishes
 from app.search.requests import ContextRequest, Mode, SearchRequest
 from app.search.results import SearchAnswer, SearchResult
-from app.search.soundness import require_sound_ranking, sound_context, sound_search
+from app.search.soundness import listed, require_sound_ranking, sound_context, sound_search
 
 
 class RAGService:
@@ -170,9 +170,9 @@ class RAGService:
             n_results=n_results,
             mode=mode,
             category=category,
-            tags=(tags,) if isinstance(tags, str) else tuple(tags or ()),
+            tags=(tags,) if isinstance(tags, str) else listed("tags", () if tags is None else tags),
             tags_match=tags_match,
-            knowledge_ids=None if knowledge_ids is None else tuple(knowledge_ids),
+            knowledge_ids=None if knowledge_ids is None else listed("knowledge_ids", knowledge_ids),
             collection=collection,
             min_score=min_score,
         )

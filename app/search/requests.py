@@ -98,8 +98,7 @@ class SearchRequest:
 
     def filter_key(self) -> tuple[object, ...]:
         """Equal for requests that filter alike."""
-        given = (getattr(self, name) for name in FILTERS)
-        return tuple(tuple(value) if isinstance(value, list) else value for value in given)
+        return tuple(getattr(self, name) for name in FILTERS)
 
     def item_filter(self) -> ItemFilter:
         """The items that may answer; archived ones never do."""

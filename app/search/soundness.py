@@ -8,9 +8,9 @@ empty lists mean something all the same: no `tags` are wished for, no `knowledge
 import dataclasses
 import functools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import get_args
+from typing import TypeVar, get_args
 
 from app.errors import InvalidRequestError
 from app.knowledge.filters import MOST_FILTER_CHARACTERS, MOST_FILTER_TAGS
@@ -39,6 +39,8 @@ from app.search.requests import (
     SearchRequest,
 )
 from app.web.numbers import LARGEST_ID
+
+Item = TypeVar("Item")
 
 MOST_QUERY_CHARACTERS = 8000
 MOST_RESULTS = 100
@@ -69,13 +71,22 @@ RANKING_BOUNDS: Mapping[str, tuple[float, float]] = {
 
 
 def sound_search(request: SearchRequest) -> SearchRequest:
-    """The search, with category and tags written as stored ones are.
+    """The search, with category and tags written as stored ones are, and each list a tuple.
 
     Raises InvalidRequestError for the first field that cannot be meant.
     """
     _require_sound(request)
-    category, tags = normalise_category(request.category), tuple(tidy_tags(request.tags))
-    return dataclasses.replace(request, category=category, tags=tags)
+    ids = request.knowledge_ids
+    return dataclasses.replace(
+        request,
+        category=normalise_category(request.category),
+        tags=tuple(tidy_tags(request.tags)),
+        knowledge_ids=None if ids is None else tuple(ids),
+        document_types=tuple(request.document_types),
+        chunk_types=tuple(request.chunk_types),
+        paths=tuple(request.paths),
+        languages=tuple(request.languages),
+    )
 
 
 def sound_context(request: ContextRequest) -> ContextRequest:
@@ -86,8 +97,17 @@ def sound_context(request: ContextRequest) -> ContextRequest:
     return dataclasses.replace(request, search=search)
 
 
+def listed(name: str, values: Iterable[Item]) -> tuple[Item, ...]:
+    """The values of a list of whatever kind; raises InvalidRequestError for what is none."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise _refusal(name, "is a list")
+    return tuple(values)
+
+
 def require_sound_ranking(wishes: RankingWishes, below: str = "") -> None:
     """Raise InvalidRequestError for the first wish that cannot be meant; `below` leads to it."""
+    if not isinstance(wishes, RankingWishes):
+        raise _refusal("ranking", "is a RankingWishes; leave it out to wish for nothing")
     _require_one_of("profile", wishes.profile, (None, *PROFILE_NAMES))
     for name, (least, most) in RANKING_BOUNDS.items():
         value, whole = getattr(wishes, name), name == "feedback_results"
@@ -131,10 +151,10 @@ def _require_sound_filters(request: SearchRequest) -> None:
     _require_at_most("tags", request.tags, MOST_FILTER_TAGS)
     for tag in request.tags:
         _require(tidy_tags([_text("tags", tag)]), "tags")
-    ids = request.knowledge_ids
-    _require_at_most("knowledge_ids", ids or (), MOST_KNOWLEDGE_IDS)
-    for item_id in ids or ():
-        _require_number("knowledge_ids", item_id, 1, LARGEST_ID)
+    if request.knowledge_ids is not None:
+        _require_at_most("knowledge_ids", request.knowledge_ids, MOST_KNOWLEDGE_IDS)
+        for item_id in request.knowledge_ids:
+            _require_number("knowledge_ids", item_id, 1, LARGEST_ID)
     for name, most in MOST_OF_LIST.items():
         values = getattr(request, name)
         _require_at_most(name, values, most)
@@ -177,7 +197,7 @@ def _require(named: object, name: str) -> None:
 
 
 def _require_at_most(name: str, values: object, most: int) -> None:
-    if isinstance(values, str) or not isinstance(values, Collection) or len(values) > most:
+    if isinstance(values, str | bytes) or not isinstance(values, Collection) or len(values) > most:
         raise _refusal(name, f"is a list of at most {most:,}")
 
 

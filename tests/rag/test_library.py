@@ -83,6 +83,10 @@ NO_REQUESTS: list[dict[str, Any]] = [
     {"tags": ["a", " "]},
     {"tags": ["x"] * 101},
     {"tags": [5]},
+    {"tags": 5},
+    {"tags": 0},
+    {"knowledge_ids": 5},
+    {"knowledge_ids": "5"},
     {"knowledge_ids": [0]},
     {"knowledge_ids": [2**53]},
     {"knowledge_ids": ["1"]},
@@ -176,6 +180,9 @@ def test_what_is_no_number_of_an_item_is_refused_before_anything_is_stored(
         {"n_results": 10**400},
         {"min_score": 10**400},
         {"tags": 5},
+        {"knowledge_ids": 0},
+        {"knowledge_ids": b"\x01"},
+        {"ranking": None},
     ],
     ids=repr,
 )
@@ -217,8 +224,11 @@ def test_a_request_from_python_may_write_labels_as_one_over_http_may(
     assert len(anyio.run(partial(container.rag.search, "harbour light", **wanted))) == 1
 
 
-def test_a_list_will_do_where_the_library_has_a_tuple(container: Container) -> None:
-    request = SearchRequest("x", tags=["a"], paths=["*.md"])  # type: ignore[arg-type]
+@pytest.mark.parametrize("kind", [list, set, dict.fromkeys], ids=lambda kind: kind.__name__)
+def test_a_list_of_any_kind_will_do_where_the_library_has_a_tuple(
+    container: Container, kind: Any
+) -> None:
+    request = SearchRequest("x", tags=kind(["a"]), paths=kind(["*.md"]), knowledge_ids=kind([1]))
     assert anyio.run(partial(container.rag.answer, request)).results == ()
 
 
