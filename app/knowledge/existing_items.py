@@ -5,8 +5,21 @@ from datetime import datetime
 from sqlalchemy import Connection, select
 from sqlalchemy.orm import Session
 
-from app.errors import NotFoundError
+from app.errors import InvalidRequestError, NotFoundError
 from app.models import ItemRow
+from app.web.numbers import LARGEST_ID
+
+
+def require_item_id(item_id: int) -> None:
+    """Raise InvalidRequestError for what is no number of an item, whether there is one or not.
+
+    SQLite finds item 1 under "1", 1.0 and True, too; whoever works on it goes by the number.
+    """
+    is_number = isinstance(item_id, int) and not isinstance(item_id, bool)
+    if not is_number or not 0 < item_id <= LARGEST_ID:
+        raise InvalidRequestError(
+            f"An item's id is a number from 1 to {LARGEST_ID}.", pointer="#/knowledge_id"
+        )
 
 
 def item_exists(

@@ -7,16 +7,15 @@ from typing import Any, Protocol
 from sqlalchemy.orm import Session
 
 from app.database import Database
-from app.errors import ConflictError, InvalidRequestError
+from app.errors import ConflictError
 from app.fault_points import FaultPoint, reached
 from app.knowledge import queries
-from app.knowledge.existing_items import unknown_item
+from app.knowledge.existing_items import require_item_id, unknown_item
 from app.knowledge.index_changes import note_index_changes
 from app.knowledge.items import ItemDraft, ItemFilter, ItemPage, KnowledgeItem, type_complaint
 from app.knowledge.refreshing import next_refresh
 from app.knowledge.statuses import require_new_status, status_after, wish_of_replacement
 from app.models import now
-from app.web.numbers import LARGEST_ID
 
 SOURCE_FIELDS = frozenset({"uri", "document_type"})
 """Fields that say where an item's text comes from."""
@@ -81,11 +80,7 @@ class KnowledgeService:
         it is in an item that exists. Raises InvalidRequestError for a number after which no item
         could be given another.
         """
-        is_number = isinstance(item_id, int) and not isinstance(item_id, bool)
-        if not is_number or not 0 < item_id <= LARGEST_ID:
-            raise InvalidRequestError(
-                f"An item's id is a number from 1 to {LARGEST_ID}.", pointer="#/knowledge_id"
-            )
+        require_item_id(item_id)
         with self._database.write() as session:
             before = queries.get_item(session, item_id)
             if before is None:

@@ -8,8 +8,14 @@ What indexing does is written in `app/indexing`; here stands what clients may do
 bring it back, and ask for it to be indexed again (`pending`).
 """
 
-from app.errors import ConflictError
-from app.knowledge.items import KnowledgeItem
+from app.errors import ConflictError, InvalidRequestError
+from app.knowledge.items import ItemStatus, KnowledgeItem
+
+
+def require_known_status(status: str | None) -> None:
+    """Raise InvalidRequestError for a status that no item can have; None stands for no wish."""
+    if status is not None and status not in tuple(ItemStatus):
+        raise InvalidRequestError(f"status is one of: {', '.join(ItemStatus)}.", pointer="#/status")
 
 
 def require_new_status(wished: str | None) -> None:

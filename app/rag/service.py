@@ -15,7 +15,9 @@ from app.indexing.results import BulkIndexingResult, IndexingResult
 from app.jobs.kinds import INDEX_ALL_JOB, INDEX_JOB, index_all_arguments, index_arguments
 from app.jobs.records import Job, JobHandler
 from app.knowledge.drafts import sound_draft
+from app.knowledge.existing_items import require_item_id
 from app.knowledge.items import TagsMatch
+from app.knowledge.statuses import require_known_status
 from app.protocols import ProgressListener
 from app.rag.answers import bulk_answer, indexing_answer
 from app.rag.engine import Engine
@@ -93,7 +95,7 @@ class RAGService:
         return await self.index_item(knowledge_id)
 
     async def index_item(self, knowledge_id: int, *, force: bool = False) -> IndexingResult:
-        """Index an item that exists; raises NotFoundError.
+        """Index an item that exists; raises NotFoundError and InvalidRequestError.
 
         It becomes a job, which goes on if whoever waits for it here goes away.
         """
@@ -103,13 +105,11 @@ class RAGService:
     async def index_all(
         self, status: str | None = None, *, force: bool = False
     ) -> BulkIndexingResult:
-        """Index all items of a status, or all but the archived ones; as a job, too."""
-        submit = functools.partial(
-            self._engine.jobs.add,
-            INDEX_ALL_JOB,
-            index_all_arguments(status, force=force),
-            waited_for=True,
-        )
+        """Index all items of a status, or all but the archived ones; as a job, too.
+
+        Raises InvalidRequestError for a status that no item can have.
+        """
+        submit = functools.partial(self._submit_index_all, status, force=force, waited_for=True)
         return bulk_answer(await self._watched(submit))
 
     def index_here(
@@ -125,21 +125,27 @@ class RAGService:
         return indexing_answer(self._engine.run_job(INDEX_JOB, arguments, progress))
 
     async def remove_knowledge(self, knowledge_id: int) -> bool:
-        """Take an item's chunks out of the index, and keep the item; False if it had none."""
+        """Take an item's chunks out of the index, and keep the item; False if it had none.
+
+        Raises NotFoundError and InvalidRequestError.
+        """
+        require_item_id(knowledge_id)
         remove = functools.partial(self._engine.indexer.remove, knowledge_id)
         return await self._threads.run(remove)
 
     async def submit_index(self, knowledge_id: int, *, force: bool = False) -> Job:
-        """Promise to index an item; raises NotFoundError."""
+        """Promise to index an item; raises NotFoundError and InvalidRequestError."""
         return await self._threads.run(
             functools.partial(self._submit_index, knowledge_id, force=force)
         )
 
     async def submit_index_all(self, status: str | None = None, *, force: bool = False) -> Job:
-        """Promise to index all items of a status, or all but the archived ones."""
-        arguments = index_all_arguments(status, force=force)
+        """Promise to index all items of a status, or all but the archived ones.
+
+        Raises InvalidRequestError for a status that no item can have.
+        """
         return await self._threads.run(
-            functools.partial(self._engine.jobs.add, INDEX_ALL_JOB, arguments)
+            functools.partial(self._submit_index_all, status, force=force)
         )
 
     def job_handlers(self) -> dict[str, JobHandler]:
@@ -267,9 +273,17 @@ class RAGService:
             return await watch.wait_for_end(await self._threads.run(submit))
 
     def _submit_index(self, knowledge_id: int, *, force: bool, waited_for: bool = False) -> Job:
+        require_item_id(knowledge_id)
         self._engine.knowledge.get(knowledge_id)
         arguments = index_arguments(knowledge_id, force=force)
         return self._engine.jobs.add(INDEX_JOB, arguments, waited_for=waited_for)
+
+    def _submit_index_all(
+        self, status: str | None, *, force: bool, waited_for: bool = False
+    ) -> Job:
+        require_known_status(status)
+        arguments = index_all_arguments(status, force=force)
+        return self._engine.jobs.add(INDEX_ALL_JOB, arguments, waited_for=waited_for)
 
 
 _instance_lock = threading.Lock()

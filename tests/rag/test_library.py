@@ -150,13 +150,45 @@ def test_a_folder_on_the_web_is_refused_in_a_sentence(container: Container) -> N
         anyio.run(container.rag.index_knowledge, 7, "Guide", "http://example.com", "folder")
 
 
-@pytest.mark.parametrize("number", [0, 2**53, True, "2", 1.0], ids=repr)
+NO_NUMBERS = [0, 2**53, True, "2", 1.0]
+
+
+@pytest.mark.parametrize("number", NO_NUMBERS, ids=repr)
 def test_what_is_no_number_of_an_item_is_refused_before_anything_is_stored(
     container: Container, client: TestClient, number: Any
 ) -> None:
     with pytest.raises(InvalidRequestError, match="An item's id is a number"):
         anyio.run(container.rag.index_knowledge, number, "Guide", "/srv/guide.md", "markdown")
     assert client.get("/api/v1/knowledge").json()["total"] == 0
+
+
+@pytest.mark.parametrize("number", [*NO_NUMBERS, 2**70, [1]], ids=repr)
+def test_an_item_is_worked_on_under_its_number_alone(
+    container: Container, source_root: Path, number: Any
+) -> None:
+    path = source_root / "guide.md"
+    path.write_text("# Harbour\n\nWho keeps the harbour light.")
+    for number_of_item in (1, 2):
+        anyio.run(container.rag.index_knowledge, number_of_item, "Guide", str(path), "markdown")
+    calls = (container.rag.index_item, container.rag.submit_index, container.rag.remove_knowledge)
+    for call in calls:
+        with pytest.raises(InvalidRequestError, match="An item's id is a number"):
+            anyio.run(call, number)
+    assert container.rag.get_collection_stats().unique_knowledge_items == 2
+
+
+@pytest.mark.parametrize("status", ["Active", "activ", "", 1, float("nan"), ["Active"]], ids=repr)
+def test_a_status_that_no_item_can_have_is_refused_and_not_taken_for_no_items(
+    container: Container, client: TestClient, status: Any
+) -> None:
+    for call in (container.rag.index_all, container.rag.submit_index_all):
+        with pytest.raises(
+            InvalidRequestError, match="pending, active, error, archived"
+        ) as refused:
+            anyio.run(call, status)
+        assert refused.value.pointer == "#/status"
+    assert client.post("/api/v1/rag/index-all", params={"status": status}).status_code == 422
+    assert client.get("/api/v1/jobs").json()["items"] == []
 
 
 @pytest.mark.parametrize(
