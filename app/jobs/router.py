@@ -120,7 +120,8 @@ async def follow_job(following: FollowingDep) -> StreamingResponse:
 
     `progress` brings the job as JSON, at once and whenever it has changed; `end` brings it as it
     ended, and is the last. A stream that ends without it is to be opened again: it begins with
-    the job as it is then.
+    the job as it is then. A browser's EventSource does so by itself, even after `end`: close it
+    there, or it asks for ever.
     """
     return StreamingResponse(_events(following), media_type=EVENT_STREAM, headers=NOT_KEPT)
 
