@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from app.errors import StoppingError
 from app.generations.records import GenerationReport
 from app.indexing.compaction import CompactionReport
 from app.indexing.maintenance import CollectionStats, VerifyReport
@@ -64,7 +65,8 @@ class RAGService:
             engine = open_as_library(
                 persist_directory, collection_name, chunk_size, chunk_overlap, embedding_model
             )
-        self._engine = engine
+        self._opened = engine
+        self._is_closed = False
         self._threads = WorkerThreads(engine.searches_at_once, engine.most_waiting_searches)
 
     # Indexing ------------------------------------------------------------------------------
@@ -250,8 +252,9 @@ class RAGService:
         self._engine.generations.drop(generation_id)
 
     def close(self) -> None:
-        """Finish the work under way and release the data directory."""
-        self._engine.close()
+        """Finish the work under way and release the data directory; every later call is refused."""
+        self._is_closed = True
+        self._opened.close()
 
     def __enter__(self) -> Self:
         return self
@@ -265,6 +268,13 @@ class RAGService:
         self.close()
 
     # Inside --------------------------------------------------------------------------------
+
+    @property
+    def _engine(self) -> Engine:
+        """What does the work; raises StoppingError once closed: the data may be another's now."""
+        if self._is_closed:
+            raise StoppingError("This RAGService is closed; open another.")
+        return self._opened
 
     async def _watched(self, submit: Callable[[], Job]) -> Job:
         """Promise a job and wait until it has ended, or has failed for the first time."""

@@ -1,6 +1,7 @@
 """RAGService as a library: the calls of the specification."""
 
 import json
+from contextlib import closing
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -11,10 +12,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.container import Container
-from app.errors import InvalidRequestError, StartupError
+from app.errors import InvalidRequestError, StartupError, StoppingError
 from app.rag.service import RAGService, get_rag_service, set_rag_service
 from app.search.profiles import RankingWishes
 from app.search.requests import ContextRequest, SearchRequest
+from app.settings import Settings
 
 JSON = "application/json"
 
@@ -65,6 +67,26 @@ def test_a_program_inside_the_server_gets_the_servers_instance(container: Contai
 def test_a_data_directory_in_use_is_refused_by_name(container: Container, settings):
     with pytest.raises(StartupError, match="in use by process"):
         Container.open(settings)
+
+
+def test_a_closed_library_does_nothing_to_data_that_may_be_anothers(
+    container: Container, settings: Settings
+) -> None:
+    rag = RAGService(engine=container)
+    rag.close()
+    rag.close()
+    with pytest.raises(StoppingError, match="closed"):
+        anyio.run(rag.index_knowledge, 7, "Guide", "/srv/guide.md", "markdown")
+    with pytest.raises(StoppingError, match="closed"):
+        anyio.run(rag.submit_index_all)
+    with pytest.raises(StoppingError, match="closed"):
+        rag.rank_collection("knowledge_base", RankingWishes(diversity=0.5))
+    with pytest.raises(StoppingError, match="closed"):
+        anyio.run(rag.search, "harbour")
+    with closing(Container.open(settings)) as another:
+        assert another.rag.get_collection_stats().total_items == 0
+        assert another.jobs.list(None, None, 10) == []
+        assert another.rag.collection("knowledge_base").ranking == RankingWishes()
 
 
 NO_REQUESTS: list[dict[str, Any]] = [
