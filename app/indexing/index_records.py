@@ -6,6 +6,7 @@ from typing import Any
 from app.indexing.documents import PreparedChunk, PreparedDocument, document_number
 from app.indexing.vector_queries import record_metadata
 from app.protocols import LexicalRecord, Vector, VectorRecord
+from app.searched_titles import searched_titles
 
 
 def vector_record(
@@ -32,18 +33,18 @@ def vector_record(
 
 def lexical_record(
     item_id: int,
-    item_title: str,
+    item: Mapping[str, Any],
     language: str | None,
     document: PreparedDocument,
     chunk: PreparedChunk,
 ) -> LexicalRecord:
-    """For the lexical index; `language` is that of the item's collection."""
+    """For the lexical index; `item` as above, `language` is that of the item's collection."""
     return LexicalRecord(
         chunk_id=chunk.id,
         item_id=item_id,
         document_number=document_number(item_id, document.entry.key),
         content=chunk.chunk.content,
-        title=document.loaded.title or item_title,
+        titles=searched_titles(document.loaded.title, item["title"], item["document_type"]),
         heading_path=chunk.chunk.heading_path,
         path=document.entry.key,
         language=language,

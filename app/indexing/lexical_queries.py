@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from app.models import ChunkRow, CollectionLanguageRow, DocumentRow, ItemRow
 from app.protocols import LexicalRecord
+from app.searched_titles import searched_titles
 from app.slices import slices
 
 _RECORDS = (
@@ -18,7 +19,9 @@ _RECORDS = (
         ChunkRow.heading_path,
         DocumentRow.number,
         DocumentRow.key,
-        func.coalesce(DocumentRow.title, ItemRow.title).label("title"),
+        DocumentRow.title.label("document_title"),
+        ItemRow.title,
+        ItemRow.document_type,
         CollectionLanguageRow.language,
     )
     .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
@@ -61,7 +64,7 @@ def _to_record(row: Any) -> LexicalRecord:
         item_id=row.item_id,
         document_number=row.number,
         content=row.content,
-        title=row.title,
+        titles=searched_titles(row.document_title, row.title, row.document_type),
         heading_path=tuple(row.heading_path),
         path=row.key,
         language=row.language,

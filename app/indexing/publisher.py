@@ -252,8 +252,7 @@ class Publisher:
             vector_record(item_id, item.metadata, document, chunk, vectors[chunk.text_hash])
             for document, chunk in wanted
         ]
-        title, language = item.metadata["title"], item.language
-        words = [lexical_record(item_id, title, language, *pair) for pair in wanted]
+        words = [lexical_record(item_id, item.metadata, item.language, *pair) for pair in wanted]
         return records, words
 
     def _withdraw(self, documents: Sequence[KnownDocument]) -> int:

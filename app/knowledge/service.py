@@ -21,7 +21,7 @@ SOURCE_FIELDS = frozenset({"uri", "document_type"})
 """Fields that say where an item's text comes from."""
 
 INDEXED_FIELDS = frozenset({"title", "document_type", "category", "tags"})
-"""Fields that the vector index keeps a copy of."""
+"""Fields that an index keeps a copy of, or goes by."""
 
 
 class ItemListener(Protocol):

@@ -15,8 +15,8 @@ class LexicalRecord:
     item_id: int
     document_number: int
     content: str
-    title: str = ""
-    """Title of the document, or of its item."""
+    titles: tuple[str, ...] = ()
+    """Of the document, and of its item where that is its title as well."""
     heading_path: tuple[str, ...] = ()
     path: str = ""
     """The document's key: a relative path or an address."""

@@ -15,6 +15,7 @@ from app.search.grouping import RowHit
 from app.search.neighbours import Neighbours
 from app.search.results import Explanation, Highlight, ResultGroup, SearchResult
 from app.search.scope import ResolvedFilter
+from app.searched_titles import searched_titles
 
 _NOT_ON_ONE_LINE = re.compile("[\\x00-\\x1f\\x7f\\x85\\u2028\\u2029]+")
 
@@ -33,6 +34,7 @@ _RESULTS = (
         ChunkRow.chunk_type,
         ItemRow.title,
         ItemRow.uri,
+        ItemRow.document_type,
         own_or_items_category().label("category"),
         ItemRow.licence,
         ItemRow.collection,
@@ -65,7 +67,8 @@ def rows_by_chunk(
 
 def texts_of(row: Any) -> tuple[str, ...]:
     """What a row says, in the places where a phrase in quotes counts."""
-    return (*contents_of(row), row.document_title or row.title, *row.heading_path)
+    titles = searched_titles(row.document_title, row.title, row.document_type)
+    return (*contents_of(row), *titles, *row.heading_path)
 
 
 def contents_of(row: Any) -> tuple[str, ...]:

@@ -148,13 +148,13 @@ class FakeLexicalIndex:
         return list(map(analyser.words, shown_paragraphs(record.content, record.path)))
 
     def _headings(self, record: LexicalRecord) -> list[str]:
-        names = names_of(record.title, record.heading_path, record.content, record.path)
+        names = names_of(record.titles, record.heading_path, record.content, record.path)
         analyser = self._languages.analyser(record.language)
         return [term for name in names for term in heading_terms(name, analyser)]
 
     def _texts(self, record: LexicalRecord) -> list[list[Word]]:
         """Each field's words; the titles stand twice, which doubles their weight."""
-        titles = [record.title, *record.heading_path]
+        titles = [*record.titles, *record.heading_path]
         return [
             self._languages.analyser(record.language).words(text)
             for text in (record.content, *titles, *titles, record.path)
@@ -162,7 +162,7 @@ class FakeLexicalIndex:
 
 
 def _operators(record: LexicalRecord) -> set[str]:
-    return operators_in(record.content, record.title, *record.heading_path)
+    return operators_in(record.content, *record.titles, *record.heading_path)
 
 
 def _in_use(records: Sequence[LexicalRecord]) -> set[str]:

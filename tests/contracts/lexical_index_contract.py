@@ -14,14 +14,15 @@ def record(
     content: str,
     item_id: int = 1,
     document_number: int = 1,
-    title: str = "",
+    title: str | None = None,
     heading_path: Sequence[str] = (),
     path: str = "",
     language: str | None = None,
 ) -> LexicalRecord:
     """A record with short defaults."""
+    titles = () if title is None else (title,)
     return LexicalRecord(
-        chunk_id, item_id, document_number, content, title, tuple(heading_path), path, language
+        chunk_id, item_id, document_number, content, titles, tuple(heading_path), path, language
     )
 
 

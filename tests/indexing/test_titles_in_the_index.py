@@ -11,6 +11,7 @@ from app.indexing.index_sources import lexical_source
 from app.knowledge.index_changes import note_index_changes
 from app.knowledge.items import ItemDraft, KnowledgeItem
 from app.knowledge.queries import update_item
+from app.search.requests import SearchRequest
 from tests.indexing.remembering_index import RememberingLexicalIndex
 from tests.indexing.test_crashes import prepared, store_embeddings
 
@@ -30,13 +31,13 @@ def ready(container: Container, item: KnowledgeItem, **told: str | None) -> list
     return documents
 
 
-def titles_in_sql(container: Container) -> dict[str, str]:
+def titles_in_sql(container: Container) -> dict[str, tuple[str, ...]]:
     batches = lexical_source(container.database, container.generation)()
-    return {record.chunk_id: record.title for batch in batches for record in batch}
+    return {record.chunk_id: record.titles for batch in batches for record in batch}
 
 
-def titles_in(words: RememberingLexicalIndex) -> dict[str, str]:
-    return {chunk_id: record.title for chunk_id, record in words.records.items()}
+def titles_in(words: RememberingLexicalIndex) -> dict[str, tuple[str, ...]]:
+    return {chunk_id: record.titles for chunk_id, record in words.records.items()}
 
 
 def test_a_new_title_of_a_document_reaches_chunks_that_stay_the_same(
@@ -49,7 +50,7 @@ def test_a_new_title_of_a_document_reaches_chunks_that_stay_the_same(
         changes = publisher.publish(item.id, ready(container, item)).result()
     assert (changes.added, changes.removed) == (0, 0)
     assert titles_in(words) == titles_in_sql(container)
-    assert set(titles_in(words).values()) == {"Prairies"}
+    assert set(titles_in(words).values()) == {("Prairies",)}
 
 
 def test_a_title_that_an_item_gets_while_its_chunks_are_published_is_in_the_index(
@@ -67,4 +68,33 @@ def test_a_title_that_an_item_gets_while_its_chunks_are_published_is_in_the_inde
     publisher.publish(item.id, untitled).result()
     publisher.settled().result()
     assert titles_in(words) == titles_in_sql(container)
-    assert set(titles_in(words).values()) == {"Prairies"}
+    assert set(titles_in(words).values()) == {("Prairies",)}
+
+
+def found_by_words(container: Container, query: str) -> int:
+    return len(container.searcher.search(SearchRequest(query, mode="lexical")).results)
+
+
+def test_the_only_document_of_an_item_is_found_by_the_title_that_the_item_was_given(
+    container: Container, source_root: Path, index
+):
+    (source_root / "r2.md").write_text("A text about elephants.")
+    item = container.knowledge.create(
+        ItemDraft("Quokka handbook", str(source_root / "r2.md"), "markdown")
+    )
+    index(item)
+    for said in ("quokka", '"quokka handbook"', "r2"):
+        assert found_by_words(container, said) == 1
+    assert found_by_words(container, '"r2 quokka"') == 0, "two titles are not one phrase"
+    container.knowledge.update(item.id, {"title": "Wombat handbook"})
+    assert container.maintenance.verify().clean
+    assert found_by_words(container, "quokka") == 0
+    assert found_by_words(container, "wombat") == 1
+
+
+def test_the_title_of_a_folder_says_nothing_of_one_of_its_documents(
+    container: Container, source_root: Path, item, index
+):
+    (source_root / "r2.md").write_text("A text about elephants.")
+    index(item)
+    assert found_by_words(container, "savannah") == 0

@@ -16,7 +16,7 @@ import Stemmer
 from app.adapters.lexical_index.names import SPLIT_MARK, Name, names_in_mixed_case
 from app.adapters.lexical_index.terms import IndexTerms, StretchTerms, Token, TokenValues, Word
 
-ANALYSER_VERSION = 6
+ANALYSER_VERSION = 7
 """Raise it whenever the same text gives other terms: an index made before is then made anew."""
 
 KNOWN_LANGUAGES: tuple[str, ...] = tuple(Stemmer.algorithms())

@@ -151,7 +151,7 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
     content = analyser.index_terms(record.content)
     once = without_repeating_anchors(record.content)
     body = content if once == record.content else analyser.index_terms(once)
-    titles = [analyser.index_terms(text) for text in (record.title, *record.heading_path)]
+    titles = [analyser.index_terms(text) for text in (*record.titles, *record.heading_path)]
     path = analyser.index_terms(record.path)
     shown = map(analyser.index_terms, shown_paragraphs(record.content, record.path))
     symbols: list[str] = []
@@ -173,7 +173,7 @@ def make_document(record: LexicalRecord, languages: Languages) -> tantivy.Docume
             mark, list({split for terms in (content, *titles, path) for split in terms.splits})
         ),
         SAID: [*_marked(mark, _said(content)), *map(sign_mark, operators_in(record.content))],
-        OPERATORS: list(operators_in(record.content, record.title, *record.heading_path)),
+        OPERATORS: list(operators_in(record.content, *record.titles, *record.heading_path)),
         HEADING: _marked(mark, _named(record, analyser)),
         TAILS: [*path_tails(record.path), *numbered_names(record.path)],
     }
@@ -208,7 +208,7 @@ def _said(content: IndexTerms) -> list[str]:
 
 
 def _named(record: LexicalRecord, analyser: Analyser) -> list[str]:
-    names = names_of(record.title, record.heading_path, record.content, record.path)
+    names = names_of(record.titles, record.heading_path, record.content, record.path)
     return list({term for name in names for term in heading_terms(name, analyser)})
 
 

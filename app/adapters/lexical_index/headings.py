@@ -38,13 +38,15 @@ _NUMBER = regex.compile(
 """`2.1`, `3.`, `A.2:`, `Chapter 11.`, `PEP 8 -`; but not the beginning of `Python 3 support`."""
 
 
-def names_of(title: str, heading_path: Sequence[str], content: str, path: str) -> list[str]:
+def names_of(
+    titles: Sequence[str], heading_path: Sequence[str], content: str, path: str
+) -> list[str]:
     """The titles and headings that a chunk stands under: the innermost, and those within it.
 
-    And the title of the document where that stands above no text, as in frontmatter. `path` is the
+    And the titles of the document where those stand above no text, as in frontmatter. `path` is the
     key of the document, which tells how it is marked up.
     """
-    above = [*heading_path[-1:], *([] if title in heading_path else [title])]
+    above = [*heading_path[-1:], *(title for title in titles if title not in heading_path)]
     return list(dict.fromkeys([*above, *_headings_within(content, path)]))
 
 

@@ -63,12 +63,12 @@ def test_what_is_pasted_or_long_calls_none():
 
 def test_a_chunk_stands_under_its_innermost_heading_and_those_within_it():
     content = "# Guide\n\ntext\n\n## The `C#` way { #way } ##\n\nUnderlined\r\n----\ntext # no\n"
-    assert names_of("Guide", ("Guide", "Start"), content, "guide.md") == [
+    assert names_of(("Guide",), ("Guide", "Start"), content, "guide.md") == [
         *("Start", "Guide", "The C# way", "Underlined")
     ]
-    assert names_of("Guide", ("Guide", "Start"), "text", "guide.md") == ["Start"]
-    assert names_of("Guide", ("Start",), "text", "guide.md") == ["Start", "Guide"]  # frontmatter
-    assert names_of("Guide", (), "text", "guide.md") == ["Guide"]
+    assert names_of(("Guide",), ("Guide", "Start"), "text", "guide.md") == ["Start"]
+    assert names_of(("Guide",), ("Start",), "text", "guide.md") == ["Start", "Guide"]  # frontmatter
+    assert names_of(("Guide",), (), "text", "guide.md") == ["Guide"]
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,13 @@ def test_a_chunk_stands_under_its_innermost_heading_and_those_within_it():
     ],
 )
 def test_what_only_looks_like_a_heading_names_nothing(content: str, path: str):
-    assert names_of("Guide", ("Guide",), content, path) == ["Guide"]
+    assert names_of(("Guide",), ("Guide",), content, path) == ["Guide"]
 
 
 @pytest.mark.parametrize("underline", ["***", '"""', "..."])
 def test_restructuredtext_underlines_with_any_sign(underline: str):
     content = f"text\n\nUse\n{underline}\n\ntext\n"
-    assert names_of("Guide", ("Guide",), content, "guide.rst") == ["Guide", "Use"]
+    assert names_of(("Guide",), ("Guide",), content, "guide.rst") == ["Guide", "Use"]
 
 
 @given(st.text())

@@ -86,7 +86,7 @@ def test_with_one_language_in_use_every_score_is_as_if_there_were_no_others(tmp_
 
 def each_without_language(one: LexicalRecord) -> tuple[object, ...]:
     return (
-        one.chunk_id, one.item_id, one.document_number, one.content, one.title, one.heading_path,
+        one.chunk_id, one.item_id, one.document_number, one.content, one.titles, one.heading_path,
         one.path,
     )  # fmt: skip
 

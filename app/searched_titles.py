@@ -1,0 +1,19 @@
+"""The titles that a document is found by: of an item's only document, also the item's."""
+
+MANY_DOCUMENTS = "folder"
+"""The type of items whose title says nothing of a single document."""
+
+
+def searched_titles(
+    document_title: str | None, item_title: str, document_type: str
+) -> tuple[str, ...]:
+    """The document's title, and its item's where that has one document, or this one no title.
+
+    What has no heading is called by its file's name, and the title that a person gave with the
+    item is said nowhere else. `document_type` is the item's.
+    """
+    if document_title is None or document_title == item_title:
+        return (item_title,)
+    if document_type == MANY_DOCUMENTS:
+        return (document_title,)
+    return (document_title, item_title)
