@@ -57,8 +57,8 @@ class Languages:
     def parse(self, query: str, language: str | None, in_use: Collection[str]) -> ParsedQuery:
         """The query in one language, where all these and the default one are in use.
 
-        What says nothing of the subject in one of them is not looked for in any: a question in
-        one language is not to be answered by what its little words happen to mean in another.
+        What says nothing of the subject is not looked for in any of them: a question in one
+        language is not to be answered by what its little words happen to mean in another.
         """
         others = frozenset({self.default, *map(self.known, in_use)})
         return parse_query(query, self.analyser(language), others)

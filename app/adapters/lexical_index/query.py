@@ -14,6 +14,7 @@ from app.adapters.lexical_index.headings import heading_term
 from app.adapters.lexical_index.numbered_names import asked_numbers
 from app.adapters.lexical_index.operators import MOST_OPERATORS, asked_operators, operator_of
 from app.adapters.lexical_index.path_tails import AskedPath, asked_paths
+from app.adapters.lexical_index.stop_words import StopWords, stop_words
 from app.adapters.lexical_index.terms import Phrase, Word
 
 MAX_CHARACTERS = 8_000
@@ -39,19 +40,6 @@ _TOKEN = regex.compile(
     r"|(?<!\S)-(?P<excluded_word>(?![A-Za-z][,;:.!?)\]]*(?!\S))[\p{L}\p{So}_.][^\s\"\u201c-\u201e]*)"
     rf"|(?<!\w){_QUOTED.format('required')}"
 )
-
-_ENGLISH = """
-a about an and are as at be but by can could did do does for from had has have how i if in into is
-it its my no not of on or our should so such that the their then there these they this to was we
-were what when where which who why will with would you your
-arent couldnt didnt doesnt dont hadnt hasnt havent isnt shouldnt wasnt werent wouldnt
-itd itll theyd theyll theyre theyve thatll thered weve whats youd youll youre youve
-"""
-STOP_WORDS = {"english": frozenset(_ENGLISH.split())}
-"""Plain words that are not looked for beside others: they say nothing of the subject, and are what
-takes a search by words longest. They are indexed: in phrases and on their own they count."""
-_CONTRACTIONS = {"english": frozenset(["cant", "id", "ill", "im", "ive", "wed", "well", "wont"])}
-"""Stop words where an apostrophe stands in them: `can't` is one, a `cant` is none."""
 
 
 @dataclass(frozen=True)
@@ -129,8 +117,8 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     what explains it says the article `a`, too. A longer one, `find -name`, is an exclusion for what
     does not show it. When nothing would remain to be found,
     the exclusions are plain text too. So is all of a text of several lines: it was pasted, such as
-    a traceback, whose `File "app.py"` stands in no document, and names no paths. The stop words of
-    all languages `in_use` are left out, and those of the analyser's.
+    a traceback, whose `File "app.py"` stands in no document, and names no paths. Stop words
+    are left out: of the languages `in_use` and the analyser's, those that the query is in.
     """
     text = text[:MAX_CHARACTERS]
     plain_stretches: list[Sequence[Word]] = []
@@ -164,9 +152,9 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     if not (plain_stretches or phrases or operators or quoted_operators):
         plain_stretches, excluded = [*excluded], []
         operators, excluded_operators = excluded_operators, []
-    languages = in_use | {analyser.language}
     plain = [word for words in plain_stretches for word in words]
-    telling = [word for word in plain if not _is_stop_word(word, languages)]
+    idle = stop_words(plain, in_use | {analyser.language})
+    telling = [word for word in plain if word not in idle]
     return ParsedQuery(
         words=tuple(_distinct(telling or plain)),
         operators=tuple(dict.fromkeys(operators))[:MOST_OPERATORS],
@@ -174,8 +162,8 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         quoted_operators=tuple(dict.fromkeys(quoted_operators))[:MAX_PHRASES],
         excluded=tuple(dict.fromkeys(excluded)),
         excluded_operators=tuple(dict.fromkeys(excluded_operators)),
-        paths=() if is_pasted else _named(unquoted, analyser, languages),
-        neighbours=tuple(two for words in plain_stretches for two in _neighbours(words, languages)),
+        paths=() if is_pasted else _named(unquoted, analyser, idle),
+        neighbours=tuple(two for words in plain_stretches for two in _neighbours(words, idle)),
         heading="" if is_pasted else heading_term(asked),
         wanted=" ".join(wanted) if excluded or excluded_operators else text,
         says_only_stop_words=not telling,
@@ -207,10 +195,8 @@ def _left_out(stretch: str, analyser: Analyser) -> tuple[Word, ...]:
     return bare
 
 
-def _named(
-    stretches: list[str], analyser: Analyser, languages: frozenset[str]
-) -> tuple[AskedPath, ...]:
-    numbered = asked_numbers(stretches, analyser, _stop_words(languages))
+def _named(stretches: list[str], analyser: Analyser, idle: StopWords) -> tuple[AskedPath, ...]:
+    numbered = asked_numbers(stretches, analyser, idle.alone)
     return asked_paths(" ".join(stretches), analyser) + numbered
 
 
@@ -218,25 +204,11 @@ def _is_pasted(text: str) -> bool:
     return len(text.strip().splitlines()) > 1
 
 
-def _neighbours(words: Sequence[Word], languages: frozenset[str]) -> Iterator[Phrase]:
-    places = [n for n, word in enumerate(words) if not _is_stop_word(word, languages)]
+def _neighbours(words: Sequence[Word], idle: StopWords) -> Iterator[Phrase]:
+    places = [n for n, word in enumerate(words) if word not in idle]
     for first, second in pairwise(places):
         if second - first <= MOST_APART:
             yield tuple(words[first : second + 1])
-
-
-def _is_stop_word(word: Word, languages: frozenset[str]) -> bool:
-    if word.is_switch:
-        return False
-    return word.whole in _stop_words(languages) or (
-        word.has_apostrophe
-        and any(word.whole in _CONTRACTIONS.get(language, ()) for language in languages)
-    )
-
-
-@functools.cache
-def _stop_words(languages: frozenset[str]) -> frozenset[str]:
-    return frozenset().union(*(STOP_WORDS.get(language, ()) for language in languages))
 
 
 def _distinct(words: list[Word]) -> list[Word]:

@@ -14,7 +14,7 @@ import tantivy
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.fields import BODY, IDENTIFIERS
 from app.adapters.lexical_index.languages import END_OF_MARK, Languages
-from app.adapters.lexical_index.query import STOP_WORDS
+from app.adapters.lexical_index.stop_words import STOP_WORDS
 from app.adapters.lexical_index.terms import Phrase, Word
 
 LEAST_LETTERS = 5

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.numbered_names import asked_numbers, numbered_names
 from app.adapters.lexical_index.path_tails import MOST_PATHS
-from app.adapters.lexical_index.query import STOP_WORDS
+from app.adapters.lexical_index.stop_words import STOP_WORDS
 
 ANALYSER = Analyser()
 IDLE = STOP_WORDS["english"]

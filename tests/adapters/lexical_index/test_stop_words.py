@@ -1,0 +1,82 @@
+"""Little words of a language say nothing of a subject, and are not looked for beside others."""
+
+from pathlib import Path
+
+import pytest
+
+from app.adapters.lexical_index.analysis import KNOWN_LANGUAGES, fold
+from app.adapters.lexical_index.languages import Languages
+from app.adapters.lexical_index.stop_words import STOP_WORDS
+from app.adapters.lexical_index.tantivy_index import TantivyIndex
+from tests.contracts.lexical_index_contract import found, record
+
+QUESTIONS = {
+    "danish": ("hvordan kan jeg ændre adgangskoden", "adgangskoden"),
+    "dutch": ("hoe kan ik het wachtwoord wijzigen", "wachtwoord"),
+    "finnish": ("miten voin vaihtaa salasanan, kun se on vanha", "salasanan"),
+    "french": ("comment changer le mot de passe de l\u2019utilisateur qu\u2019il a", "passe"),
+    "german": ("wie kann ich das Passwort für den Benutzer ändern", "Passwort"),
+    "italian": ("come si può cambiare la password del conto", "password"),
+    "norwegian": ("hvordan kan jeg endre passordet", "passordet"),
+    "portuguese": ("como é que se muda a senha do utilizador", "senha"),
+    "russian": ("как мне изменить пароль", "пароль"),
+    "spanish": ("¿cómo puedo cambiar la contraseña del usuario?", "contraseña"),
+    "swedish": ("hur kan jag ändra lösenordet på min dator", "lösenordet"),
+}
+
+
+@pytest.mark.parametrize("language", sorted(STOP_WORDS))
+def test_lists_are_of_languages_that_have_stems_and_as_queries_say_their_words(language: str):
+    assert language in KNOWN_LANGUAGES
+    assert {fold(word) for word in STOP_WORDS[language]} == STOP_WORDS[language]
+
+
+@pytest.mark.parametrize("language", sorted(QUESTIONS))
+@pytest.mark.parametrize("default", ["own", "english"])
+def test_a_question_is_not_answered_by_its_little_words(
+    tmp_path: Path, language: str, default: str
+):
+    question, subject = QUESTIONS[language]
+    own = language if default == "own" else "english"
+    index = TantivyIndex(tmp_path, languages=Languages(own))
+    little = " ".join(sorted(STOP_WORDS[language]))
+    index.upsert(
+        [
+            record("little", little, language=language),
+            record("subject", subject, language=language),
+            record("english", "a quay of granite", language="english"),
+        ]
+    )
+    assert found(index, question) == {"subject"}
+    assert found(index, " ".join(question.split()[:2])) != set(), "nothing else was asked"
+    assert found(index, f'"{little[:20].rsplit(" ", 1)[0]}"') == {"little"}, "in quotes they count"
+
+
+def test_a_little_word_of_another_language_is_a_subject_in_english(tmp_path: Path):
+    index = TantivyIndex(tmp_path)
+    index.upsert(
+        [
+            record("page", "the man page tells more"),
+            record("editor", "vi edits files"),
+            record("swedish", "hur kan man", language="swedish"),
+            record("danish", "vi har", language="danish"),
+        ]
+    )
+    assert "page" in found(index, "how do i read what man says")
+    assert "editor" in found(index, "config of vi")
+
+
+@pytest.mark.parametrize("beside", ["french", "english"])
+def test_what_says_a_question_as_it_was_typed_comes_first_in_any_language(
+    tmp_path: Path, beside: str
+):
+    index = TantivyIndex(tmp_path)
+    index.upsert(
+        [
+            record("typed", "changer le mot de passe", language="french"),
+            record("apart", "passe, un mot à changer", language="french"),
+            record("other", "une autre chose", language=beside),
+        ]
+    )
+    (first, *_) = index.search("changer le mot de passe", 10)
+    assert first.chunk_id == "typed"
