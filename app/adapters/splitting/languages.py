@@ -10,14 +10,14 @@ class TextLanguage(Enum):
     MARKDOWN = auto()
     RESTRUCTUREDTEXT = auto()
     UNTOLD = auto()
-    """One of the two: the text itself has to tell."""
+    """One of these, or AsciiDoc: the text itself has to tell."""
 
 
 def language_of(name: str) -> TextLanguage:
     """The language of a document of this path or address; Markdown where that says nothing.
 
-    Plain text may be either. So may a page whose address ends like such a file's: it is the file,
-    or what a host shows of it, which was made Markdown.
+    Plain text may be any of them. So may a page whose address ends like such a file's: it is the
+    file, or what a host shows of it, which was made Markdown.
     """
     suffix = PurePosixPath(name).suffix.lower()
     if suffix == ".rst" and "://" not in name:

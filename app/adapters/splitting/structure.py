@@ -1,8 +1,9 @@
-"""Reads the structure of a Markdown or reStructuredText document in one pass over its lines."""
+"""Reads the structure of a document in Markdown, reStructuredText or AsciiDoc from its lines."""
 
 import re
 from dataclasses import dataclass
 
+from app.adapters.splitting.asciidoc import is_asciidoc, read_asciidoc
 from app.adapters.splitting.blocks import Block, BlockFinder
 from app.adapters.splitting.front_matter import front_matter_end
 from app.adapters.splitting.headings import Heading, HeadingMark, heading_mark, settle_headings
@@ -96,11 +97,14 @@ def read_structure(lines: Lines, language: TextLanguage = TextLanguage.MARKDOWN)
     """Find headings, and blocks to keep whole; there are no headings within blocks.
 
     Nor are there any in HTML comments and the like, or in what is indented under a directive.
-    Where the language is not told, it is reStructuredText if that gives more headings, and
-    directives with them, than Markdown does.
+    Where the language is not told, it is AsciiDoc if anything shows it, else reStructuredText if
+    that gives more headings, and directives with them, than Markdown does.
     """
     if language is not TextLanguage.UNTOLD:
         return _read(lines, is_rest=language is TextLanguage.RESTRUCTUREDTEXT)
+    if is_asciidoc(lines):
+        marks, blocks = read_asciidoc(lines)
+        return Structure(settle_headings(marks), blocks)
     markdown, rest = _read(lines, is_rest=False), _read(lines, is_rest=True)
     signs = len(rest.headings) + rest.directives if rest.headings else 0
     return rest if signs > len(markdown.headings) else markdown
