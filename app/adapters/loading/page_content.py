@@ -112,7 +112,11 @@ def _main(page: TidyPage, parts: _Parts, whole: _Reading) -> _Reading | None:
     for role, share in ((Role.MAIN, MAIN_SHARE), (Role.ARTICLE, ARTICLE_SHARE)):
         found = [part for part, _ in parts if part.role is role]
         if len(found) == 1:
-            part = found[0] if role is Role.MAIN else _with_header(page, found[0])
+            part = found[0]
+            if role is Role.ARTICLE:
+                part = _with_header(page, part)
+                if _is_in_section(page, part, whole):
+                    continue
             for left_out in (set(LeftOut), set(LeftOut) - {LeftOut.MENU}):
                 reading = _reading(parts, part.first, part.end, part.tally, left_out)
                 if reading.is_enough(whole.prose - reading.prose, share):
@@ -136,6 +140,31 @@ def _with_header(page: TidyPage, article: Part) -> Part:
     if not tally.headed or tally.menus or tally.is_mostly_links:
         return article
     return replace(article, first=header.first, tally=Tally(*map(add, tally, article.tally)))
+
+
+def _is_in_section(page: TidyPage, article: Part, whole: _Reading) -> bool:
+    """Whether an article with lesser headings goes on below one of the text around it.
+
+    Erlang's pages have an article for each function, and only one where a module has no more. A
+    heading of the first level may be the site's, and so may one in a header.
+    """
+    headers = [part for part in page.parts if part.role in {Role.HEADER, Role.SECTION_HEADER}]
+    unheaded = _without(headers, whole.first, whole.end, page.tally)
+    above = [
+        level
+        for piece, level in _heading_levels(page, 0, article.first)
+        if _is_read(piece, whole) and _is_read(piece, unheaded)
+    ]
+    within = [level for _, level in _heading_levels(page, article.first, article.end)]
+    return bool(above and within) and 1 < above[-1] < min(within)
+
+
+def _heading_levels(page: TidyPage, first: int, end: int) -> Iterable[tuple[int, int]]:
+    """Where headings begin among these pieces, and their levels."""
+    for piece in range(first, end):
+        tag = page.pieces[piece][:3]
+        if tag.startswith("<h") and tag[2:].isdecimal():
+            yield piece, int(tag[2:])
 
 
 def _reading(parts: _Parts, first: int, end: int, tally: Tally, left_out: Set[LeftOut]) -> _Reading:

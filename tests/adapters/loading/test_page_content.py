@@ -125,6 +125,33 @@ def test_another_header_before_an_only_article_is_left_out(before):
     assert markdown(f"{before}{METHODS}") == f"### Methods\n\n{PROSE * 3}".strip()
 
 
+def test_an_only_article_below_a_heading_of_the_text_is_one_part_of_it():
+    function = f"<article><h4>run(Name)</h4><p>{PROSE * 3}</p></article>"
+    page = f"""<h1>lamps</h1><nav>{LINKS}</nav><h3>Description</h3><p>{PROSE}</p>
+        <h3>Exports</h3><div>{function}</div><h3>See also</h3><p>torches(3)</p>"""
+    read = markdown(page)
+    assert [line for line in read.splitlines() if line.startswith("#")] == [
+        *("# lamps", "### Description", "### Exports", "#### run(Name)", "### See also"),
+    ]
+    assert "Start here" not in read
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "<h1>Our site</h1>",
+        "<h2>Just another site</h2>",
+        "<header><h1>Our site</h1><h2>It is about lamps</h2></header>",
+        "<aside><h2>News</h2><p>2.0 is out</p></aside>",
+    ],
+    ids=["the site's", "of the same level", "in a header", "beside"],
+)
+def test_an_only_article_below_another_heading_is_the_content(before):
+    article = f"<article><h2>Lamps</h2><h3>Lit from afar</h3><p>{PROSE * 3}</p></article>"
+    read = markdown(f"{before}{article}<div><h3>2 comments</h3><p>Nice.</p></div>")
+    assert read == f"## Lamps\n\n### Lit from afar\n\n{PROSE * 3}".strip()
+
+
 @pytest.mark.parametrize("around", ["{}", "<main>{}</main>"])
 def test_the_footer_of_a_quotation_or_figure_is_read_and_that_of_its_page_is_not(around):
     quote = "<blockquote>Wise words<footer>— Einstein</footer></blockquote>"
