@@ -14,6 +14,7 @@ from app.adapters.splitting.verbatim import Opening, verbatim_opening
 
 _EXPLICIT_MARKUP = re.compile(r"\s*\.\.(?:[ \t]+(?P<directive>\w[\w:+.-]*::)?|$)")
 """Of reStructuredText: directives, comments, footnotes, targets."""
+_ONE_HASH = re.compile(r"#(?!#)")
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,32 @@ class Verbatim:
 class _HeadingFinder:
     """Recognises headings where they begin. Calls must go forward."""
 
-    def __init__(self, lines: Lines, *, is_rest: bool) -> None:
+    def __init__(self, lines: Lines, *, is_rest: bool, is_told: bool) -> None:
         self._lines = lines
         self._is_rest = is_rest
+        self._is_told = is_told
         self._html = HtmlHeadingFinder(lines)
 
     def mark(self, index: int, *, after_break: bool) -> HeadingMark | None:
         """The heading that begins at this line, if one does; in HTML only in Markdown."""
         if not self._is_rest and (mark := self._html.mark(index)):
             return mark
+        if not self._is_told and self._is_comment(index):
+            return None
         return heading_mark(self._lines, index, after_break=after_break, is_rest=self._is_rest)
+
+    def _is_comment(self, index: int) -> bool:
+        """Whether a # begins one of several lines right below each other that begin so.
+
+        In plain text those are comments, as at the top of lists and of examples of settings.
+        """
+        lines = self._lines
+        if not _ONE_HASH.match(lines.text(index)):
+            return False
+        is_below = lines.follows(index) and _ONE_HASH.match(lines.text(index - 1))
+        return bool(
+            is_below or (lines.follows(index + 1) and _ONE_HASH.match(lines.text(index + 1)))
+        )
 
 
 class _UnheadedLines:
@@ -98,22 +115,26 @@ def read_structure(lines: Lines, language: TextLanguage = TextLanguage.MARKDOWN)
 
     Nor are there any in HTML comments and the like, or in what is indented under a directive.
     Where the language is not told, it is AsciiDoc if anything shows it, else reStructuredText if
-    that gives more headings, and directives with them, than Markdown does.
+    that gives more headings, and directives with them, than Markdown does, in which lines of plain
+    text that begin with one # and stand right below each other are comments.
     """
+    if language is TextLanguage.NONE:
+        return Structure([], [])
     if language is not TextLanguage.UNTOLD:
-        return _read(lines, is_rest=language is TextLanguage.RESTRUCTUREDTEXT)
+        return _read(lines, is_rest=language is TextLanguage.RESTRUCTUREDTEXT, is_told=True)
     if is_asciidoc(lines):
         marks, blocks = read_asciidoc(lines)
         return Structure(settle_headings(marks), blocks)
-    markdown, rest = _read(lines, is_rest=False), _read(lines, is_rest=True)
+    markdown = _read(lines, is_rest=False, is_told=False)
+    rest = _read(lines, is_rest=True, is_told=False)
     signs = len(rest.headings) + rest.directives if rest.headings else 0
     return rest if signs > len(markdown.headings) else markdown
 
 
-def _read(lines: Lines, *, is_rest: bool) -> Structure:
+def _read(lines: Lines, *, is_rest: bool, is_told: bool) -> Structure:
     finder = BlockFinder(lines)
     unheaded = _UnheadedLines(lines)
-    headings = _HeadingFinder(lines, is_rest=is_rest)
+    headings = _HeadingFinder(lines, is_rest=is_rest, is_told=is_told)
     marks: list[HeadingMark] = []
     blocks: list[Block] = []
     index = front_matter_end(lines)

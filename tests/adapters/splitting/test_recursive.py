@@ -332,6 +332,44 @@ def test_a_file_of_restructuredtext_has_the_headings_of_its_language(text, expec
     assert path_at(text, "HERE", "docs/guide.RST") == expected
 
 
+COMMENTS = "# The list of all things.\n#\n# Write it anew with `thing list`.\n\nlamp==1.0\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        COMMENTS,
+        COMMENTS + "    # via torch\n    # and via match\n",
+        "Torches\n=======\n\n# a\n# b\n\n" + COMMENTS,
+        COMMENTS.replace("\n", "\r\n"),
+    ],
+)
+def test_lines_of_comments_in_plain_text_are_no_headings(text):
+    def titles(name):
+        chunks = RecursiveTextSplitter(12, 0).split_text(text, name=name)
+        return {title for chunk in chunks for title in chunk.heading_path}
+
+    assert titles("list.txt") <= {"Torches"}
+    assert "The list of all things." in titles("list.md")
+
+
+def test_headings_of_markdown_in_plain_text_stay():
+    text = "# Guide\n## First\ntext\n\n##\n## Second\n##\n\n### Third\n## Fourth\nend"
+    chunks = RecursiveTextSplitter(10, 0).split_text(text, name="guide.txt")
+    paths = {chunk.heading_path for chunk in chunks}
+    assert {("Guide", "First"), ("Guide", "Second")} < paths
+    assert chunks[-1].heading_path == ("Guide", "Fourth")
+
+
+@pytest.mark.parametrize("name", ["CMakeLists.txt", "src/lamp/CMakeLists.txt"])
+def test_a_file_of_cmake_has_no_headings(name):
+    text = (
+        "# Where it builds\nproject(lamp)\n\nTitle\n=====\n\n# The tests\nadd_subdirectory(tests)\n"
+    )
+    chunks = RecursiveTextSplitter(30, 0).split_text(text, name=name)
+    assert {chunk.heading_path for chunk in chunks} == {()}
+
+
 @pytest.mark.parametrize("name", ["guide.txt", "https://example.org/guide.rst"])
 @pytest.mark.parametrize(
     ("text", "expected"),
