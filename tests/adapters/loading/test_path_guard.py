@@ -1,7 +1,11 @@
 import os
 import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+import anyio.to_thread
 import pytest
 
 from app.adapters.loading.path_guard import GuardedPath, PathGuard
@@ -11,6 +15,7 @@ from app.errors import (
     SourceUnavailableError,
     SourceUnreadableError,
 )
+from tests.patience import run_in_time
 
 LIMIT = 1000
 
@@ -33,6 +38,22 @@ def read(guard, uri):
     return guard.read_bytes(guard.locate(str(uri)), LIMIT)
 
 
+@dataclass
+class NameOfWhatMoves(os.PathLike):
+    """The name of a file that is exchanged when the system is told it for the `at`-th time."""
+
+    name: str
+    exchange: Callable[[], object]
+    at: int
+    times: int = 0
+
+    def __fspath__(self):
+        self.times += 1
+        if self.times == self.at:
+            self.exchange()
+        return self.name
+
+
 def test_reads_plain_paths_and_file_addresses(guard, root):
     (root / "a b%.md").write_text("odd")
     assert read(guard, root / "doc.md") == b"hello"
@@ -41,6 +62,11 @@ def test_reads_plain_paths_and_file_addresses(guard, root):
     assert read(guard, f"file:{root}/doc.md") == b"hello"
     assert read(guard, f"file://{root}/a%20b%25.md") == b"odd"
     assert read(guard, f"file://{root}/a b%.md") == b"odd"
+
+
+def test_an_address_of_another_machine_names_no_file_of_this_one(guard, root):
+    with pytest.raises(SourceRefusedError, match="not of 'elsewhere'"):
+        guard.locate(f"file://elsewhere{root}/doc.md")
 
 
 def test_relative_paths_start_at_the_working_directory(guard, root):
@@ -133,6 +159,19 @@ def test_a_link_put_in_place_after_the_check_is_not_followed(guard, root, tmp_pa
         guard.read_bytes(deep, LIMIT)
 
 
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+@pytest.mark.parametrize("at", [1, 2])
+def test_what_takes_the_place_of_a_file_at_the_last_moment_is_refused(
+    guard, root, tmp_path, kind, at
+):
+    (tmp_path / "link").symlink_to(tmp_path / "secret.md")
+    os.mkfifo(tmp_path / "pipe")
+    name = NameOfWhatMoves("doc.md", lambda: (tmp_path / kind).replace(root / "doc.md"), at)
+    read_it = partial(guard.read_bytes, GuardedPath(root, (name,), "doc.md"), LIMIT)
+    with pytest.raises((SourceRefusedError, SourceUnreadableError)):
+        run_in_time(partial(anyio.to_thread.run_sync, read_it, abandon_on_cancel=True))
+
+
 def test_hidden_files_are_read_only_where_their_folder_is_a_root(guard, root):
     hidden = root / ".notes"
     hidden.mkdir()
@@ -159,6 +198,14 @@ def test_files_over_the_limit_are_refused(guard, root):
     assert len(read(guard, root / "at.md")) == LIMIT
     with pytest.raises(SourceUnreadableError, match="FILE_MAX_BYTES"):
         read(guard, root / "over.md")
+
+
+def test_a_file_that_holds_more_than_its_size_says_is_refused_as_well():
+    guard = PathGuard([Path("/proc")])
+    located = guard.locate("/proc/cpuinfo")
+    assert guard.file_status(located).st_size == 0
+    with pytest.raises(SourceUnreadableError, match="FILE_MAX_BYTES"):
+        guard.read_bytes(located, 10)
 
 
 def test_a_folder_where_a_file_is_meant_names_the_type_to_use(guard, root):
