@@ -23,22 +23,24 @@ logger = logging.getLogger(__name__)
 COMPLETE_NAME = "groundwork-complete.json"
 UNFINISHED_NAME = "groundwork-unfinished.json"
 PROBE_TIMEOUT_SECONDS = 60.0
-_GENERATION = re.compile(r"generation-(\d{1,9})")
+_FOLDER = re.compile(r"generation-(\d{1,9})")
+"""Each index that is made lies in the next of these. So it is called on the disk, and in the notes;
+what is called a generation everywhere else, of a model and a splitter, is something else."""
 
 
 def lexical_files(directory: Path) -> list[Path]:
-    """The files of all generations; locks are none of them."""
-    generations = (path for path in directory.iterdir() if _GENERATION.fullmatch(path.name))
-    below = (path for folder in generations for path in folder.iterdir())
+    """The files of all indexes below; locks are none of them."""
+    folders = (path for path in directory.iterdir() if _FOLDER.fullmatch(path.name))
+    below = (path for folder in folders for path in folder.iterdir())
     return sorted(path for path in below if path.suffix != ".lock")
 
 
 class TantivyStore:
     """Opens and remakes the tantivy index below `directory`, for a HealingLexicalIndex.
 
-    Each index that is made is a new generation in a folder of its own; a note beside them names
-    the one that is complete, or the one whose making has begun. `probe_first` is for after an
-    unclean stop: the index is tried out in a child process before this process dares to open it.
+    Each index that is made lies in a new folder of its own; a note beside them names the one that
+    is complete, or the one whose making has begun. `probe_first` is for after an unclean stop: the
+    index is tried out in a child process before this process dares to open it.
     """
 
     name = "tantivy"
@@ -55,23 +57,24 @@ class TantivyStore:
         self._languages = languages or Languages()
         self._weights = weights
         self._probe_first = probe_first
-        self._generation: str | None = None
+        self._folder: Path | None = None
+        """Of the index that was opened or made last."""
         self._latest: TantivyIndex | None = None
 
     def open(self) -> TantivyIndex:
         """Open what is there; LexicalIndexError when it is missing, incomplete or damaged."""
-        generation = self._noted_generation(COMPLETE_NAME)
-        if generation is None or not (self._directory / generation).is_dir():
+        folder = self._noted_folder(COMPLETE_NAME)
+        if folder is None or not folder.is_dir():
             raise LexicalIndexError("The lexical index has not been built yet.")
-        return self._open(generation)
+        return self._open(folder)
 
     def open_unfinished(self) -> TantivyIndex | None:
         """Open an index whose making was interrupted; None when there is none of any use."""
-        generation = self._noted_generation(UNFINISHED_NAME)
-        if generation is None or not (self._directory / generation).is_dir():
+        folder = self._noted_folder(UNFINISHED_NAME)
+        if folder is None or not folder.is_dir():
             return None
         try:
-            return self._open(generation)
+            return self._open(folder)
         except LexicalIndexError as error:
             logger.warning("The unfinished lexical index is no use: %s", error.detail)
             return None
@@ -80,17 +83,15 @@ class TantivyStore:
         """Delete what is there, unopened, and make an empty index, which counts as unfinished."""
         self.mark_incomplete()
         try:
-            known = self._generations()
-            for folder in known.values():
-                shutil.rmtree(folder)
+            known = self._folders()
+            for former in known.values():
+                shutil.rmtree(former)
         except OSError as error:
             raise LexicalIndexError(f"The lexical index could not be deleted: {error}") from error
         reached(FaultPoint.LEXICAL_DELETED)
-        generation = f"generation-{max(known, default=0) + 1}"
-        index = TantivyIndex(
-            self._directory / generation, languages=self._languages, weights=self._weights
-        )
-        self._generation, self._latest = generation, index
+        folder = self._directory / f"generation-{max(known, default=0) + 1}"
+        index = TantivyIndex(folder, languages=self._languages, weights=self._weights)
+        self._folder, self._latest = folder, index
         self._write_note(UNFINISHED_NAME)
         reached(FaultPoint.LEXICAL_RECREATED)
         return index
@@ -111,10 +112,10 @@ class TantivyStore:
 
     def damage(self) -> str | None:
         """Which file is not as it was written, bit by bit; None: none. Some 1 ms a megabyte."""
-        if self._generation is None:
+        if self._folder is None:
             return None
         try:
-            reason = damaged_file(self._directory / self._generation)
+            reason = damaged_file(self._folder)
         except (OSError, ValueError) as error:
             return f"The files of the lexical index cannot be read: {error}"
         return None if reason is None else f"A file of the lexical index has rotted: {reason}."
@@ -124,22 +125,22 @@ class TantivyStore:
     def _identity(self) -> dict[str, str | int]:
         return asdict(LexicalIdentity(self._languages.default))
 
-    def _open(self, generation: str) -> TantivyIndex:
-        folder = self._directory / generation
+    def _open(self, folder: Path) -> TantivyIndex:
         if self._probe_first:
             reason = probe_tantivy(folder, PROBE_TIMEOUT_SECONDS)
             if reason is not None:
                 raise LexicalIndexError(f"The lexical index did not pass its probe: {reason}")
         if not tantivy.Index.exists(str(folder)):
             raise LexicalIndexError("The lexical index has lost its files.")
-        self._generation = generation
+        self._folder = folder
         self._latest = TantivyIndex(folder, languages=self._languages, weights=self._weights)
         return self._latest
 
     def _write_note(self, name: str) -> None:
+        folder = self._folder.name if self._folder is not None else None
         try:
             with (self._directory / name).open("w", encoding="utf-8") as file:
-                json.dump({"generation": self._generation, **self._identity()}, file)
+                json.dump({"generation": folder, **self._identity()}, file)
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
@@ -151,25 +152,23 @@ class TantivyStore:
         except OSError as error:
             raise LexicalIndexError(f"The lexical index cannot be changed: {error}") from error
 
-    def _noted_generation(self, name: str) -> str | None:
-        """The generation that a note names, if it fits the analyser and the schema of today."""
+    def _noted_folder(self, name: str) -> Path | None:
+        """The folder that a note names, if it fits the analyser and the schema of today."""
         try:
             noted = json.loads((self._directory / name).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        generation = noted.pop("generation", None) if isinstance(noted, dict) else None
-        if noted != self._identity() or not isinstance(generation, str):
+        folder = noted.pop("generation", None) if isinstance(noted, dict) else None
+        if noted != self._identity() or not isinstance(folder, str):
             return None
-        return generation if _GENERATION.fullmatch(generation) else None
+        return self._directory / folder if _FOLDER.fullmatch(folder) else None
 
-    def _generations(self) -> dict[int, Path]:
+    def _folders(self) -> dict[int, Path]:
         """The folders that are ours, by number; links and strangers' files are left alone."""
         if not self._directory.exists():
             return {}
         return {
             int(match[1]): path
             for path in self._directory.iterdir()
-            if (match := _GENERATION.fullmatch(path.name))
-            and path.is_dir()
-            and not path.is_symlink()
+            if (match := _FOLDER.fullmatch(path.name)) and path.is_dir() and not path.is_symlink()
         }
