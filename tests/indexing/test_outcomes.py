@@ -175,6 +175,21 @@ def test_an_item_pointed_elsewhere_while_it_is_indexed_stays_pending(
     assert not any("lighthouse" in text for text in found("lighthouse"))
 
 
+def test_an_item_pointed_elsewhere_while_its_source_fails_has_nothing_said_of_it(
+    container: Container, source_root, guide, add_item, embedder: MoodyEmbedder
+):
+    item = add_item(guide, "markdown")
+    embedder.failing = True
+
+    def point_elsewhere(_progress: Progress) -> None:
+        container.knowledge.update(item.id, {"uri": str(source_root / "other.md")})
+
+    result = container.indexer.index(item.id, progress=point_elsewhere)
+    after = container.knowledge.get(item.id)
+    assert result.error == "The model is away."
+    assert (after.status, after.error) == ("pending", None)
+
+
 def test_a_name_that_is_not_utf8_is_an_error_that_says_so(container: Container, source_root):
     (source_root / "d").mkdir()
     draft = ItemDraft("odd", f"file://{source_root}/d%FF", "folder")
@@ -245,6 +260,17 @@ def test_removing_an_item_from_the_index_keeps_the_item(
     assert container.maintenance.verify().problems == ()
     with pytest.raises(NotFoundError):
         container.indexer.remove(item.id + 1)
+
+
+def test_an_archived_item_stays_archived_when_it_is_taken_out_of_the_index(
+    container: Container, guide, add_item, index
+):
+    item = add_item(guide, "markdown")
+    index(item)
+    container.knowledge.update(item.id, {"status": "archived"})
+    assert container.indexer.remove(item.id)
+    after = container.knowledge.get(item.id)
+    assert (after.status, after.chunk_count) == ("archived", 0)
 
 
 def test_deleting_an_item_while_it_is_indexed_leaves_nothing_of_it(

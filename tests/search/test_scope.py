@@ -1,13 +1,15 @@
 """A filter leaves exactly the items and documents that it says, then and at the final look."""
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import create_engine, delete, event, text
+from sqlalchemy import Connection, create_engine, delete, event, text
 
 from app.database import Database
 from app.models import ChunkRow, DocumentRow, DocumentTagRow, ItemRow, TagRow
@@ -319,6 +321,39 @@ def test_a_remembered_filter_is_forgotten_as_soon_as_anything_is_written(library
     assert resolver.resolve(request).scope.item_ids == {first, second}
     library.change(first, status="archived")
     assert resolver.resolve(request).scope.item_ids == {second}
+
+
+class InterruptedDatabase(Database):
+    """Does something else, once, when it has been looked at and the answer is not used yet."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        with super().snapshot() as connection:
+            yield connection
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+
+
+def test_what_is_outdated_when_it_is_found_is_not_remembered(
+    tmp_path: Path, databases: Databases
+) -> None:
+    database = InterruptedDatabase(databases.new(tmp_path, "library.db"))
+    library, resolver = Library(database), ScopeResolver(database)
+    tagged = {library.add_item(tags=("a",))}
+    library.add_item()
+    request = SearchRequest("x", tags=("a",))
+
+    def write_and_ask() -> None:
+        tagged.add(library.add_item(tags=("a",)))
+        resolver.resolve(dataclasses.replace(request, category="another"))
+
+    database.meanwhile = write_and_ask
+    resolver.resolve(request)
+    assert resolver.resolve(request).scope.item_ids == tagged
+    database.close()
 
 
 def test_what_another_process_writes_is_seen_as_well(library: Library) -> None:
