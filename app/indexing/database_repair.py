@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -53,17 +54,18 @@ class DatabaseRepair:
         self._splitter = splitter
         self._generation = generation
         self._vectors = VectorRepair(database=database, embedder=embedder, generation=generation)
-        self._mend_rows: dict[FaultKind, tuple[Callable[[Session, list[int | str]], None], str]] = {
-            FaultKind.CHUNK_WITHOUT_DOCUMENT: (_by_id(repair_queries.delete_chunks), "deleted"),
-            FaultKind.DOCUMENT_WITHOUT_ITEM: (_by_id(repair_queries.delete_documents), "deleted"),
-            FaultKind.TAGS_WITHOUT_ITEM: (_by_id(repair_queries.delete_tags), "deleted"),
+        # Each mends rows of one kind, by their ids: of numbers or of texts.
+        self._mend_rows: dict[FaultKind, tuple[Callable[[Session, list[Any]], None], str]] = {
+            FaultKind.CHUNK_WITHOUT_DOCUMENT: (repair_queries.delete_chunks, "deleted"),
+            FaultKind.DOCUMENT_WITHOUT_ITEM: (repair_queries.delete_documents, "deleted"),
+            FaultKind.TAGS_WITHOUT_ITEM: (repair_queries.delete_tags, "deleted"),
             FaultKind.CHUNK_OF_ANOTHER_ITEM: (
-                _by_id(repair_queries.give_chunks_to_their_item),
+                repair_queries.give_chunks_to_their_item,
                 "given to the item of its document",
             ),
             FaultKind.OTHER_NUMBER: (self._renumber, "given its own"),
             FaultKind.DAMAGED_TAGS: (
-                _by_id(repair_queries.restore_tags),
+                repair_queries.restore_tags,
                 "given those that filters know it by",
             ),
         }
@@ -170,16 +172,9 @@ class DatabaseRepair:
         ]
 
     @staticmethod
-    def _renumber(session: Session, rows: list[int | str]) -> None:
-        for document_id in rows:
-            row = repair_queries.document(session, int(document_id))
+    def _renumber(session: Session, document_ids: list[int]) -> None:
+        for document_id in document_ids:
+            row = repair_queries.document(session, document_id)
             if row is not None:
                 number = document_number(row.item_id, row.key)
                 repair_queries.renumber_document(session, row.id, number)
-
-
-def _by_id(
-    mend: Callable[[Session, list], None],  # type: ignore[type-arg]  # ids of one kind of row
-) -> Callable[[Session, list[int | str]], None]:
-    """What mends rows of one kind, taken for what mends any."""
-    return mend

@@ -205,8 +205,7 @@ def _require_number(
     name: str, value: object, least: float, most: float, *, whole: bool = True
 ) -> None:
     kinds = (int,) if whole else (int, float)
-    sound = isinstance(value, kinds) and not isinstance(value, bool)
-    if not sound or not least <= value <= most:  # type: ignore[operator]
+    if isinstance(value, bool) or not isinstance(value, kinds) or not least <= value <= most:
         raise _refusal(name, f"is a number from {least} to {most}")
 
 
