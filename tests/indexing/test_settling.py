@@ -124,6 +124,25 @@ def test_what_could_not_be_settled_at_once_is_settled_when_there_is_time(
     assert [words.records[key].content for key in words.chunk_ids()] == expected
 
 
+def test_what_a_failed_publication_left_in_an_index_is_taken_out_when_there_is_time(
+    container: Container, source_root: Path, publisher, words
+):
+    (source_root / "page.txt").write_text("A text about elephants.")
+    item = container.knowledge.create(ItemDraft("Savannah", str(source_root), "folder"))
+
+    def fail() -> None:
+        raise LexicalIndexError("The disk is full.")
+
+    words.meanwhile = fail
+    with pytest.raises(LexicalIndexError):
+        publisher.publish(item.id, ready(container, item)).result()
+    assert words.records, "it failed once they were written"
+    publisher.between_changes(lambda: None).result()  # comes after what was put off
+    assert words.chunk_ids() == set()
+    with container.database.read() as session:
+        assert outbox_queries.count_open_changes(session) == 0
+
+
 @pytest.mark.parametrize("error", [LexicalIndexError("The disk is full."), ValueError("Oh.")])
 def test_what_fails_when_there_is_time_is_tried_again_by_itself(
     container: Container, embedder: FakeEmbedder, words, error: Exception
