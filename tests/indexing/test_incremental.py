@@ -13,8 +13,9 @@ from sqlalchemy import event, select
 from app.container import Container
 from app.indexing.documents import sha256_hex
 from app.indexing.embedding import embed_unknown
+from app.indexing.indexer import Indexer
 from app.models import DocumentRow, EmbeddingRow
-from app.protocols import Vectors
+from app.protocols import LoadedDocument, SourceEntry, SourceListing, SourceOpener, Vectors
 from app.search.requests import SearchRequest
 from tests.fakes import FakeEmbedder
 
@@ -106,6 +107,44 @@ def test_a_deleted_file_is_gone_from_search(docs, add_item, index, found):
     result = index(item)
     assert result.chunks_removed == 1
     assert not any("elephants" in text for text in found("elephants"))
+
+
+class DeletedOnceListed:
+    """Opens folders of which a file goes after they were listed, as when an editor saves it."""
+
+    def __init__(self, sources: SourceOpener, file: Path) -> None:
+        self._sources = sources
+        self._file = file
+
+    def open(self, uri: str, document_type: str) -> "DeletedOnceListed":
+        self._source = self._sources.open(uri, document_type)
+        return self
+
+    def scan(self) -> SourceListing:
+        listing = self._source.scan()
+        self._file.unlink()
+        return listing
+
+    def read(self, entry: SourceEntry) -> LoadedDocument:
+        return self._source.read(entry)
+
+
+def test_a_file_that_goes_after_it_was_listed_is_kept_until_a_listing_lacks_it(
+    container: Container, docs, add_item, index, found
+):
+    item = add_item(docs)
+    index(item)
+    sources = DeletedOnceListed(container.sources, docs / "second.md")
+    indexer = Indexer(
+        database=container.database,
+        pipeline=container.pipeline_for(sources),
+        publisher=container.publisher,
+        metrics=container.metrics,
+    )
+    (note,) = indexer.index(item.id, force=True).skipped
+    assert note.reason.startswith("File not found")
+    assert "elephants" in found("elephants")[0]
+    assert index(item).chunks_removed == 1
 
 
 def test_an_emptied_file_of_a_folder_is_gone_from_search_and_reported(docs, add_item, index, found):
