@@ -91,7 +91,16 @@ def test_a_star_allows_every_name(settings: Settings, databases: Databases) -> N
 
 @pytest.mark.parametrize(
     "origin",
-    ["https://evil.example", "null", "http://localhost:9999", "http://[", "localhost", "x"],
+    [
+        "https://evil.example",
+        "http://localhost:8000.evil.example",
+        "http://not-localhost:8000",
+        "null",
+        "http://localhost:9999",
+        "http://[",
+        "localhost",
+        "x",
+    ],
 )
 def test_a_foreign_page_changes_nothing(client: TestClient, origin: str) -> None:
     headers = {"origin": origin, "host": "localhost:8000"}
