@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import event, select, text
 
 from app.container import Container
 from app.errors import AppError, EmbeddingError, StartupError
 from app.generations import queries
 from app.indexing.publisher import KeptIndexes
 from app.knowledge.items import ItemDraft
+from app.models import ChunkRow
 from app.protocols import Embedder, Vectors
 from app.search.requests import SearchRequest
 from app.settings import Settings
@@ -448,6 +449,19 @@ def test_a_kept_generation_can_be_dropped_and_compacting_drops_all(
     assert embedder.embedded_texts, "its vectors were dropped"
     assert back.maintenance.verify().problems == ()
     assert [each.stored.generation.id for each in back.generations.all()] == [2, 3]
+
+
+def test_a_kept_generation_keeps_nothing_of_a_text_that_has_changed(
+    open_with: Open, docs: Path, filled: int
+):
+    container = open_with(chunk_size=400)
+    container.renew()
+    (docs / "first.md").write_text("# A page\n\nIt speaks of otters only.\n")
+    assert container.indexer.index(filled).success
+    with container.database.read() as session:
+        kept = session.scalars(select(ChunkRow.content).where(ChunkRow.generation_id == 1)).all()
+    assert any("second" in content for content in kept)
+    assert not any("first" in content for content in kept)
 
 
 def test_compacting_keeps_what_the_settings_are_about_to_have(open_with: Open, filled: int):
