@@ -28,9 +28,10 @@ class DocumentLoader:
     async def load(self, uri: str, document_type: str) -> list[LoadedDocument]:
         """Load everything that `uri` names, on a worker thread.
 
-        `document_type` is markdown, folder or website. Documents of a folder that cannot be read
-        are left out, with a warning in the log. Raises SourceError when the source itself cannot
-        be read, or holds a single document and that cannot.
+        `document_type` is markdown, folder or website. Documents of a folder that are gone, hold no
+        text or are too large are left out, with a warning in the log. Raises SourceError when the
+        source itself cannot be read, or holds a single document and that cannot, and
+        SourceUnavailableError for a document that cannot be read now, as without permission.
         """
         return await anyio.to_thread.run_sync(self._load, uri, document_type)
 
