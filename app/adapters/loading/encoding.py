@@ -8,6 +8,7 @@ from charset_normalizer import from_bytes
 
 from app.adapters.loading.alphabets import likelier
 from app.adapters.loading.east_asian_text import east_asian_encoding
+from app.adapters.loading.terminal_text import as_shown
 from app.adapters.loading.western_text import is_scattered, is_western
 from app.errors import SourceUnreadableError
 
@@ -76,7 +77,8 @@ BINARY_SAMPLE_BYTES = 8000
 """Where git, too, looks for a NUL to tell binary from text."""
 
 BINARY_CONTROL_SHARE = 0.05
-"""Random bytes hold 11 % of control characters, coloured terminal logs about 2 %."""
+"""Random bytes hold 11 % of control characters. Those that a terminal heeds are not counted: they
+may be a tenth of a page of `man`."""
 
 CONTROL_BYTES = bytes({*range(9), 11, *range(14, 27), *range(28, 32), 127})
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -88,21 +90,21 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
     Tried in this order: byte order mark, the declared encoding (after UTF-8, if it is Latin-1),
     UTF-16 without a mark, the escapes of ISO-2022-JP, UTF-8, detection. The text holds no byte
     order mark at its start, no surrogate and none of the control characters but tab, line feed
-    and carriage return: each other one becomes a space, so that neither length nor line numbers
-    change. Raises SourceUnreadableError for binary data.
+    and carriage return: what a terminal heeds is left out, and each other one becomes a space.
+    Line numbers do not change. Raises SourceUnreadableError for binary data.
     """
     for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
             text = data.decode(encoding, "replace").lstrip("\ufeff")  # some write it twice
-            return clean(text), encoding.removesuffix("-sig")
+            return clean(as_shown(text)), encoding.removesuffix("-sig")
     attempts = (_decode_declared, _decode_wide)
     for attempt in attempts:
         decoded = attempt(data, declared)
         if decoded:
-            return clean(decoded[0]), decoded[1]
+            return clean(as_shown(decoded[0])), decoded[1]
     _refuse_binary(data)
     text, encoding = _decode_undeclared(data)
-    return clean(text), encoding
+    return clean(as_shown(text)), encoding
 
 
 def clean(text: str) -> str:
@@ -177,8 +179,9 @@ def _decode_wide(data: bytes, _declared: str | None) -> tuple[str, str] | None:
 
 def _refuse_binary(data: bytes) -> None:
     sample = data[:BINARY_SAMPLE_BYTES]
-    controls = len(sample) - len(sample.translate(None, CONTROL_BYTES))
-    share = controls / max(len(sample), 1)
+    shown = as_shown(sample.decode("latin-1")).encode("latin-1")
+    controls = len(shown) - len(shown.translate(None, CONTROL_BYTES))
+    share = controls / max(len(shown), 1)
     if b"\0" in sample or share > BINARY_CONTROL_SHARE or sample.startswith(b"%PDF-"):
         raise SourceUnreadableError("This is binary, not text.")
 

@@ -1,5 +1,6 @@
 # ruff: noqa: RUF001  letters that look alike are what is tested
 import codecs
+import re
 import time
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.loading.encoding import NO_CHARSETS, clean, decode
+from app.adapters.loading.terminal_text import as_shown
 from app.adapters.loading.western_text import is_scattered, is_western
 from app.errors import SourceUnreadableError
 
@@ -465,6 +467,41 @@ def test_control_characters_become_spaces_and_line_endings_stay():
     assert decode(b"x" * 9000 + b"\0")[0] == "x" * 9000 + " "
 
 
+def overstruck(text: str) -> str:
+    """As `man` and `nroff` print bold."""
+    return "".join(c if c.isspace() else f"{c}\b{c}" for c in text)
+
+
+@pytest.mark.parametrize(
+    ("printed", "seen"),
+    [
+        (overstruck("NAME überall 漢字"), "NAME überall 漢字"),
+        ("_\bf_\bi_\bl_\be ... _\b_o_\bk f\b_o\b_o", "file ... _ok foo"),
+        ("_\bB\bB, B\bB\bB\bB and +\bo", "B, B and o"),
+        (overstruck("task_always_eager __init__"), "task_always_eager __init__"),
+        ("_\b _\b _\b end", "___end"),
+        ("\x1b[1;31mERROR\x1b[0m: \x1b[38;5;28mcode\x1b[39m 5\x1b[K", "ERROR: code 5"),
+        ("\x1b]8;;https://a.example/b\x1b\\man(1)\x1b]8;;\x1b\\ \x1b]0;title\x07ok", "man(1) ok"),
+        ("\x1b(Bplain\r\n\x1b]never ended\r\nnext", "plain\r\n ]never ended\r\nnext"),
+        ("wait 10%\b\b\b20%", "wait 10%   20%"),
+    ],
+)
+def test_what_was_written_for_a_terminal_is_read_as_it_shows_it(printed: str, seen: str):
+    assert decode(printed.encode() + b"\nplain " * 20)[0] == seen + "\nplain " * 20
+    assert decode(codecs.BOM_UTF16_LE + printed.encode("utf-16-le"))[0] == seen
+
+
+def test_a_page_in_bold_is_not_taken_for_binary():
+    line = "All of this page is bold.\n"
+    assert decode(overstruck(line).encode() * 600)[0] == line * 600
+
+
+@given(st.text(st.sampled_from("ab_ \b\x1b[]0m\x07\\(B\r\n\t")))
+def test_what_a_terminal_shows_has_the_same_lines(text: str):
+    shown = as_shown(text)
+    assert re.findall("[\r\n\t]", shown) == re.findall("[\r\n\t]", text)
+
+
 @given(st.text(), st.sampled_from(["utf-8", "utf-8-sig"]))
 def test_utf8_text_comes_back_but_for_its_control_characters(text, encoding):
     data = text.encode(encoding)
@@ -472,8 +509,7 @@ def test_utf8_text_comes_back_but_for_its_control_characters(text, encoding):
         decoded, _ = decode(data)
     except SourceUnreadableError:
         return
-    assert decoded == clean(text.lstrip("\ufeff"))
-    assert len(decoded) == len(text.lstrip("\ufeff"))
+    assert decoded == clean(as_shown(text.lstrip("\ufeff")))
 
 
 @given(st.binary(max_size=300), st.sampled_from([None, "utf-8", "utf-16", "shift_jis", "cp1252"]))
