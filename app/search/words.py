@@ -209,7 +209,8 @@ def _terms(word: Word) -> tuple[str, ...]:
     parts = word.parts
     if len(parts) > 1:
         parts = tuple(part for part in parts if len(part) > 1 or not part.isascii())
-    return tuple(term for term in (*parts, word.whole, word.stem, word.switch) if term)
+    members = (whole for whole, _, _ in word.members)
+    return tuple(term for term in (*parts, *members, word.whole, word.stem, word.switch) if term)
 
 
 def _longer_version(parsed: ParsedQuery) -> re.Pattern[str] | None:

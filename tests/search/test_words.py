@@ -58,6 +58,7 @@ def test_nothing_fails_and_every_highlight_is_a_stretch_of_the_content(query, co
         ("running tests", "He runs a test, and Tests RUN.", ["runs", "test", "Tests", "RUN"]),
         ("user name", "call getUserName()", ["User", "Name"]),
         ("getUserName", "getUserName, get_user_name", ["getUserName", "get_user_name"]),
+        ("app.conf.getUserName", "getUserName, the user", ["getUserName", "user"]),
         ("github", "GitHub-hosted, non-GitHub", ["GitHub", "GitHub"]),
         ("oauth", "OAuth2 and OAuth 1", ["OAuth", "OAuth"]),
         ("using", "Use it", ["Use"]),

@@ -14,7 +14,14 @@ import regex
 import Stemmer
 
 from app.adapters.lexical_index.names import SPLIT_MARK, Name, names_in_mixed_case
-from app.adapters.lexical_index.terms import IndexTerms, StretchTerms, Token, TokenValues, Word
+from app.adapters.lexical_index.terms import (
+    IndexTerms,
+    Member,
+    StretchTerms,
+    Token,
+    TokenValues,
+    Word,
+)
 
 ANALYSER_VERSION = 7
 """Raise it whenever the same text gives other terms: an index made before is then made anew."""
@@ -194,10 +201,13 @@ class Analyser:
             return Word((term,), ((offset, offset + len(raw)),), term, term)
         raw = _POSSESSIVE.sub("", raw, concurrent=False)
         pieces: list[tuple[str, int, int]] = []
+        dots: list[int] = []
         whole, last_end = "", 0
         for atom in _ATOM.finditer(raw, concurrent=False):
-            if raw[last_end : atom.start()] == "." and whole[-1:].isdigit() and atom[0].isdigit():
-                whole += "."  # 3.1 is not 31
+            if "." in (between := raw[last_end : atom.start()]):
+                dots.append(len(pieces))
+                if between == "." and whole[-1:].isdigit() and atom[0].isdigit():
+                    whole += "."  # 3.1 is not 31
             last_end = atom.end()
             whole += fold(atom.group())
             pieces += [
@@ -221,6 +231,7 @@ class Analyser:
             switch=_switch(raw),
             signed=tuple(_signed(raw, [start - offset for _, start, _ in pieces])),
             has_apostrophe="'" in raw or "\u2019" in raw,
+            members=tuple(_members([piece[0] for piece in pieces], dots)),
         )
 
     def _names(self, raw: str, offset: int, spans: Sequence[tuple[int, int]]) -> Iterator[Name]:
@@ -278,6 +289,16 @@ def _switch(raw: str) -> str:
         return ""
     composed = unicodedata.normalize("NFC", raw)
     return composed[:MAX_TERM_CHARACTERS] if composed[1:2].isascii() else ""
+
+
+def _members(pieces: Sequence[str], dots: Sequence[int]) -> Iterator[Member]:
+    """The names that `Word.members` has; `dots`: the pieces that have one before them."""
+    if not dots or len(pieces) <= len(dots) + 1:
+        return
+    for first, end in pairwise([0, *dots, len(pieces)]):
+        whole = "".join(pieces[first:end])
+        if end - first > 1 and len(whole) <= MAX_TERM_CHARACTERS:
+            yield whole, first, end
 
 
 def _signed(raw: str, starts: Sequence[int]) -> Iterator[tuple[str, int]]:

@@ -6,10 +6,11 @@ Markov Random Field Model for Term Dependencies", 2005 (sequential dependence). 
 here is measured in docs/adr/0025.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from app.adapters.lexical_index.languages import SpokenQuery
+from app.adapters.lexical_index.terms import Member, Word
 
 READ_AGAIN = 64
 """So many of the best by single words are looked at, and what scores like the last of them: what
@@ -26,13 +27,16 @@ Run = tuple[str, ...]
 beginning of the next with the stop words between."""
 
 
-def typed_runs(queries: Sequence[SpokenQuery]) -> list[tuple[Run, ...]]:
+def typed_runs(
+    queries: Sequence[SpokenQuery], members: Callable[[Word], Sequence[Member]]
+) -> list[tuple[Run, ...]]:
     """The runs of a query, each in the languages of the records, the default one first.
 
-    They are those of its plain text: what is in quotes has to stand as it is anyway.
+    They are those of its plain text: what is in quotes has to stand as it is anyway. `members`
+    tells the names within a dotted one that no record says in full: only these are in a row.
     """
     # Every language takes a text apart alike: what is one run in one is one run in each.
-    spoken = zip(*map(_runs_of_query, queries), strict=False)
+    spoken = zip(*(_runs_of_query(query, members) for query in queries), strict=False)
     return list(dict.fromkeys(tuple(dict.fromkeys(forms)) for forms in spoken))
 
 
@@ -45,11 +49,13 @@ def raised(bm25: float, share: float) -> float:
     return float(bm25 * (1 + AS_TYPED_WEIGHT * share**AS_TYPED_POWER))
 
 
-def _runs_of_query(query: SpokenQuery) -> list[Run]:
+def _runs_of_query(query: SpokenQuery, members: Callable[[Word], Sequence[Member]]) -> list[Run]:
     mark, parsed = query.mark, query.parsed
     runs: list[Run] = []
     for word in parsed.words:
-        runs += pairwise(mark + part for part in word.version or word.parts)
+        within = [word.parts[first:end] for _, first, end in members(word)]
+        for row in within or [word.version or word.parts]:
+            runs += pairwise(mark + part for part in row)
     for first, *between, last in parsed.neighbours:
         if first.has_signs or last.has_signs:
             continue  # in a row with `slots` is not with `__slots__`, and only that is wanted

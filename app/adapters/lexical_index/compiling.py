@@ -36,7 +36,7 @@ from app.adapters.lexical_index.languages import SpokenQuery
 from app.adapters.lexical_index.names import SPLIT_MARK, name_mark, whole_mark
 from app.adapters.lexical_index.query import MAX_EXCLUSIONS
 from app.adapters.lexical_index.spelling import Spelling, may_be_mistyped
-from app.adapters.lexical_index.terms import Phrase, Word, needs_signs
+from app.adapters.lexical_index.terms import Member, Phrase, Word, needs_signs
 from app.protocols import SearchScope
 
 MAX_SEARCHED_WORDS = 48
@@ -125,7 +125,8 @@ class QueryCompiler:
         Their score is the share of its runs, each weighed by its rarity: 1 for the query as it was
         typed, less where it names a document. None where it has no runs that count.
         """
-        weights = {forms: self._run_weight(forms) for forms in typed_runs(self._queries)}
+        runs = typed_runs(self._queries, self._members)
+        weights = {forms: self._run_weight(forms) for forms in runs}
         rarest = sorted(weights, key=lambda forms: -weights[forms])[:MAX_RUNS]
         whole = sum(weights[forms] for forms in rarest)
         naming = self._terms_naming_documents()
@@ -251,6 +252,7 @@ class QueryCompiler:
         """Each field and term where a plain word is looked for, or terms side by side."""
         parts: list[tuple[str, ...]] = [(mark + part,) for part in word.parts]
         names: list[tuple[str, ...]] = [(word.whole,)] if word.whole else []
+        members = [(whole,) for whole, _, _ in self._members(word)]
         symbols = [*parts, *names]
         if word.version:
             parts = [tuple(mark + part for part in word.version)]
@@ -263,6 +265,7 @@ class QueryCompiler:
             (PATH, stemmed),
             (SYMBOLS, symbols),
             (SIGNED if word.has_signs else IDENTIFIERS, names),
+            (IDENTIFIERS, members),
             (SIGNED, [(word.switch,)] if word.is_switch else []),
         ):
             if self._weight(field) > 0:
@@ -307,6 +310,12 @@ class QueryCompiler:
             or any(count(place.field, place.terms[0]) for place in self._places(word, mark))
             for mark, word in forms.items()
         )
+
+    def _members(self, word: Word) -> Sequence[Member]:
+        """The names within a dotted one that no record says in full."""
+        if word.version or not word.members or self._searcher.doc_freq(QUOTABLE, word.whole):
+            return ()
+        return word.members
 
     def _frequency(self, word: Word, mark: str) -> tuple[bool, int]:
         """Sorts the rarest first, and what the content never holds last."""

@@ -25,6 +25,11 @@ class Token(NamedTuple):
     parts (or pairs)."""
 
 
+Member = tuple[str, int, int]
+"""A name in several parts between the dots of a longer one, folded, its first part, and the one
+after its last."""
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """One word: its parts stand side by side in the text, and all of it is one name."""
@@ -51,6 +56,8 @@ class Word:
     number: `__dict__` in `self.__dict__`."""
     has_apostrophe: bool = False
     """Whether one stands within it, as in `don't`; that of a genitive is none of it."""
+    members: tuple[Member, ...] = ()
+    """`task_always_eager` in `app.conf.task_always_eager`: texts mostly say it alone."""
     edge: str = ""
     """At the edge of a phrase that may begin or end within a text without spaces: an expression
     for the parts that it stands for there."""

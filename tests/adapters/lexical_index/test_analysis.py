@@ -152,6 +152,23 @@ def test_a_name_in_mixed_case_within_a_longer_word_is_known_by_itself():
     assert [(token.start, token.end, token.is_whole) for token in tokens] == [(4, 10, True)]
 
 
+@pytest.mark.parametrize(
+    ("text", "members"),
+    [
+        ("kombu.exceptions.ContentDisallowed", [("contentdisallowed", 2, 4)]),
+        ("app.conf.task_always_eager", [("taskalwayseager", 2, 5)]),
+        ("MyClient.call-back.x", [("myclient", 0, 2), ("callback", 2, 4)]),
+        ("getUserName", []),
+        ("log.retention.hours", []),
+        ("3.1.2", []),
+    ],
+)
+def test_names_in_several_parts_between_dots_are_members(
+    text: str, members: list[tuple[str, int, int]]
+):
+    assert [*ANALYSER.words(text)[0].members] == members
+
+
 def test_the_language_decides_how_words_are_stemmed():
     assert Analyser("german").words("Häuser")[0].parts == Analyser("german").words("haus")[0].parts
     with pytest.raises(ValueError, match="Known are"):

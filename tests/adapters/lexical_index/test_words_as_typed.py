@@ -64,6 +64,35 @@ def test_a_word_that_nothing_says_counts_against_nothing(index):
     assert longer["row"] > 2 * longer["apart"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ("kombu.exceptions.ContentDisallowed", "ContentDisallowed"),
+        ("kombu.exceptions.ContentDisallowed: refused", "ContentDisallowed"),
+        ("kombu.exceptions.content_disallowed", "content_disallowed"),
+    ],
+)
+def test_what_a_dotted_name_ends_with_is_a_name_by_itself(index, asked, said):
+    index.upsert(
+        [
+            record("name", f"Workers store results of errors like {said}, and of many others."),
+            record("kombu", "kombu exceptions: kombu has exceptions of its own"),
+            record("content", "disallowed exceptions to content, of content and of kombu"),
+        ]
+    )
+    assert first(index, asked) == "name"
+
+
+def test_a_dotted_name_that_is_said_in_full_comes_before_its_last_part(index):
+    index.upsert(
+        [
+            record("name", "ContentDisallowed: ContentDisallowed of kombu and its exceptions"),
+            record("full", "On kombu.exceptions.ContentDisallowed nothing is stored; " + "x " * 20),
+        ]
+    )
+    assert first(index, "kombu.exceptions.ContentDisallowed") == "full"
+
+
 def test_words_of_titles_alone_are_words_in_a_row_as_well(index):
     index.upsert(
         [
