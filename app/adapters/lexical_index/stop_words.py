@@ -128,8 +128,9 @@ _CONTRACTIONS = {
 """Stop words where an apostrophe stands in them: `can't` is one, a `cant` is none."""
 
 LEAST_OF_ANOTHER = 2
-"""So many stop words of another language than English tell that a query is in it: one alone may be
-the subject of an English one, as the Norwegian `vi` and the Swedish `man` are."""
+"""So many stop words of another language, which are none in English, tell that a query is in it.
+One may be the subject of an English one, as `AI` in Italian, `vi` in Norwegian and `man` in Swedish
+are, and stand beside words of both, as in `AI in production` and `man page for ls`."""
 
 
 @dataclass(frozen=True)
@@ -155,11 +156,17 @@ def stop_words(query: Sequence[Word], languages: frozenset[str]) -> StopWords:
     """
     if len(languages) == 1:
         return _of(languages)
-    said = {word.whole for word in query}
-    counts = {name: len(said & STOP_WORDS.get(name, _NONE)) for name in sorted(languages)}
-    asked = max(counts, key=counts.__getitem__)
-    is_told = counts[asked] >= LEAST_OF_ANOTHER and counts[asked] > counts.get("english", 0)
+    said = {name: _said(query, name) for name in sorted(languages)}
+    asked = max(said, key=lambda name: len(said[name]))
+    english = said.get("english", _NONE)
+    is_told = len(said[asked]) > len(english) and len(said[asked] - english) >= LEAST_OF_ANOTHER
     return _of((languages & {"english"}) | ({asked} if is_told else _NONE))
+
+
+def _said(query: Sequence[Word], language: str) -> frozenset[str]:
+    """The stop words of a language that a query says."""
+    idle = _of(frozenset([language]))
+    return frozenset(word.whole for word in query if word in idle)
 
 
 @functools.cache

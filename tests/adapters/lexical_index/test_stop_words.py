@@ -66,6 +66,26 @@ def test_a_little_word_of_another_language_is_a_subject_in_english(tmp_path: Pat
     assert "editor" in found(index, "config of vi")
 
 
+@pytest.mark.parametrize(
+    ("language", "query", "subject"),
+    [
+        ("italian", "AI in production", "AI models"),
+        ("italian", "IO in Python", "files and IO"),
+        ("swedish", "man page for ls", "man pages"),
+        ("danish", "settings for vi", "vi edits files"),
+        ("french", "comment on a pull request", "who may comment"),
+        ("german", "du in bash", "du tells sizes"),
+        ("portuguese", "OS as a service", "which OS it needs"),
+    ],
+)
+def test_words_of_both_languages_do_not_tell_that_a_query_is_in_the_other_one(
+    tmp_path: Path, language: str, query: str, subject: str
+):
+    index = TantivyIndex(tmp_path)
+    index.upsert([record("subject", subject), record("other", "x", language=language)])
+    assert found(index, query) == {"subject"}
+
+
 @pytest.mark.parametrize("beside", ["french", "english"])
 def test_what_says_a_question_as_it_was_typed_comes_first_in_any_language(
     tmp_path: Path, beside: str
