@@ -10,10 +10,11 @@ def searched_titles(
     """The document's title, and its item's where that has one document, or this one no title.
 
     What has no heading is called by its file's name, and the title that a person gave with the
-    item is said nowhere else. `document_type` is the item's.
+    item is said nowhere else. One that differs by its capitals is no other: as such, all sections
+    below the document's would be called by it. `document_type` is the item's.
     """
-    if document_title is None or document_title == item_title:
+    if document_title is None:
         return (item_title,)
-    if document_type == MANY_DOCUMENTS:
+    if document_type == MANY_DOCUMENTS or document_title.casefold() == item_title.casefold():
         return (document_title,)
     return (document_title, item_title)

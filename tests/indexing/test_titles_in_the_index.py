@@ -92,6 +92,23 @@ def test_the_only_document_of_an_item_is_found_by_the_title_that_the_item_was_gi
     assert found_by_words(container, "wombat") == 1
 
 
+def test_a_title_of_an_item_with_other_capitals_names_the_beginning_of_its_document_alone(
+    container: Container, source_root: Path, index
+):
+    sections = "".join(
+        f"## Part {n}\n\n{'The quokka handbook says so. ' * 9}\n\n" for n in range(5)
+    )
+    text = f"# Quokka Handbook\n\nOf small marsupials, and where they live.\n\n{sections}"
+    (source_root / "r2.md").write_text(text)
+    index(
+        container.knowledge.create(
+            ItemDraft("Quokka handbook", str(source_root / "r2.md"), "markdown")
+        )
+    )
+    request = SearchRequest("quokka handbook", mode="lexical")
+    assert container.searcher.search(request).results[0].heading_path == ("Quokka Handbook",)
+
+
 def test_the_title_of_a_folder_says_nothing_of_one_of_its_documents(
     container: Container, source_root: Path, item, index
 ):
