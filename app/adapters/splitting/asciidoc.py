@@ -30,6 +30,8 @@ _CONTAINER = re.compile(r"={4,}$|\*{4,}$|_{4,}$|--$")
 """The first or last line of what holds text like any other."""
 
 _TITLE = re.compile(r"(?P<marks>={1,6})[ \t]+(?=[^\s=])")
+_MARKDOWN_TITLE = re.compile(r"#{2,6}[ \t]+[^\s#]")
+"""One # begins comments in too many examples of settings."""
 _UNDERLINE = re.compile(r"=+$|-+$|~+$|\^+$|\++$")
 _UNDERLINE_LEVELS = {"=": 1, "-": 2, "~": 3, "^": 4, "+": 5}
 _UNDERLINE_TOLERANCE = 2
@@ -81,8 +83,12 @@ def _shows_by_place(lines: Lines, index: int, line: str) -> bool:
     return is_delimiter and (is_title or is_kind)
 
 
-def read_asciidoc(lines: Lines) -> tuple[list[HeadingMark], list[Block]]:
-    """The headings, and the blocks to keep whole, in which there are no headings."""
+def read_asciidoc(lines: Lines) -> tuple[list[HeadingMark], list[Block]] | None:
+    """The headings, and the blocks to keep whole, in which there are no headings.
+
+    None where more lines are headings of Markdown: such a text only shows AsciiDoc somewhere.
+    """
+    of_markdown = 0
     marks: list[HeadingMark] = []
     blocks: list[Block] = []
     delimiters = _Delimiters(lines)
@@ -100,9 +106,10 @@ def read_asciidoc(lines: Lines) -> tuple[list[HeadingMark], list[Block]]:
             index = end
             after_break = True
         else:
+            of_markdown += bool(_MARKDOWN_TITLE.match(lines.text(index)))
             after_break = _parts_paragraphs(lines.text(index).rstrip())
             index += 1
-    return marks, blocks
+    return (marks, blocks) if len(marks) >= of_markdown else None
 
 
 class _Delimiters:

@@ -114,16 +114,17 @@ def read_structure(lines: Lines, language: TextLanguage = TextLanguage.MARKDOWN)
     """Find headings, and blocks to keep whole; there are no headings within blocks.
 
     Nor are there any in HTML comments and the like, or in what is indented under a directive.
-    Where the language is not told, it is AsciiDoc if anything shows it, else reStructuredText if
-    that gives more headings, and directives with them, than Markdown does, in which lines of plain
-    text that begin with one # and stand right below each other are comments.
+    Where the language is not told, it is AsciiDoc if anything shows it and no more lines begin like
+    Markdown's headings, else reStructuredText if that gives more headings, and directives with
+    them, than Markdown does, in which lines of plain text that begin with one # and stand right
+    below each other are comments.
     """
     if language is TextLanguage.NONE:
         return Structure([], [])
     if language is not TextLanguage.UNTOLD:
         return _read(lines, is_rest=language is TextLanguage.RESTRUCTUREDTEXT, is_told=True)
-    if is_asciidoc(lines):
-        marks, blocks = read_asciidoc(lines)
+    if is_asciidoc(lines) and (found := read_asciidoc(lines)):
+        marks, blocks = found
         return Structure(settle_headings(marks), blocks)
     markdown = _read(lines, is_rest=False, is_told=False)
     rest = _read(lines, is_rest=True, is_told=False)

@@ -145,6 +145,20 @@ def test_what_others_write_as_well_shows_nothing(text):
     assert headings(text)[-1][-1] == "Section"
 
 
+@pytest.mark.parametrize("sign", SHOWS_IT[:6])
+def test_a_text_in_markdown_that_shows_asciidoc_somewhere_keeps_its_headings(sign):
+    end = "## End\n\nThis is the end of it."
+    text = f"# Guide\n\ntext\n\n## Use\n\n{sign}\n\n### More\n\ntext\n\n{end}"
+    assert headings(text)[-1] == ("Guide", "End")
+    fenced = f"# Guide\n\n```\n{sign}\n```\n\n{end}"
+    assert headings(fenced)[-1] == ("Guide", "End")
+
+
+def test_comments_in_listings_of_asciidoc_are_no_headings_of_markdown():
+    text = "include::x[]\n\n----\n## one\n\n## two\n----\n\nend"
+    assert headings(text) == [()]
+
+
 def test_only_plain_text_may_be_asciidoc():
     text = "include::x[]\n\n# Title\n\n----\n\nSection\n-----------\n\nend"
     for name in ("a.md", ""):
