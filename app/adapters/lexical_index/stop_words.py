@@ -1,8 +1,8 @@
 """The little words of languages, which say nothing of a subject.
 
 Articles, pronouns, prepositions, conjunctions, auxiliary verbs and the words of questions. As
-`fold` leaves them, without accents: one that is a noun then is not among them (`wäre` and `Ware`,
-`été`, which is a summer, too).
+`fold` leaves them, without accents and hyphens: what may be the subject of a question then, too, is
+not among them (`wäre` and `Ware`, `été`, which is a summer; `son`, a sound; `том`, a volume; `ai`).
 """
 
 import functools
@@ -38,11 +38,11 @@ olen olemme olet oli olivat on onko ovat ovatko se sen siina siita sina sinun si
 tassa tata te etta voi voin voinko
 """
 _FRENCH = """
-a ai alors as au aux avec car ce ceci cela celle celles celui ces cet cette ceux chez comment dans
-de des donc du elle elles en es est et eux il ils je la laquelle le lequel les lesquelles lesquels
-leur leurs lors lui ma mais me mes moi mon ne nos notre nous on ont ou par pas pour pourquoi quand
-que quel quelle quelles quels qui quoi sa sans se sera ses si soi son sont suis sur ta te tes toi
-ton tu un une vos votre vous y
+a alors as au aux avec car ce ceci cela celle celles celui ces cet cette ceux chez comment dans de
+des donc du elle elles en es est estce et eux il ils je la laquelle le lequel les lesquelles
+lesquels leur leurs lors lui ma me mes moi mon ne nos notre nous on ont ou par pas peuton pour
+pourquoi puisje quand que quel quelle quelles quels qui quoi sa sans se sera ses si soi sont suis
+sur ta te tes toi ton tu un une vos votre vous y
 """
 _GERMAN = """
 aber als am an auch auf aus bei beim bin bis bist da dann das dass dein deine dem den der des dich
@@ -51,15 +51,15 @@ euch euer fur habe haben hat hatte hatten ich ihm ihn ihnen ihr ihre ihrem ihren
 ja je jede jedem jeden jeder jedes kann kannst konnen mein meine meinem meinen meiner mich mir mit
 muss mussen nach nicht noch nur ob oder ohne sein seine seinem seinen seiner sich sie sind so soll
 sollen sollte sondern uber um und uns unser unsere unter vom von vor wann war waren warum was wegen
-weil welche welchem welchen welcher welches wenn wer werde werden wie wieso wir wird wo wohin wurde
-wurden zu zum zur zwischen
+weil welche welchem welchen welcher welches wenn wer werde werden wie wieso wir wird wo wohin zu zum
+zur zwischen
 """
 _ITALIAN = """
-a agli ai al alla alle allo anche che chi ci come con cosa cui da dagli dai dal dalla dalle dallo
-degli dei del della delle dello di dove e ed era gli ha hai hanno ho i il in io la le lei li lo loro
-lui ma mi mia mie miei mio ne negli nei nel nella nelle nello noi non o per perche piu puo qual
-quale quali quando quella quelle quelli quello questa queste questi questo quindi se si sono su sua
-sue sugli sui sul sulla sulle sullo suo suoi ti tra tu tua tue tuo tuoi un una uno vi voi
+a agli al alla alle allo anche che chi ci come con cosa cui da dagli dai dal dalla dalle dallo degli
+dei del della delle dello di dove e ed era gli ha hai hanno ho i il in io la le lei li lo loro lui
+ma mi mia mie miei mio ne negli nei nel nella nelle nello noi non o per perche piu puo qual quale
+quali quando quella quelle quelli quello questa queste questi questo quindi se si sono su sua sue
+sugli sui sul sulla sulle sullo suo suoi ti tra tu tua tue tuo tuoi un una uno vi voi
 """
 _NORWEGIAN = """
 at av ble bli da de deg dem den denne deres det dette din disse du eller en er et etter for fra ha
@@ -70,23 +70,23 @@ skal skulle som til ut var ved vi vil ville
 _PORTUGUESE = """
 a ao aos as com como da das de dela dele deles do dos e ela elas ele eles em entre era essa essas
 esse esses esta estas este estes estou eu foi ha isso isto ja lhe lhes mais mas me meu meus minha
-minhas muito na nas nao nem no nos o onde os ou para pela pelas pelo pelos por porque qual quais
-quando que quem se sem ser seu seus sua suas sao tambem te tem tu um uma umas uns voce voces
+minhas muito na nas nao nem no o onde os ou para pela pelas pelo pelos por porque qual quais quando
+que quem se sem ser seu seus sua suas sao tambem te tem tu um uma umas uns voce voces
 """
 _RUSSIAN = """
 а без бы был была были было быть в вам вами вас ваш ваша ваше ваши весь во вот все всего всех всю вы
 где да для до его ее если есть еще же за зачем и из или им ими их к как какая какие какое какой ко
 когда который которая которое которые кто ли между меня мне мной мог может можно мой мы на над нам
-нами нас наш не него нее нет ни них но о об он она они оно от по под почему при про с сам свой себя
-со так также там тебя тем то того тоже той только том тот ту ты у уже чего чем что чтобы эта эти это
-этого этой этом этот эту я
+нами нас наш не него нее нет ни них но о об он она они оно от по почему при про с сам свой себя со
+так также там тебя тем то того тоже той только тот ту ты у уже чего чем что чтобы эта эти это этого
+этой этом этот эту я
 """  # noqa: RUF001, those are Cyrillic
 _SPANISH = """
 a al ante como con cual cuales cuando cuya cuyo de del desde donde el ella ellas ellos en entre era
 eres es esa esas ese eso esos esta estan estas este esto estos estoy fue ha han hasta hay he la las
 le les lo los mas me mi mis muy ni no nos nosotros o os para pero por porque puedo puede pueden que
-quien quienes se segun ser si sin sobre son soy su sus tambien te tiene tienen tu tus un una unas
-uno unos y ya yo
+quien quienes se segun ser si sin sobre son soy su sus tambien tiene tienen tu tus un una unas uno
+unos y ya yo
 """
 _SWEDISH = """
 alla allt att av bara blev blir da de dem den denna deras dess det detta dig din dina du efter ej
@@ -117,8 +117,8 @@ STOP_WORDS = {
 takes a search by words longest. They are indexed: in phrases and on their own they count."""
 
 _FRENCH_WITH_APOSTROPHE = """
-cest cetait davec den dun dune jai jetais lon na nest nont ny quau quen quelle quelles quest quil
-quils quon quun quune sest sil sils ya
+cest cetait davec den dun dune jai jetais lon na nest nont ny quau quelle quelles quen quest questce
+quil quils quon quun quune sest sil sils ya
 """
 _CONTRACTIONS = {
     "english": frozenset(["cant", "id", "ill", "im", "ive", "wed", "well", "wont"]),

@@ -67,6 +67,52 @@ def test_a_little_word_of_another_language_is_a_subject_in_english(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
+    ("language", "question", "subject"),
+    [
+        ("french", "comment régler le son", "son"),
+        ("french", "farine de maïs", "maïs"),
+        ("german", "was ist die Würde des Menschen", "Würde"),
+        ("italian", "modelli di AI", "AI"),
+        ("portuguese", "como remover nós do cluster", "nós"),
+        ("russian", "как создать том", "том"),
+        ("russian", "как удалить под", "под"),
+        ("spanish", "cómo preparar té", "té"),
+    ],
+)
+def test_what_is_asked_for_is_no_little_word_of_its_own_language(
+    tmp_path: Path, language: str, question: str, subject: str
+):
+    index = TantivyIndex(tmp_path, languages=Languages(language))
+    index.upsert([record("subject", subject), record("other", "x")])
+    assert found(index, question) == {"subject"}
+
+
+@pytest.mark.parametrize("default", ["french", "english"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "qu'est-ce qu'un conteneur",
+        "Qu\u2019est-ce que c\u2019est, un conteneur ?",
+        "est-ce que c'est un conteneur",
+        "comment puis-je créer un conteneur",
+        "comment peut-on créer un conteneur",
+    ],
+)
+def test_questions_with_hyphens_are_not_looked_for_by_what_they_join(
+    tmp_path: Path, default: str, question: str
+):
+    index = TantivyIndex(tmp_path, languages=Languages(default))
+    index.upsert(
+        [
+            record("subject", "un conteneur", language="french"),
+            record("joined", "ce que peut puis est", language="french"),
+            record("english", "a quay of granite", language="english"),
+        ]
+    )
+    assert found(index, question) == {"subject"}
+
+
+@pytest.mark.parametrize(
     ("language", "query", "subject"),
     [
         ("italian", "AI in production", "AI models"),
