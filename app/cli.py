@@ -16,7 +16,7 @@ from app.command.evaluation import evaluate
 from app.command.memory import bound_memory, put_off_collections
 from app.command.options import ItemId, Json, Url, refuse_nan, split_tags
 from app.command.shell import EPILOG, FAILED, Commands, fail_to_write, flush_results, open_outlets
-from app.errors import StartupError
+from app.errors import SettingError, StartupError
 from app.fault_points import arm
 from app.knowledge.items import DocumentType, ItemStatus
 from app.web.numbers import LARGEST_ID
@@ -75,6 +75,8 @@ def serve(
             from app.command.serving import serve as run_server
 
             run_server(settings, model.open)
+    except SettingError:
+        raise
     except StartupError as error:
         display.complain(error.detail)
         raise typer.Exit(FAILED) from error

@@ -23,7 +23,7 @@ from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session
 
 from app import postgres, sqlite
-from app.errors import StorageError
+from app.errors import SettingError, StorageError
 from app.fault_points import FaultPoint, reached
 from app.models import Base, ItemRow
 from app.sqlite_hold import SqliteHold
@@ -329,7 +329,7 @@ class Database:
 
 
 def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
-    """An engine that connects to nothing yet; raises StorageError when the URL is no use."""
+    """An engine that connects to nothing yet; raises SettingError when the URL is no use."""
     try:
         parsed = _parsed(url)
         # The time that sqlite3 itself waits for a lock, or that a connection may take.
@@ -342,7 +342,7 @@ def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
         if _is_sqlite(parsed):
             options, size, more = {"timeout": lock_timeout_seconds}, 16, 48
         if _is_sqlite(parsed) and parsed.database in (None, "", ":memory:"):
-            raise StorageError("DATABASE_URL names no file; an in-memory database would lose data.")
+            raise SettingError("DATABASE_URL names no file; an in-memory database would lose data.")
         return create_engine(
             parsed,
             pool_size=size,
@@ -352,7 +352,7 @@ def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
             connect_args=options,
         )
     except (ArgumentError, ImportError) as error:
-        raise StorageError(
+        raise SettingError(
             f"DATABASE_URL cannot be used: {error}. Write sqlite:////folder/file.db, or "
             "postgresql+psycopg://user:password@host/name, for which psycopg must be installed: "
             "docs/operations.md says how."

@@ -224,3 +224,7 @@ class StartupError(AppError):
 
     slug = "startup"
     title = "Cannot start"
+
+
+class SettingError(StartupError):
+    """A setting has a value that can be used nowhere, which only its user could tell."""

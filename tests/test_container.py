@@ -9,7 +9,7 @@ import pytest
 from app.adapters.vector_index.chroma import ChromaVectorIndex
 from app.container import Container
 from app.database import Database
-from app.errors import EmbeddingError, StartupError
+from app.errors import EmbeddingError, SettingError, StartupError
 from app.indexing import outbox_queries
 from app.knowledge.items import ItemDraft
 from app.settings import Settings
@@ -135,7 +135,7 @@ def test_a_start_that_fails_after_the_model_was_opened_closes_it_and_takes_no_tr
 ):
     model = FakeEmbedder()
     wrong = settings.model_copy(update={"lexical_language": "klingon"})
-    with pytest.raises(StartupError, match="klingon"):
+    with pytest.raises(SettingError, match="klingon"):
         Container.open(wrong, open_model=lambda _: model)
     with pytest.raises(EmbeddingError, match="closed"):
         model.embed_query("still open?")

@@ -25,7 +25,7 @@ from sqlalchemy.orm import Session
 
 import migrations
 from app.database import Database
-from app.errors import StorageError
+from app.errors import SettingError, StorageError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.models import Base, ItemRow, TagRow
@@ -502,7 +502,7 @@ def test_a_folder_that_is_missing_is_a_storage_error(tmp_path: Path) -> None:
 def test_an_address_that_is_no_use_is_refused_with_advice_and_without_its_password(
     url: str,
 ) -> None:
-    with pytest.raises(StorageError, match="DATABASE_URL") as caught:
+    with pytest.raises(SettingError, match="DATABASE_URL") as caught:
         Database(url)
     assert "someone" not in caught.value.detail
     assert "hunter2" not in caught.value.detail

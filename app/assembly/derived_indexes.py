@@ -15,7 +15,7 @@ from app.adapters.vector_index.chroma_store import ChromaStore
 from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.database import Database
-from app.errors import AppError, StartupError
+from app.errors import AppError, SettingError
 from app.fault_points import FaultPoint, reached
 from app.generations.records import FIRST_GENERATION, StoredGeneration
 from app.indexing.index_sources import lexical_source, vector_row_source, vector_source
@@ -51,7 +51,7 @@ class DerivedIndexes:
     ) -> None:
         """`was_clean`: the last process closed this data directory in order.
 
-        Raises StartupError for a language that there is no stemmer for.
+        Raises SettingError for a language that there is no stemmer for.
         """
         self._settings = settings
         self._database = database
@@ -245,4 +245,4 @@ def _languages(default: str) -> Languages:
     try:
         return Languages(default)
     except ValueError as error:
-        raise StartupError(f"LEXICAL_LANGUAGE cannot be used: {error}") from error
+        raise SettingError(f"LEXICAL_LANGUAGE cannot be used: {error}") from error

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 from app.command import display
-from app.errors import AppError, StartupError
+from app.errors import AppError, SettingError, StartupError
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -34,6 +34,8 @@ class Commands(TyperGroup):
         """Run the command that was asked for."""
         try:
             return super().invoke(ctx)
+        except SettingError as error:
+            code, message = USAGE, error.detail
         except StartupError as error:
             code, message = UNOPENED, error.detail
         except AppError as error:

@@ -71,6 +71,24 @@ def test_an_empty_host_is_refused_and_no_wish_to_listen_everywhere(
     assert refusal(start("serve")).startswith("Error: HOST: ")
 
 
+@pytest.mark.parametrize("command", ["serve", "stats"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"DATABASE_URL": "nonsense"},
+        {"DATABASE_URL": "sqlite://"},
+        {"EMBEDDING_MODEL": "../no/such/folder"},
+        {"EMBEDDING_PROVIDER": "openai", "OPENAI_BASE_URL": "localhost:11434"},
+    ],
+    ids=str,
+)
+def test_what_only_its_user_refuses_is_a_wrong_setting_too(
+    start: Start, environment: dict[str, str], wrong: dict[str, str], command: str
+) -> None:
+    environment.update(wrong)
+    assert list(wrong)[-1] in refusal(start(command))
+
+
 @pytest.mark.parametrize("name", ["DATA_DIR", "MODELS_DIR", "SOURCE_ROOTS"])
 def test_the_home_of_an_unknown_user_is_refused(
     start: Start, environment: dict[str, str], name: str

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.errors import StartupError
+from app.errors import SettingError, StartupError
 
 logger = logging.getLogger(__name__)
 
@@ -67,14 +67,14 @@ def find_model(model_name: str, *, allow_download: bool = False) -> ModelFiles:
     """
     name = model_name.strip()
     if not name or "\0" in name:
-        raise StartupError("EMBEDDING_MODEL is empty or unreadable: give a model's name or folder.")
+        raise SettingError("EMBEDDING_MODEL is empty or unreadable: give a model's name or folder.")
     if name in PACKAGED_MODEL_NAMES:
         return _describe(name, _packaged_folder(), PACKAGED_WEIGHTS_SHA256)
     folder = _existing_folder(name)
     if folder is not None:
         return _describe(name, folder)
     if not HUB_NAME.fullmatch(name) or ".." in name:
-        raise StartupError(
+        raise SettingError(
             f"EMBEDDING_MODEL {name!r}: there is no such folder, and it is not a model's name. "
             "Give the path of a sentence-transformers folder, or a name such as all-MiniLM-L6-v2."
         )
@@ -132,13 +132,13 @@ def _hub_folder(name: str, *, allow_download: bool) -> Path:
     try:
         cached = Path(snapshot_download(repository, local_files_only=True))
     except HFValidationError as error:
-        raise StartupError(f"EMBEDDING_MODEL {name!r} is not a model's name: {error}") from error
+        raise SettingError(f"EMBEDDING_MODEL {name!r} is not a model's name: {error}") from error
     except OSError:  # LocalEntryNotFoundError is one of these
         cached = None
     if cached is not None and (cached / "modules.json").is_file():
         return cached
     if not allow_download:
-        raise StartupError(
+        raise SettingError(
             f"The embedding model {name!r} is not on this machine. Set EMBEDDING_MODEL to the path "
             "of its folder, or EMBEDDING_ALLOW_DOWNLOAD=true to fetch it from the Hugging Face "
             "hub, or use the default, all-MiniLM-L6-v2, which needs no network."

@@ -18,7 +18,7 @@ import numpy as np
 from app.adapters.embedding.openai_answers import refusal_of, vectors_of
 from app.adapters.embedding.token_meter import well_formed
 from app.adapters.retry_after import retry_after_seconds
-from app.errors import EmbeddingError, StartupError
+from app.errors import EmbeddingError, SettingError
 from app.protocols import Vector, Vectors
 from app.trusted_authorities import tls_context
 
@@ -236,16 +236,16 @@ def _checked_host(base_url: str, api_key: str) -> str:
     except (ValueError, httpx.InvalidURL):
         usable = False
     if not usable:
-        raise StartupError(
+        raise SettingError(
             "OPENAI_BASE_URL must be an http or https address, such as https://api.openai.com/v1."
         )
     if parts.hostname == OPENAI_HOST and not api_key:
-        raise StartupError(
+        raise SettingError(
             "EMBEDDING_PROVIDER=openai needs OPENAI_API_KEY for api.openai.com; for another "
             "endpoint set OPENAI_BASE_URL."
         )
     if not api_key.isascii() or not api_key.isprintable():
-        raise StartupError("OPENAI_API_KEY holds characters that no key has: copy it again.")
+        raise SettingError("OPENAI_API_KEY holds characters that no key has: copy it again.")
     return host
 
 
