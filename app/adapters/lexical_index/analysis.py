@@ -13,6 +13,7 @@ from itertools import pairwise
 import regex
 import Stemmer
 
+from app.adapters.lexical_index.endings import Endings
 from app.adapters.lexical_index.names import SPLIT_MARK, Name, names_in_mixed_case
 from app.adapters.lexical_index.terms import (
     IndexTerms,
@@ -104,6 +105,7 @@ class Analyser:
             raise ValueError(complaint)
         self.language = language
         self._stemmer = Stemmer.Stemmer(language, 0)
+        self._endings = Endings(language)
         self._cached = lru_cache(cached_words)(self._analyse_raw)
         self._cached_words = lru_cache(cached_words)(self._words_of)
         self._cached_stretch = lru_cache(min(cached_words, CACHED_STRETCHES))(self._token_values)
@@ -154,6 +156,8 @@ class Analyser:
 
     def stems(self, words: Sequence[str]) -> list[str]:
         """The stems of folded words that nothing takes apart; quicker than one by one."""
+        if self._endings:
+            return [self._whole_stem(word) for word in words]
         stems = self._stemmer.stemWords(words)
         return [str(stem or word) for stem, word in zip(stems, words, strict=True)]
 
@@ -191,8 +195,12 @@ class Analyser:
         return StretchTerms.of(self._words_of(raw))
 
     def _stem(self, term: str) -> str:
-        stem = self._stemmer.stemWord(term) or term  # of some ending alone, nothing would be left
-        return str(stem)[:MAX_TERM_CHARACTERS]
+        return self._whole_stem(term)[:MAX_TERM_CHARACTERS]
+
+    def _whole_stem(self, term: str) -> str:
+        if self._endings:
+            return fold(self._stemmer.stemWord(self._endings.restore(term))) or term
+        return str(self._stemmer.stemWord(term) or term)  # of some ending, nothing would be left
 
     def _word(self, raw: str, offset: int) -> Word:
         """Take a word apart at signs, at changes of case, and between letters and digits."""

@@ -175,6 +175,32 @@ def test_the_language_decides_how_words_are_stemmed():
         Analyser("klingon")
 
 
+@pytest.mark.parametrize(
+    ("language", "forms"),
+    [
+        ("portuguese", "configuração configurações configurar configuracao CONFIGURAÇÕES"),
+        ("portuguese", "versão versões versao versoes"),
+        ("portuguese", "executável executáveis executar executavel"),
+        ("catalan", "configuració configuracions configurar configuracio"),
+        ("french", "installée installées installé installer installee"),
+        ("french", "premières premier première premiere"),
+    ],
+)
+def test_a_word_is_one_term_whether_its_ending_has_an_accent_or_not(language: str, forms: str):
+    analyser = Analyser(language)
+    assert len(set(analyser.index_terms(forms).parts)) == 1
+    assert set(analyser.stems([fold(form) for form in forms.split()])) == {
+        analyser.index_terms(forms).parts[0]
+    }
+
+
+@pytest.mark.parametrize("language", ["portuguese", "catalan", "french"])
+def test_endings_with_accents_are_those_of_their_language(language: str):
+    words = "does tree Macao portfolio"
+    assert Analyser("english").index_terms(words).parts == ["doe", "tree", "macao", "portfolio"]
+    assert all(term.isascii() for term in Analyser(language).index_terms(words).parts)
+
+
 def test_stems_leave_identifiers_in_one_piece_alone():
     assert wholes("get_running_services") == ["getrunningservices"]
 
