@@ -14,7 +14,7 @@ from app.adapters.lexical_index.headings import heading_term
 from app.adapters.lexical_index.numbered_names import asked_numbers
 from app.adapters.lexical_index.operators import MOST_OPERATORS, asked_operators, operator_of
 from app.adapters.lexical_index.path_tails import AskedPath, asked_paths
-from app.adapters.lexical_index.stop_words import StopWords, stop_words
+from app.adapters.lexical_index.stop_words import StopWords, elisions, stop_words
 from app.adapters.lexical_index.terms import Phrase, Word
 
 MAX_CHARACTERS = 8_000
@@ -118,9 +118,11 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     does not show it. When nothing would remain to be found,
     the exclusions are plain text too. So is all of a text of several lines: it was pasted, such as
     a traceback, whose `File "app.py"` stands in no document, and names no paths. Stop words
-    are left out: of the languages `in_use` and the analyser's, those that the query is in.
+    are left out: of the languages `in_use` and the analyser's, those that the query is in; and
+    what is elided before an apostrophe in any of them.
     """
     text = text[:MAX_CHARACTERS]
+    languages = in_use | {analyser.language}
     plain_stretches: list[Sequence[Word]] = []
     unquoted: list[str] = []
     phrases: list[Phrase] = []
@@ -148,12 +150,12 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
         elif kind == "required" and len(phrases) < MAX_PHRASES:
             phrases.append(with_open_edges(words))
         else:
-            plain_stretches.append(words)
+            plain_stretches.append(_words_apart(stretch, analyser, languages))
     if not (plain_stretches or phrases or operators or quoted_operators):
         plain_stretches, excluded = [*excluded], []
         operators, excluded_operators = excluded_operators, []
     plain = [word for words in plain_stretches for word in words]
-    idle = stop_words(plain, in_use | {analyser.language})
+    idle = stop_words(plain, languages)
     telling = [word for word in plain if word not in idle]
     return ParsedQuery(
         words=tuple(_distinct(telling or plain)),
@@ -184,6 +186,19 @@ def _stretches(text: str) -> Iterator[tuple[str, str]]:
 
 def _words(stretch: str, analyser: Analyser) -> tuple[Word, ...]:
     return tuple(analyser.words(stretch))
+
+
+def _words_apart(stretch: str, analyser: Analyser, languages: frozenset[str]) -> tuple[Word, ...]:
+    """With `dell'utente` as two words, of which the first has the apostrophe."""
+    words: list[Word] = []
+    end = 0
+    for elided in elisions(stretch, languages):
+        words += _words(stretch[end : elided.start()], analyser)
+        words += [
+            dataclasses.replace(word, has_apostrophe=True) for word in _words(elided[0], analyser)
+        ]
+        end = elided.end()
+    return (*words, *_words(stretch[end:], analyser))
 
 
 def _left_out(stretch: str, analyser: Analyser) -> tuple[Word, ...]:

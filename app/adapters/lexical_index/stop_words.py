@@ -6,7 +6,8 @@ not among them (`wäre` and `Ware`, `été`, which is a summer; `son`, a sound; 
 """
 
 import functools
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.adapters.lexical_index.terms import Word
@@ -116,16 +117,18 @@ STOP_WORDS = {
 """Plain words that are not looked for beside others: they say nothing of the subject, and are what
 takes a search by words longest. They are indexed: in phrases and on their own they count."""
 
-_FRENCH_WITH_APOSTROPHE = """
-cest cetait davec den dun dune jai jetais lon na nest nont ny quau quelle quelles quen quest questce
-quil quils quon quun quune sest sil sils ya
-"""
 _CONTRACTIONS = {
     "english": frozenset(["cant", "id", "ill", "im", "ive", "wed", "well", "wont"]),
-    "french": frozenset(_FRENCH_WITH_APOSTROPHE.split()),
-    "italian": frozenset(["ce", "cera", "come", "dove", "un"]),
+    "french": frozenset(["ya"]),
 }
 """Stop words where an apostrophe stands in them: `can't` is one, a `cant` is none."""
+
+_ELISIONS = {
+    "catalan": "d l m n s t",
+    "french": "c d j jusqu l lorsqu m n puisqu qu quoiqu s t",
+    "italian": "all c com cos d dall dell dov l m nell quell quest s sull t un v",
+}
+"""Little words without their vowel, written in one with the next."""
 
 LEAST_OF_ANOTHER = 2
 """So many stop words of another language, which are none in English, tell that a query is in it.
@@ -152,26 +155,44 @@ def stop_words(query: Sequence[Word], languages: frozenset[str]) -> StopWords:
     """Those of a query, where texts are in these languages: the same for each of them.
 
     With several, the English ones, and those of the language of which the query says most, if that
-    is another.
+    is another; of what is elided, all.
     """
     if len(languages) == 1:
-        return _of(languages)
+        return _of(languages, languages)
     said = {name: _said(query, name) for name in sorted(languages)}
     asked = max(said, key=lambda name: len(said[name]))
     english = said.get("english", _NONE)
     is_told = len(said[asked]) > len(english) and len(said[asked] - english) >= LEAST_OF_ANOTHER
-    return _of((languages & {"english"}) | ({asked} if is_told else _NONE))
+    return _of((languages & {"english"}) | ({asked} if is_told else _NONE), languages)
 
 
 def _said(query: Sequence[Word], language: str) -> frozenset[str]:
     """The stop words of a language that a query says."""
-    idle = _of(frozenset([language]))
+    idle = _of(frozenset([language]), frozenset([language]))
     return frozenset(word.whole for word in query if word in idle)
 
 
 @functools.cache
-def _of(languages: frozenset[str]) -> StopWords:
+def _of(languages: frozenset[str], eliding: frozenset[str]) -> StopWords:
     return StopWords(
         _NONE.union(*(STOP_WORDS.get(name, _NONE) for name in languages)),
-        _NONE.union(*(_CONTRACTIONS.get(name, _NONE) for name in languages)),
+        _elided(eliding).union(*(_CONTRACTIONS.get(name, _NONE) for name in languages)),
     )
+
+
+def elisions(text: str, languages: frozenset[str]) -> Iterator[re.Match[str]]:
+    """What is elided in a query in any of these languages, each up to its apostrophe."""
+    pattern = _elision(languages)
+    return pattern.finditer(text) if pattern else iter(())
+
+
+@functools.cache
+def _elision(languages: frozenset[str]) -> re.Pattern[str] | None:
+    words = "|".join(sorted(_elided(languages)))
+    if not words:
+        return None
+    return re.compile(rf"(?<![\w'\u2019-])(?:{words})['\u2019](?=\w)", re.IGNORECASE)
+
+
+def _elided(languages: frozenset[str]) -> frozenset[str]:
+    return _NONE.union(*(_ELISIONS.get(name, "").split() for name in languages))

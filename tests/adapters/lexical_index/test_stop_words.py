@@ -146,3 +146,33 @@ def test_what_says_a_question_as_it_was_typed_comes_first_in_any_language(
     )
     (first, *_) = index.search("changer le mot de passe", 10)
     assert first.chunk_id == "typed"
+
+
+@pytest.mark.parametrize(
+    ("language", "query", "text", "other"),
+    [
+        ("italian", "dell'utente", "Un utente ne cambia molte.", "Il nome dell'albero."),
+        ("italian", "password dell'utente", "Password per un utente.", "La password dell'amico."),
+        ("french", "l\u2019utilisateur", "Un utilisateur en change.", "L'arbre et l'eau."),
+        ("french", "qu'est-ce qu'un noyau", "Le noyau d'un système.", "Qu'est-ce que l'eau ?"),
+        ("catalan", "d'usuari", "Un usuari nou.", "El nom d'ahir."),
+    ],
+)
+@pytest.mark.parametrize("default", ["own", "english"])
+def test_what_is_elided_before_an_apostrophe_is_not_looked_for(
+    tmp_path: Path, language: str, query: str, text: str, other: str, default: str
+):
+    own = language if default == "own" else "english"
+    index = TantivyIndex(tmp_path, languages=Languages(own))
+    index.upsert(
+        [record("text", text, language=language), record("other", other, language=language)]
+    )
+    (first, *_) = index.search(query, 10)
+    assert first.chunk_id == "text"
+    assert found(index, query.rsplit(maxsplit=1)[-1]) == {"text"}
+
+
+def test_in_quotes_what_is_elided_counts(tmp_path: Path):
+    index = TantivyIndex(tmp_path, languages=Languages("italian"))
+    index.upsert([record("typed", "La chiave dell'utente."), record("apart", "Un utente.")])
+    assert found(index, '"dell\'utente"') == {"typed"}
