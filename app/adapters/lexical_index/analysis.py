@@ -24,7 +24,7 @@ from app.adapters.lexical_index.terms import (
     Word,
 )
 
-ANALYSER_VERSION = 8
+ANALYSER_VERSION = 9
 """Raise it whenever the same text gives other terms: an index made before is then made anew."""
 
 KNOWN_LANGUAGES: tuple[str, ...] = tuple(Stemmer.algorithms())

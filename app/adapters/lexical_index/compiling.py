@@ -37,7 +37,7 @@ from app.adapters.lexical_index.names import SPLIT_MARK, name_mark, whole_mark
 from app.adapters.lexical_index.query import MAX_EXCLUSIONS
 from app.adapters.lexical_index.spelling import Spelling, may_be_mistyped
 from app.adapters.lexical_index.terms import Member, Phrase, Word, needs_signs
-from app.protocols import SearchScope
+from app.protocols import EVERYWHERE, SearchScope
 
 MAX_SEARCHED_WORDS = 48
 """Of more plain words, the rarest are searched. No question of the evaluation sets has as many; a
@@ -78,9 +78,15 @@ class QueryCompiler:
         queries: Sequence[SpokenQuery],
         spelling: Spelling,
         *,
+        scope: SearchScope = EVERYWHERE,
         edges_open: bool = True,
     ) -> None:
-        """`edges_open`: whether a phrase may begin or end with half of a term."""
+        """`scope`: of the search, which may be tried elsewhere first (see `compile`).
+
+        `edges_open`: whether a phrase may begin or end with half of a term.
+        """
+        self._scope = scope
+        self._said_in_full: dict[str, bool] = {}
         self._edges_open = edges_open
         self._schema = schema
         self._searcher = searcher
@@ -94,13 +100,10 @@ class QueryCompiler:
         clauses = self._wanted()
         if not clauses:
             return None
-        for field, numbers in ((ITEM, scope.item_ids), (DOCUMENT, scope.document_numbers)):
-            if numbers is not None:
-                storable = storable_numbers(numbers)
-                if not storable:
-                    return None
-                allowed = Query.term_set_query(self._schema, field, storable)
-                clauses.append((Occur.Must, Query.const_score_query(allowed, 0.0)))
+        allowed = self._allowed(scope)
+        if allowed is None:
+            return None
+        clauses += allowed
         clauses += [
             (Occur.MustNot, self._in_content(phrase, query.mark))
             for query in self._queries
@@ -111,6 +114,18 @@ class QueryCompiler:
             for operator in self._queries[0].parsed.excluded_operators[:MAX_EXCLUSIONS]
         ]
         return clauses[0][1] if len(clauses) == 1 else Query.boolean_query(clauses)
+
+    def _allowed(self, scope: SearchScope) -> list[tuple[Occur, Query]] | None:
+        """What holds a record to a scope, and adds nothing to its score; None: it holds none."""
+        clauses = []
+        for field, numbers in ((ITEM, scope.item_ids), (DOCUMENT, scope.document_numbers)):
+            if numbers is not None:
+                storable = storable_numbers(numbers)
+                if not storable:
+                    return None
+                allowed = Query.term_set_query(self._schema, field, storable)
+                clauses.append((Occur.Must, Query.const_score_query(allowed, 0.0)))
+        return clauses
 
     def ceiling(self) -> float:
         """What BM25 gives to a text that says all of the query again and again."""
@@ -312,10 +327,23 @@ class QueryCompiler:
         )
 
     def _members(self, word: Word) -> Sequence[Member]:
-        """The names within a dotted one that no record says in full."""
-        if word.version or not word.members or self._searcher.doc_freq(QUOTABLE, word.whole):
+        """The names within a dotted one that no record of the scope says in full."""
+        if word.version or not word.members:
             return ()
-        return word.members
+        if word.whole not in self._said_in_full:
+            self._said_in_full[word.whole] = self._is_said(word.whole)
+        return () if self._said_in_full[word.whole] else word.members
+
+    def _is_said(self, whole: str) -> bool:
+        """Whether a record of the scope says this name in one piece."""
+        within = self._allowed(self._scope)
+        if within is None or not self._searcher.doc_freq(QUOTABLE, whole):
+            return False
+        if not within:
+            return True
+        said = Query.term_query(self._schema, QUOTABLE, whole, "basic")
+        both = Query.boolean_query([(Occur.Must, said), *within])
+        return bool(self._searcher.search(both, 1, count=False).hits)
 
     def _frequency(self, word: Word, mark: str) -> tuple[bool, int]:
         """Sorts the rarest first, and what the content never holds last."""

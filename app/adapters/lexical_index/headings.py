@@ -43,10 +43,12 @@ def names_of(
 ) -> list[str]:
     """The titles and headings that a chunk stands under: the innermost, and those within it.
 
-    And the titles of the document where those stand above no text, as in frontmatter. `path` is the
-    key of the document, which tells how it is marked up.
+    And the first of the titles, which is the document's own, where that stands above no text, as in
+    frontmatter. A further one, of its item, is that of a chunk under no heading: else all would be
+    called by it. `path` is the key of the document, which tells how it is marked up.
     """
-    above = [*heading_path[-1:], *(title for title in titles if title not in heading_path)]
+    own, of_item = titles[:1], () if heading_path else titles[1:]
+    above = [*heading_path[-1:], *(title for title in own if title not in heading_path), *of_item]
     return list(dict.fromkeys([*above, *_headings_within(content, path)]))
 
 

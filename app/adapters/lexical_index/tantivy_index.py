@@ -82,11 +82,11 @@ class TantivyIndex:
             return []
         with translated_errors("be searched"):
             asked = max(limit, READ_AGAIN) + len(removed)
-            compiler = self._compiler(query, view)
+            compiler = self._compiler(query, view, scope)
             try:
                 found = best_and_ties(searcher, compiler, scope, asked)
             except ValueError:  # of more pairs with one character than tantivy looks for: 16,384
-                compiler = self._compiler(query, view, edges_open=False)
+                compiler = self._compiler(query, view, scope, edges_open=False)
                 found = best_and_ties(searcher, compiler, scope, asked)
             chunk_ids = chunk_ids_at(searcher, [place for _, place in found])
             hits = [
@@ -263,7 +263,14 @@ class TantivyIndex:
         languages, spelling = self._languages_in(searcher), Spelling(searcher, self._languages)
         self._view = _View(searcher, frozenset(), languages, spelling)
 
-    def _compiler(self, query: str, view: "_View", *, edges_open: bool = True) -> QueryCompiler:
+    def _compiler(
+        self,
+        query: str,
+        view: "_View",
+        scope: SearchScope = EVERYWHERE,
+        *,
+        edges_open: bool = True,
+    ) -> QueryCompiler:
         queries = self._languages.queries(query, view.languages)
         return QueryCompiler(
             self._schema,
@@ -271,6 +278,7 @@ class TantivyIndex:
             self._weights,
             queries,
             view.spelling,
+            scope=scope,
             edges_open=edges_open,
         )
 

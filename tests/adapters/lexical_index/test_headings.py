@@ -69,6 +69,12 @@ def test_a_chunk_stands_under_its_innermost_heading_and_those_within_it():
     assert names_of(("Guide",), ("Guide", "Start"), "text", "guide.md") == ["Start"]
     assert names_of(("Guide",), ("Start",), "text", "guide.md") == ["Start", "Guide"]  # frontmatter
     assert names_of(("Guide",), (), "text", "guide.md") == ["Guide"]
+    assert names_of((), (), "text", "guide.md") == []
+
+
+def test_what_stands_under_no_heading_is_called_by_the_title_of_its_item():
+    assert names_of(("r2", "Handbook"), (), "text", "r2.md") == ["r2", "Handbook"]
+    assert names_of(("Guide", "Handbook"), ("Guide", "Start"), "text", "r2.md") == ["Start"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
-from app.protocols import LexicalRecord
+from app.protocols import LexicalRecord, SearchScope
 from tests.contracts.lexical_index_contract import many, record
 
 TIES = 120
@@ -81,6 +81,23 @@ def test_what_a_dotted_name_ends_with_is_a_name_by_itself(index, asked, said):
         ]
     )
     assert first(index, asked) == "name"
+
+
+def test_what_says_a_dotted_name_in_full_outside_of_the_scope_changes_nothing_within(index):
+    asked = "kombu.exceptions.ContentDisallowed"
+    index.upsert(
+        [
+            record("name", "Workers store results of errors like ContentDisallowed, and others."),
+            record("kombu", "kombu exceptions: kombu has exceptions of its own"),
+            record("content", "disallowed exceptions to content, of content and of kombu"),
+        ]
+    )
+    alone = [hit.chunk_id for hit in index.search(asked, 10, SearchScope(item_ids={1}))]
+    index.upsert([record("elsewhere", f"{asked} is said here", item_id=2, document_number=2)])
+    beside = [hit.chunk_id for hit in index.search(asked, 10, SearchScope(item_ids={1}))]
+    assert alone[0] == "name"
+    assert beside == alone
+    assert first(index, asked) == "elsewhere"
 
 
 def test_a_dotted_name_that_is_said_in_full_comes_before_its_last_part(index):
