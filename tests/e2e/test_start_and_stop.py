@@ -164,7 +164,7 @@ def test_an_unknown_model_is_named_with_what_to_do(tmp_path: Path) -> None:
         DATA_DIR=tmp_path / "data", PORT=0, EMBEDDING_MODEL="no-such-model"
     )
     refused = run_command(environment, "serve")
-    assert refused.returncode == 1
+    assert refused.returncode == 2, "a setting"
     complaint = one_sentence(refused.stderr)
     assert "no-such-model" in complaint
     assert "EMBEDDING_MODEL" in complaint
