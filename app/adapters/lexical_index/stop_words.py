@@ -2,7 +2,7 @@
 
 Articles, pronouns, prepositions, conjunctions, auxiliary verbs and the words of questions. As
 `fold` leaves them, without accents and hyphens: what may be the subject of a question then, too, is
-not among them (`wäre` and `Ware`, `été`, which is a summer; `son`, a sound; `том`, a volume; `ai`).
+not among them (`wäre` and `Ware`, `été`, which is a summer; `son`, a sound; `том`, a volume; `io`).
 """
 
 import functools
@@ -57,10 +57,10 @@ zur zwischen
 """
 _ITALIAN = """
 a agli al alla alle allo anche che chi ci come con cosa cui da dagli dai dal dalla dalle dallo degli
-dei del della delle dello di dove e ed era gli ha hai hanno ho i il in io la le lei li lo loro lui
-ma mi mia mie miei mio ne negli nei nel nella nelle nello noi non o per perche piu puo qual quale
-quali quando quella quelle quelli quello questa queste questi questo quindi se si sono su sua sue
-sugli sui sul sulla sulle sullo suo suoi ti tra tu tua tue tuo tuoi un una uno vi voi
+dei del della delle dello di dove e ed era gli ha hai hanno ho i il in la le lei li lo loro lui ma
+mi mia mie miei mio ne negli nei nel nella nelle nello noi non o per perche piu puo qual quale quali
+quando quella quelle quelli quello questa queste questi questo quindi se si sono su sua sue sugli
+sui sul sulla sulle sullo suo suoi ti tra tu tua tue tuo tuoi un una uno vi voi
 """
 _NORWEGIAN = """
 at av ble bli da de deg dem den denne deres det dette din disse du eller en er et etter for fra ha
@@ -132,8 +132,8 @@ _ELISIONS = {
 
 LEAST_OF_ANOTHER = 2
 """So many stop words of another language, which are none in English, tell that a query is in it.
-One may be the subject of an English one, as `AI` in Italian, `vi` in Norwegian and `man` in Swedish
-are, and stand beside words of both, as in `AI in production` and `man page for ls`."""
+One may be the subject of an English one, as the Danish `vi` and the Swedish `man` are, and stand
+beside words of both, as in `settings for vi` and `man page for ls`."""
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,7 @@ def test_a_little_word_of_another_language_is_a_subject_in_english(tmp_path: Pat
         ("french", "farine de maïs", "maïs"),
         ("german", "was ist die Würde des Menschen", "Würde"),
         ("italian", "modelli di AI", "AI"),
+        ("italian", "operazioni di IO", "IO"),
         ("portuguese", "como remover nós do cluster", "nós"),
         ("russian", "как создать том", "том"),
         ("russian", "как удалить под", "под"),
