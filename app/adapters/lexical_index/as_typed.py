@@ -33,7 +33,8 @@ def typed_runs(
     """The runs of a query, each in the languages of the records, the default one first.
 
     They are those of its plain text: what is in quotes has to stand as it is anyway. `members`
-    tells the names within a dotted one that no record says in full: only these are in a row.
+    tells the names within a dotted one that nothing in the scope says in full: only these are in a
+    row.
     """
     # Every language takes a text apart alike: what is one run in one is one run in each.
     spoken = zip(*(_runs_of_query(query, members) for query in queries), strict=False)

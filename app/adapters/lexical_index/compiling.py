@@ -336,11 +336,11 @@ class QueryCompiler:
 
     def _is_said(self, whole: str) -> bool:
         """Whether a record of the scope says this name in one piece."""
-        within = self._allowed(self._scope)
-        if within is None or not self._searcher.doc_freq(QUOTABLE, whole):
+        if not self._searcher.doc_freq(QUOTABLE, whole):
             return False
+        within = self._allowed(self._scope)
         if not within:
-            return True
+            return within is not None
         said = Query.term_query(self._schema, QUOTABLE, whole, "basic")
         both = Query.boolean_query([(Occur.Must, said), *within])
         return bool(self._searcher.search(both, 1, count=False).hits)
