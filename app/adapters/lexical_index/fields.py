@@ -229,17 +229,17 @@ def language_term(language: str = "") -> str:
     return SPLIT_MARK + language
 
 
-def chunk_ids_at(searcher: tantivy.Searcher, places: Sequence[tantivy.DocAddress]) -> list[str]:
+def chunk_ids_at(searcher: tantivy.Searcher, addresses: Sequence[tantivy.DocAddress]) -> list[str]:
     """The chunk ids of records, in the order given."""
-    addresses = list(places)
+    listed = list(addresses)
     halves = zip(
-        searcher.fast_field_values(ID_HIGH, addresses),
-        searcher.fast_field_values(ID_LOW, addresses),
+        searcher.fast_field_values(ID_HIGH, listed),
+        searcher.fast_field_values(ID_LOW, listed),
         strict=True,
     )
     return [
-        str(searcher.doc(place).get_first(CHUNK_ID))
+        str(searcher.doc(address).get_first(CHUNK_ID))
         if high is None or low is None
         else f"{high:016x}{low:016x}"
-        for place, (high, low) in zip(addresses, halves, strict=True)
+        for address, (high, low) in zip(listed, halves, strict=True)
     ]

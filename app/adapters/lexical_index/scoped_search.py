@@ -21,8 +21,8 @@ FURTHER = 4
 MOST_ASKED = 4096
 """More are not asked for: where thousands tie, their places in the index say which are found."""
 
-Place = tuple[float, tantivy.DocAddress]
-"""Score and place of a record."""
+ScoredAddress = tuple[float, tantivy.DocAddress]
+"""The score of a record, and where it lies."""
 
 
 def best_and_ties(
@@ -30,29 +30,29 @@ def best_and_ties(
     compiler: QueryCompiler,
     scope: SearchScope,
     limit: int,
-) -> Sequence[Place]:
-    """Scores and places of the `limit` best records, and of all that score like the last of them.
+) -> Sequence[ScoredAddress]:
+    """Scores and addresses of the `limit` best records, and of all that tie with the last.
 
     What scores alike stands in an order that changes whenever tantivy merges its segments.
     """
     asked = limit + SPARE_HITS
-    found = best_places(searcher, compiler, scope, asked)
+    found = best_addresses(searcher, compiler, scope, asked)
     while len(found) == asked < MOST_ASKED and found[-1][0] == found[limit - 1][0]:
         asked *= FURTHER
-        found = best_places(searcher, compiler, scope, asked)
+        found = best_addresses(searcher, compiler, scope, asked)
     if len(found) <= limit:
         return found
     cut = found[limit - 1][0]
     return [hit for hit in found if hit[0] >= cut]
 
 
-def best_places(
+def best_addresses(
     searcher: tantivy.Searcher,
     compiler: QueryCompiler,
     scope: SearchScope,
     limit: int,
-) -> Sequence[Place]:
-    """Scores and places of what matches best within the scope, best first.
+) -> Sequence[ScoredAddress]:
+    """Scores and addresses of what matches best within the scope, best first.
 
     The best 256 of 100,000 records within half of 5,000 items take 12 ms, and within a quarter 10.
     So where the scope is that wide, it is first tried whether enough of the best of all lie within,
@@ -81,13 +81,13 @@ def _asked_of_all(scope: SearchScope, limit: int) -> int | None:
 
 def _within(
     searcher: tantivy.Searcher,
-    found: Sequence[Place],
+    found: Sequence[ScoredAddress],
     scope: SearchScope,
-) -> Sequence[Place]:
+) -> Sequence[ScoredAddress]:
     """Those of the records found that the scope allows."""
     for field, numbers in ((ITEM, scope.item_ids), (DOCUMENT, scope.document_numbers)):
         if numbers is not None:
             allowed = numbers if isinstance(numbers, Set) else frozenset(numbers)
-            held = searcher.fast_field_values(field, [place for _, place in found])
+            held = searcher.fast_field_values(field, [address for _, address in found])
             found = [hit for hit, number in zip(found, held, strict=True) if number in allowed]
     return found

@@ -88,7 +88,7 @@ class TantivyIndex:
             except ValueError:  # of more pairs with one character than tantivy looks for: 16,384
                 compiler = self._compiler(query, view, scope, edges_open=False)
                 found = best_and_ties(searcher, compiler, scope, asked)
-            chunk_ids = chunk_ids_at(searcher, [place for _, place in found])
+            chunk_ids = chunk_ids_at(searcher, [address for _, address in found])
             hits = [
                 LexicalHit(chunk_id, score)
                 for chunk_id, (score, _) in zip(chunk_ids, found, strict=True)
@@ -108,9 +108,9 @@ class TantivyIndex:
             return {}
         with translated_errors("be read"):
             found = searcher.search(self._with_ids(list(wanted)), len(wanted), count=False).hits
-            places = [place for _, place in found]
-            numbers = map(int, searcher.fast_field_values(DOCUMENT, places))  # type: ignore[arg-type]  # every record has one
-            return dict(zip(chunk_ids_at(searcher, places), numbers, strict=True))
+            addresses = [address for _, address in found]
+            numbers = map(int, searcher.fast_field_values(DOCUMENT, addresses))  # type: ignore[arg-type]  # every record has one
+            return dict(zip(chunk_ids_at(searcher, addresses), numbers, strict=True))
 
     def in_other_language(self, expected: Mapping[str, str | None]) -> set[str]:
         """Those of these records, given with their languages, that it holds in another one."""
@@ -314,14 +314,14 @@ class TantivyIndex:
         among = Query.const_score_query(self._with_ids(best), 0.0)
         both = Query.boolean_query([(Occur.Must, among), (Occur.Must, said)])
         found = searcher.search(both, len(best), count=False).hits
-        chunk_ids = chunk_ids_at(searcher, [place for _, place in found])
+        chunk_ids = chunk_ids_at(searcher, [address for _, address in found])
         return dict(zip(chunk_ids, (share for share, _ in found), strict=True))
 
     @staticmethod
     def _found(searcher: tantivy.Searcher, query: Query, limit: int) -> list[str]:
         """The ids of the records that a query finds."""
         hits = searcher.search(query, max(1, limit), count=False).hits
-        return chunk_ids_at(searcher, [place for _, place in hits])
+        return chunk_ids_at(searcher, [address for _, address in hits])
 
     def _present(self, searcher: tantivy.Searcher, chunk_ids: Set[str]) -> set[str]:
         """Which of the ids the searcher finds."""
