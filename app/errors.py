@@ -24,6 +24,7 @@ AppError
 │   ├── SourceUnreadableError        it is there, but no text can be had from it
 │   └── SourceUnavailableError       it did not answer (now): never a reason to delete
 └── StartupError (500)               the service cannot start; for the command line
+    └── SettingError                 … for a setting, which only its user can mend
 """
 
 from typing import ClassVar, Literal

@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 from pydantic import ValidationError
 
+from app import errors
 from app.adapters.lexical_index import symbols
 from app.adapters.loading.folder_scan import TEXT_SUFFIXES
 from app.adapters.loading.text_document import MARKDOWN_SUFFIXES
@@ -259,6 +260,26 @@ def test_no_answer_is_declared_that_never_comes() -> None:
 def test_the_short_paths_are_not_in_the_description() -> None:
     for path in openapi()["paths"]:
         assert path.startswith(("/api/v1/", "/health/", "/metrics")), path
+
+
+def branches(error: type[errors.AppError], depth: int = 0) -> list[tuple[int, str, int]]:
+    """An error and all below it: depth, name, status."""
+    found = [(depth, error.__name__, error.status)]
+    for kind in vars(errors).values():
+        if isinstance(kind, type) and error in kind.__bases__:
+            found += branches(kind, depth + 1)
+    return found
+
+
+def test_the_tree_of_errors_is_drawn_as_it_stands() -> None:
+    drawn: list[tuple[int, str, int]] = []
+    for line in re.findall(r"^[ │├└─]*\w+Error\b.*$", str(errors.__doc__), re.MULTILINE):
+        name = re.search(r"\w+Error", line)
+        assert name
+        depth, status = name.start() // 4, re.search(r"\((\d{3})\)", line)
+        above = next((said for at, _, said in reversed(drawn) if at < depth), 500)
+        drawn.append((depth, name[0], int(status[1]) if status else above))
+    assert drawn == branches(errors.AppError)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
