@@ -15,7 +15,7 @@ from app.knowledge.items import ItemDraft, ItemFilter
 from app.protocols import ProgressListener
 from app.search.context import AnswersSearches
 from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
-from app.search.requests import Fusion, Mode, SearchRequest
+from app.search.requests import FusionMethod, Mode, SearchRequest
 from app.search.results import SearchResult
 from app.search.soundness import require_sound_ranking
 
@@ -28,7 +28,7 @@ class EvaluatedMode:
     """A way to search that `groundwork eval` compares with others."""
 
     mode: Mode
-    fusion: Fusion = SearchRequest.fusion
+    fusion: FusionMethod = SearchRequest.fusion
     ranking: RankingWishes = NO_WISHES
 
 

@@ -8,7 +8,7 @@ from app.knowledge.items import ItemFilter, TagsMatch
 from app.search.profiles import NO_WISHES, RankingWishes
 
 Mode = Literal["hybrid", "dense", "lexical"]
-Fusion = Literal["coverage", "convex", "rrf"]
+FusionMethod = Literal["coverage", "convex", "rrf"]
 GroupBy = Literal["document", "text"]
 LicencePolicy = Literal["any", "permissive"]
 ContextFormatName = Literal["markdown", "json", "tool"]
@@ -46,7 +46,7 @@ class SearchRequest:
     query: str
     n_results: int = 5
     mode: Mode = "hybrid"
-    fusion: Fusion = "coverage"
+    fusion: FusionMethod = "coverage"
     dense_depth: int = DENSE_DEPTH
     lexical_depth: int = LEXICAL_DEPTH
     category: str | None = None

@@ -32,7 +32,7 @@ from app.search.requests import (
     MOST_TOKENS,
     ContextFormatName,
     ContextRequest,
-    Fusion,
+    FusionMethod,
     GroupBy,
     LicencePolicy,
     Mode,
@@ -129,7 +129,7 @@ def _require_sound(request: SearchRequest) -> None:
     _require_number("lexical_depth", request.lexical_depth, 1, MOST_DEPTH)
     _require_number("context_chunks", request.context_chunks, 0, MOST_CONTEXT_CHUNKS)
     _require_one_of("mode", request.mode, get_args(Mode))
-    _require_one_of("fusion", request.fusion, get_args(Fusion))
+    _require_one_of("fusion", request.fusion, get_args(FusionMethod))
     _require_one_of("tags_match", request.tags_match, get_args(TagsMatch))
     _require_one_of("licence_policy", request.licence_policy, get_args(LicencePolicy))
     _require_one_of("group_by", request.group_by, (None, *get_args(GroupBy)))

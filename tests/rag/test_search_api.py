@@ -207,7 +207,7 @@ def test_a_field_that_makes_no_sense_is_refused_with_its_place(library, wanted, 
     ("over_http", "from_python"),
     [
         (search_schemas.SearchMode, get_args(requests.Mode)),
-        (search_schemas.FusionMethod, get_args(requests.Fusion)),
+        (search_schemas.FusionMethod, get_args(requests.FusionMethod)),
         (search_schemas.FusionMethod, tuple(METHODS)),
         (search_schemas.LicencePolicy, get_args(requests.LicencePolicy)),
         (search_schemas.GroupBy, get_args(requests.GroupBy)),
