@@ -177,6 +177,22 @@ def test_every_filter_that_nothing_passes_leaves_nothing(filled):
         assert filled.allowed(**{name: value}) == set(), name
 
 
+def test_a_filter_is_remembered_by_all_that_it_is_made_of(filled):
+    """Else one request would be answered by what another allows."""
+    looked_at = set()
+
+    class Watched(SearchRequest):
+        def __getattribute__(self, name):
+            looked_at.add(name)
+            return super().__getattribute__(name)
+
+    with filled.database.snapshot() as connection:
+        for wanted in ({}, {"category": "Eng"}, {"paths": ("docs/**",)}):
+            resolve_filter(connection, Watched("x", **wanted))
+    known = {each.name for each in fields(SearchRequest)}
+    assert looked_at & known == set(FILTERS) - {"chunk_types"}  # which are told of the candidates
+
+
 def test_without_a_filter_everything_is_looked_at(filled):
     with filled.database.snapshot() as connection:
         allowed = resolve_filter(connection, SearchRequest("x"))
