@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.search.fusion import BothSides, Fuse, Fusion, convex, coverage, rrf
+from app.search.ranking import METHODS
 
-METHODS: list[Fuse] = [rrf, convex, coverage]
-every_method = pytest.mark.parametrize("fuse", METHODS, ids=lambda method: method.__name__)
+every_method = pytest.mark.parametrize("fuse", METHODS.values(), ids=METHODS.keys())
 
 COSINES = st.floats(-1, 1, width=32)
 BM25 = st.one_of(st.just(0.0), st.floats(2**-10, 2**100, width=32))
@@ -238,7 +238,7 @@ def test_coverage_without_a_ceiling_is_convex(ceiling: float | None) -> None:
 
 
 def test_found_nothing_fuses_to_nothing() -> None:
-    for fuse in METHODS:
+    for fuse in METHODS.values():
         assert fuse(make([])).order.tolist() == []
 
 
