@@ -34,7 +34,7 @@ RUN pip install --no-deps .
 # from /build, so that the installed package is what runs.
 WORKDIR /opt/groundwork
 RUN MODELS_DIR=/opt/groundwork/models \
-    python -c "from app.container import open_embedder; from app.settings import Settings; open_embedder(Settings()).close()" \
+    python -c "from app.assembly.embedders import open_embedder; from app.settings import Settings; open_embedder(Settings()).close()" \
     && rm -f models/*.log
 
 # What only the conversion needed (with a build of torch for GPUs: its libraries as well).
@@ -44,7 +44,7 @@ RUN pip freeze | sed -n -E 's/^((nvidia|cuda)[-_][A-Za-z0-9_.-]*)==.*/\1/p' \
     && pip uninstall --quiet --yes torch triton sentence-transformers transformers safetensors \
         scikit-learn scipy joblib threadpoolctl cloudpickle narwhals sympy mpmath networkx jinja2 \
     && MODELS_DIR=/opt/groundwork/models \
-       python -c "import app.main; from app.container import open_embedder; from app.settings import Settings; e = open_embedder(Settings()); print(e.embed_query('ready').shape); e.close()"
+       python -c "import app.main; from app.assembly.embedders import open_embedder; from app.settings import Settings; e = open_embedder(Settings()); print(e.embed_query('ready').shape); e.close()"
 
 
 FROM python:3.11-slim

@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import importlib
 import json
 import os
 import re
@@ -25,6 +26,7 @@ from app.main import create_app
 from app.rag import schemas as rag_schemas
 from app.rag.indexing_jobs import IndexingJobs, IndexingParts
 from app.settings import Settings, env_example
+from app.web.metrics import Metrics
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "app").rglob("*.py"))
@@ -62,6 +64,7 @@ MAY_HAVE_SQL_BESIDE_QUERIES = {
 """The tables, what several packages need within their own transactions, and parts of a search that
 are a statement and what is made of its rows."""
 
+DOCKERFILE = ROOT / "Dockerfile"
 SNAPSHOT = ROOT / "tests" / "openapi.json"
 DASHBOARD = ROOT / "deploy" / "grafana" / "dashboards" / "groundwork.json"
 METHODS = {"get", "post", "put", "patch", "delete"}
@@ -318,6 +321,23 @@ def test_every_module_that_a_page_names_is_there(page: Path) -> None:
     assert [path for path in paths if not (ROOT / path).exists()] == []
     names = set(re.findall(r"`(\w+\.py)`", text))
     assert names <= {path.name for path in MODULES} | {path.name for path in TESTS}
+
+
+def test_the_dockerfile_takes_names_from_the_modules_that_define_them() -> None:
+    """Building an image takes minutes, and nothing else looks at these lines."""
+    imports = re.findall(r"from (app\.[\w.]+) import (\w+)", DOCKERFILE.read_text(encoding="utf-8"))
+    assert imports
+    for module, name in imports:
+        assert vars(importlib.import_module(module))[name].__module__ == module
+
+
+def test_the_manual_tells_of_every_metric() -> None:
+    told = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    endings = {"counter": "_total", "info": "_info"}
+    names = {family.name + endings.get(family.type, "") for family in Metrics().registry.collect()}
+    named = set(re.findall(r"`(groundwork_\w+)(?:\{[\w,]+\})?`", told))
+    both = {name.replace("_found", "_mended") for name in named if "_drift_found_" in name}
+    assert names == named | both
 
 
 def test_the_readme_says_where_every_package_is() -> None:
