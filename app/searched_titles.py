@@ -1,7 +1,6 @@
 """The titles that a document is found by: of an item's only document, also the item's."""
 
-MANY_DOCUMENTS = "folder"
-"""The type of items whose title says nothing of a single document."""
+from app.protocols import MANY_DOCUMENTS
 
 
 def searched_titles(
@@ -15,6 +14,6 @@ def searched_titles(
     """
     if document_title is None:
         return (item_title,)
-    if document_type == MANY_DOCUMENTS or document_title.casefold() == item_title.casefold():
+    if document_type in MANY_DOCUMENTS or document_title.casefold() == item_title.casefold():
         return (document_title,)
     return (document_title, item_title)

@@ -31,7 +31,7 @@ from app.jobs.listening import TAKEN_AWAY
 from app.knowledge import history_queries
 from app.knowledge.existing_items import item_exists, require_item
 from app.knowledge.items import with_relative_path_explained
-from app.protocols import Embedder, SourceNote, SourceOpener, TextSplitter
+from app.protocols import MANY_DOCUMENTS, Embedder, SourceNote, SourceOpener, TextSplitter
 from app.slices import slices
 from app.surviving import WENT_WRONG, survive
 from app.web.metrics import Metrics
@@ -130,7 +130,7 @@ class IndexingPipeline:
             most_weight=PREFETCHED_CHARACTERS,
         ) as documents:
             self._embed_and_publish(run, documents)
-        if run.survey.errors and run.item.document_type != "folder":
+        if run.survey.errors and run.item.document_type not in MANY_DOCUMENTS:
             self._withdraw(run, run.survey.gone_by_own_account)
             raise run.survey.errors[0]
         return self._finish(run)

@@ -3,6 +3,7 @@
 from app.protocols.embedding import Embedder
 from app.protocols.lexical_index import LexicalHit, LexicalIndex, LexicalRecord, LexicalSource
 from app.protocols.loading import (
+    MANY_DOCUMENTS,
     ConditionalSource,
     LoadedDocument,
     Source,
@@ -26,6 +27,7 @@ from app.protocols.vectors import Vector, Vectors
 __all__ = [
     "CHUNK_TYPES",
     "EVERYWHERE",
+    "MANY_DOCUMENTS",
     "MOST_SKIPPED_SHOWN",
     "ConditionalSource",
     "Embedder",

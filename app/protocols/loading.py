@@ -5,6 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+MANY_DOCUMENTS = frozenset({"folder"})
+"""The types of items that have a document for each of their files; an item of another has one."""
+
 
 @dataclass(frozen=True)
 class LoadedDocument:

@@ -6,7 +6,7 @@ import anyio.to_thread
 
 from app.adapters.loading.sources import Sources
 from app.errors import SourceNotFoundError, SourceRefusedError, SourceUnreadableError
-from app.protocols import LoadedDocument, SourceOpener
+from app.protocols import MANY_DOCUMENTS, LoadedDocument, SourceOpener
 from app.settings import settings_from_environment
 
 logger = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class DocumentLoader:
     def _load(self, uri: str, document_type: str) -> list[LoadedDocument]:
         source = self._sources.open(uri, document_type)
         entries = source.scan().entries
-        if document_type != "folder":
+        if document_type not in MANY_DOCUMENTS:
             return [source.read(entry) for entry in entries]
         documents = []
         for entry in entries:
