@@ -14,7 +14,7 @@ from types import FrameType
 import anyio.to_thread
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from app.assembly.generation_choice import OpenEmbedder
 from app.command.display import say
@@ -55,14 +55,27 @@ REQUEST_PAUSE_SECONDS = 60.0
 """How long the rest of a request, or a first one, is waited for without a byte of it coming."""
 
 
+MOST_HEAD_BYTES = 128 * 1024
+"""What is read of a request's address and headers: the longest address, and as much again."""
+
+TOO_LARGE_HEAD = (
+    f"The address and the headers of a request may have {MOST_HEAD_BYTES:,} bytes together, and "
+    "so may what stands between two parts of its body and behind it.\n"
+).encode()
+
+
 class _HttpProtocol(HttpToolsProtocol):
     """Says what to do about a request that cannot be read, and waits for none for ever.
 
     A client that vanishes without a word, as a machine that falls asleep does, would keep its
-    connection open until there is no file left to open for anything else.
+    connection open until there is no file left to open for anything else. One that sends headers
+    without end would fill memory; and since the parser puts what comes of a header behind what it
+    has of it, 100 MB of them kept everybody waiting for 13 s.
     """
 
     request_pause_seconds = REQUEST_PAUSE_SECONDS
+    _head_bytes = 0
+    """What has come since the parser last gave a whole head, some of a body, or its end."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come."""
@@ -71,9 +84,37 @@ class _HttpProtocol(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Some of a request has come, perhaps all of it."""
+        self._head_bytes += len(data)
         super().data_received(data)
-        if self.timeout_keep_alive_task is None and self._lacks_some_of_a_request():
+        if self._head_bytes > MOST_HEAD_BYTES and not self.transport.is_closing():
+            self._refuse_head()
+        elif self.timeout_keep_alive_task is None and self._lacks_some_of_a_request():
             self._await_request()
+
+    def on_headers_complete(self) -> None:
+        """A head is whole."""
+        self._head_bytes = 0
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Some of a body has come."""
+        self._head_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        """A request has come to its end."""
+        self._head_bytes = 0
+        super().on_message_complete()
+
+    def _refuse_head(self) -> None:
+        """Answer 431 in plain text, unless another answer of this connection is under way."""
+        if self.cycle is None or self.cycle.response_complete:
+            head = (
+                *(STATUS_LINE[431], b"content-type: text/plain; charset=utf-8\r\n"),
+                *(b"content-length: %d\r\n" % len(TOO_LARGE_HEAD), b"connection: close\r\n\r\n"),
+            )
+            self.transport.write(b"".join((*head, TOO_LARGE_HEAD)))
+        self.transport.close()
 
     def _lacks_some_of_a_request(self) -> bool:
         return self.cycle is None or self.cycle.response_complete or self.cycle.more_body

@@ -4,6 +4,8 @@ import asyncio
 import socket
 import time
 from collections.abc import Iterator
+from contextlib import closing, suppress
+from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
@@ -40,6 +42,59 @@ def test_an_address_that_is_no_ascii_or_too_long_is_told_how_to_write_it(server_
 def test_an_address_that_is_percent_encoded_is_read(server_url):
     status, text = answer_to(server_url, get("/api/v1/knowledge?q=caf%C3%A9"))
     assert status == 200, text
+
+
+LAST_CHUNK = (
+    b"POST /api/v1/rag/search HTTP/1.1\r\nHost: localhost\r\n"
+    b"Transfer-Encoding: chunked\r\n\r\n0\r\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("beginning", "part"),
+    [
+        (b"GET /", b"a"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: ", b"a"),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\n", b"X: a\r\n"),
+        (b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\nGET /", b"a"),
+        (LAST_CHUNK, b"X: a\r\n"),
+    ],
+    ids=["address", "one header", "many headers", "second request", "trailers"],
+)
+def test_what_is_no_body_is_not_read_without_end(server_url, beginning, part):
+    address = urlsplit(server_url)
+    some = part * (65_536 // len(part))
+    sent = 0
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        connection.sendall(beginning)
+        with suppress(ConnectionError):  # it is ended
+            while sent < 32 * 1024 * 1024:
+                connection.sendall(some)
+                sent += len(some)
+    assert sent < 32 * 1024 * 1024
+
+
+def test_headers_without_end_are_told_what_may_be_sent(server_url):
+    head = b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 131_072
+    status, text = answer_to(server_url, head)
+    assert status == 431
+    assert "131,072 bytes" in text
+
+
+def test_many_headers_are_read(server_url):
+    cookies = "".join(f"X-{number}: {'a' * 1_000}\r\n" for number in range(100))
+    request = f"GET /health/live HTTP/1.1\r\nHost: localhost\r\n{cookies}Connection: close\r\n\r\n"
+    status, text = answer_to(server_url, request.encode())
+    assert status == 200, text
+
+
+def test_many_requests_on_one_connection_are_answered(server_url):
+    address = urlsplit(server_url)
+    with closing(HTTPConnection(address.hostname, address.port, timeout=30)) as connection:
+        for _ in range(5):
+            connection.request("GET", "/health/live", headers={"X": "a" * 60_000})
+            answer = connection.getresponse()
+            assert (answer.status, answer.read()) == (200, b'{"status":"alive"}')
 
 
 def post(body_bytes: int, *headers: str) -> bytes:
