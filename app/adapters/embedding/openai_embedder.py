@@ -75,8 +75,10 @@ class OpenAIEmbedder:
     ) -> None:
         api_key = api_key.strip()  # a blank behind it is refused by HTTP, which quotes it
         self.model_name = model_name
-        self._address = f"{base_url.rstrip('/')}/embeddings"
         self._host = _checked_host(base_url, api_key)
+        address = httpx.URL(f"{base_url.rstrip('/')}/embeddings")
+        user = httpx.BasicAuth(address.username, address.password) if address.userinfo else None
+        self._address = address.copy_with(userinfo=b"")  # httpx logs it, at DEBUG
         self._api_key = api_key
         self._timeout_seconds = timeout_seconds
         self._dimension = dimension
@@ -89,6 +91,7 @@ class OpenAIEmbedder:
         # a proxy variable nor a redirect may send texts and key anywhere else.
         self._client = httpx.Client(
             headers={"Authorization": f"Bearer {api_key}"} if api_key else {},
+            auth=user,
             timeout=timeout_seconds,
             follow_redirects=False,
             trust_env=False,

@@ -270,6 +270,20 @@ def test_the_key_is_never_logged(
     assert KEY not in caplog.text + repr(embedder)
 
 
+def test_a_password_in_the_address_is_sent_and_never_logged(
+    endpoint: Endpoint, opened: Opener, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    endpoint.first_answers = [Response(status=503)]
+    address = endpoint.base_url.replace("http://", "http://ada:top%2Fsecret@")
+    embedder = opened(base_url=address)
+    embedder.embed_query("a text")
+    sent = endpoint.requests[0][0].authorization
+    assert (sent.username, sent.password) == ("ada", "top/secret")
+    assert "HTTP Request: POST" in caplog.text
+    assert "secret" not in caplog.text + repr(embedder)
+
+
 QUOTED = "will John Smith be fired in May"
 
 
