@@ -162,13 +162,14 @@ class OpenAIEmbedder:
                 if delay_seconds is None:
                     backoff = FIRST_DELAY_SECONDS * 2 ** (attempt - 1)
                     delay_seconds = backoff * random.uniform(0.8, 1.2)  # noqa: S311 — no secret
+                delay_seconds = min(delay_seconds, LONGEST_DELAY_SECONDS)
                 logger.warning(
                     "embedding endpoint %s: %s; trying again in %.1f s",
                     self._host,
                     failure,
                     delay_seconds,
                 )
-                if self._wait(min(delay_seconds, LONGEST_DELAY_SECONDS)):
+                if self._wait(delay_seconds):
                     raise EmbeddingError(CLOSED) from None
         raise AssertionError("unreachable")
 

@@ -184,6 +184,14 @@ def test_retry_after_is_kept_within_reason(
     assert lowest <= waits[0] <= highest
 
 
+def test_the_log_says_how_long_it_waits(
+    endpoint: Endpoint, opened: Opener, waits: list[float], caplog: pytest.LogCaptureFixture
+) -> None:
+    endpoint.first_answers = [Response(status=429, headers={"Retry-After": "999999"})]
+    opened(dimension=64).embed_query("a text")
+    assert f"trying again in {waits[0]:.1f} s" in caplog.text
+
+
 def data(*embeddings: object, indices: list[object] | None = None) -> str:
     places = indices or list(range(len(embeddings)))
     entries = [{"index": i, "embedding": e} for i, e in zip(places, embeddings, strict=True)]
