@@ -64,13 +64,18 @@ TOO_LARGE_HEAD = (
 ).encode()
 
 
+MOST_WAITING_REQUESTS = 100
+"""What one connection may ask for while it waits for an answer; few clients ask for two things."""
+
+
 class _HttpProtocol(HttpToolsProtocol):
     """Says what to do about a request that cannot be read, and waits for none for ever.
 
     A client that vanishes without a word, as a machine that falls asleep does, would keep its
     connection open until there is no file left to open for anything else. One that sends headers
     without end would fill memory; and since the parser puts what comes of a header behind what it
-    has of it, 100 MB of them kept everybody waiting for 13 s.
+    has of it, 100 MB of them kept everybody waiting for 13 s. One that asks on without waiting for
+    answers would fill memory, too: each of these reads on, however many requests are waiting.
     """
 
     request_pause_seconds = REQUEST_PAUSE_SECONDS
@@ -92,8 +97,10 @@ class _HttpProtocol(HttpToolsProtocol):
             self._await_request()
 
     def on_headers_complete(self) -> None:
-        """A head is whole."""
+        """A head is whole; raises ValueError where too many requests are waiting."""
         self._head_bytes = 0
+        if len(self.pipeline) >= MOST_WAITING_REQUESTS:
+            raise ValueError("too many requests are waiting on this connection")
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -134,7 +141,13 @@ class _HttpProtocol(HttpToolsProtocol):
             self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer 400 in plain text; no application has seen the request."""
+        """Answer 400 in plain text; no application has seen the request.
+
+        Where others are waiting, it would be taken for the answer to one of them.
+        """
+        if self.pipeline:
+            self.transport.close()
+            return
         super().send_400_response(f"{msg} {UNREADABLE}\n")
 
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from app.command.serving import server_config
+from app.command.serving import MOST_WAITING_REQUESTS, server_config
 from tests.cli.conftest import running
 
 PAUSE_SECONDS = 1.0
@@ -26,9 +26,15 @@ def answer_to(server_url: str, request: bytes) -> tuple[int, str]:
     return int(head.split()[1]), body.decode()
 
 
-def get(target: str) -> bytes:
+def get(target: str, then: str = "close") -> bytes:
     """The request of `curl`, which sends an address as it was typed."""
-    return f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode()
+    return f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: {then}\r\n\r\n".encode()
+
+
+def post(body_bytes: int, *headers: str) -> bytes:
+    """The head of a request with so much of a body."""
+    lines = ("POST / HTTP/1.1", "Host: localhost", f"Content-Length: {body_bytes}", *headers)
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
 
 @pytest.mark.parametrize("query", ["q=café", "q=шлюпка", "q=" + "%F0%9F%98%80" * 8_000])
@@ -97,10 +103,29 @@ def test_many_requests_on_one_connection_are_answered(server_url):
             assert (answer.status, answer.read()) == (200, b'{"status":"alive"}')
 
 
-def post(body_bytes: int, *headers: str) -> bytes:
-    """The head of a request with so much of a body."""
-    lines = ("POST / HTTP/1.1", "Host: localhost", f"Content-Length: {body_bytes}", *headers)
-    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+def test_requests_that_do_not_wait_for_answers_are_answered_in_order(server_url):
+    address = urlsplit(server_url)
+    paths = ["/health/live", "/nothing"] * (MOST_WAITING_REQUESTS // 2)
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        connection.sendall(b"".join(get(path, "keep-alive") for path in paths))
+        received = b""
+        while received.count(b"HTTP/1.1 ") < len(paths):
+            received += connection.recv(65_536)
+    statuses = [part[:3] for part in received.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [b"200", b"404"] * (len(paths) // 2)
+
+
+@pytest.mark.parametrize(
+    "request_", [get("/health/live", "keep-alive"), post(1) + b"x"], ids=["GET", "POST"]
+)
+def test_a_connection_with_too_many_requests_that_wait_is_ended(server_url, request_):
+    address = urlsplit(server_url)
+    count = 1024 * 1024 // len(request_)
+    place, answers = (address.hostname, address.port), []
+    with suppress(ConnectionError), socket.create_connection(place, timeout=30) as connection:
+        connection.sendall(request_ * count)
+        answers += iter(lambda: connection.recv(65_536), b"")
+    assert b"".join(answers).count(b"HTTP/1.1 ") < count
 
 
 async def slow_to_ask(scope, receive, send) -> None:
