@@ -1,11 +1,15 @@
 """A service whose index files were exchanged between two runs, or while it rests, notices."""
 
+import json
+import logging
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from app.adapters.lexical_index.tantivy_store import COMPLETE_NAME
 from app.container import Container
 from app.knowledge.items import ItemDraft
 from app.search.requests import SearchRequest
@@ -253,3 +257,54 @@ def test_an_index_that_was_made_and_then_deleted_while_serving_is_told_as_both(
 
 def test_verify_says_nothing_of_indexes_that_are_sound(older: Path, open_container: OpenContainer):
     assert open_container().rag.verify().healed == ()
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.message for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+@pytest.mark.parametrize("was_clean", [True, False], ids=["stopped", "killed"])
+@pytest.mark.parametrize("change", [{"analyser_version": 0}, {"language": "german"}])
+def test_an_index_of_another_version_is_made_anew_and_nobody_speaks_of_damage(
+    older: Path,
+    open_container: OpenContainer,
+    settings: Settings,
+    caplog: pytest.LogCaptureFixture,
+    *,
+    was_clean: bool,
+    change: dict[str, int | str],
+):
+    """As after an upgrade whose analyser is another, and after LEXICAL_LANGUAGE was changed."""
+    note = settings.data_dir / "lexical" / COMPLETE_NAME
+    note.write_text(json.dumps(json.loads(note.read_text()) | change))
+    if not was_clean:
+        (settings.data_dir / "stopped-cleanly").unlink()
+    caplog.set_level(logging.INFO)
+    container = open_container()
+    container.settle()
+    assert (warnings(caplog), healings(container, "lexical")) == ([], 0)
+    assert any("of another version of Groundwork" in message for message in caplog.messages)
+    assert container.rag.verify().healed == ()
+    check(container)
+    shutil.rmtree(settings.data_dir / "lexical")
+    assert not container.lexical_index.status.ready
+    wait_until(lambda: healings(container, "lexical") == 1, "what is lost then is healed")
+    assert warnings(caplog)
+
+
+@pytest.mark.parametrize("chunk_sizes", [(400,), (400, 200)], ids=["there", "and_back"])
+def test_indexes_of_a_next_generation_are_made_and_nobody_speaks_of_damage(
+    older: Path,
+    settings: Settings,
+    embedder: FakeEmbedder,
+    caplog: pytest.LogCaptureFixture,
+    chunk_sizes: Sequence[int],
+):
+    for chunk_size in chunk_sizes:
+        changed = settings.model_copy(update={"chunk_size": chunk_size})
+        with closing(Container.open(changed, embedder=embedder)) as container:
+            container.wait_for_renewal()
+            container.settle()
+            assert container.vector_index.status.ready
+            check(container)
+            assert (warnings(caplog), dict(container.metrics.healed)) == ([], {})

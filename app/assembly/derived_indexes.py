@@ -2,9 +2,9 @@
 
 import logging
 import shutil
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from app.adapters.index_files import any_file
 from app.adapters.index_seal import IndexSeal
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.lexical_index.keeper import LexicalIndexKeeper
@@ -75,6 +75,8 @@ class DerivedIndexes:
         """Indexes that there were not yet: to make them is no healing."""
         self._absent: set[str] = set()
         """Indexes that were not on the disk at the start, as after the database was restored."""
+        self._outdated: set[str] = set()
+        """Indexes that were sound, but made by other rules: to make them anew is no healing."""
         self._stamps = IndexStamps(
             database,
             {
@@ -100,6 +102,8 @@ class DerivedIndexes:
             self._make_empty_lexical_index()
         elif self._was_clean and LEXICAL not in self._absent:
             self._distrust_exchanged_words()
+        if self._lexical_store.is_outdated():
+            self._outdated.add(LEXICAL)
         self._keeper.start(trusted=self._was_clean)
 
     def start_new(self) -> None:
@@ -171,12 +175,12 @@ class DerivedIndexes:
         looked_for = {LEXICAL: (self._lexical_folder, lexical_files)}
         if self._settings.vector_index != "exact":
             looked_for[VECTOR] = (self._vector_folder, index_files)
-        return {
-            name for name, (folder, files) in looked_for.items() if not _any_file(folder, files)
-        }
+        return {name for name, (folder, files) in looked_for.items() if not any_file(folder, files)}
 
     def _note_healed(self, name: str) -> None:
-        if name not in self._being_made:
+        if name in self._outdated:
+            self._outdated.discard(name)
+        elif name not in self._being_made:
             self._metrics.observe_healing(name, was_absent=name in self._absent)
             self._absent.discard(name)
 
@@ -192,14 +196,6 @@ class DerivedIndexes:
             self.lexical.rebuild()
         except AppError as error:
             logger.warning("The lexical index is not usable: %s", error.detail)
-
-
-def _any_file(folder: Path, files: Callable[[Path], Sequence[Path]]) -> bool:
-    """Whether the folder holds any file of an index; one that cannot be read is left to others."""
-    try:
-        return folder.is_dir() and bool(files(folder))
-    except OSError:
-        return True
 
 
 def index_folders(settings: Settings, generation_id: int) -> tuple[Path, Path]:
@@ -218,7 +214,7 @@ def any_index(settings: Settings) -> bool:
     """Whether files of an index lie in the data directory, of whichever generation."""
     later = settings.data_dir / GENERATIONS
     _, lexical = index_folders(settings, FIRST_GENERATION)
-    return _any_file(lexical, lexical_files) or _any_file(later, lambda path: [*path.iterdir()])
+    return any_file(lexical, lexical_files) or any_file(later, lambda path: [*path.iterdir()])
 
 
 def delete_index_files(settings: Settings, generation_id: int) -> None:

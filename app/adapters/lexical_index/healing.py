@@ -10,6 +10,7 @@ from app.adapters.lexical_index.lexical_store import (
     FillableLexicalIndex,
     LexicalIndexStatus,
     LexicalStore,
+    NoLexicalIndexError,
 )
 from app.adapters.lexical_index.unsettled_writes import UnsettledWrites
 from app.errors import LexicalIndexError
@@ -149,8 +150,7 @@ class HealingLexicalIndex:
             try:
                 index = self._usable_index(trusted=trusted)
             except LexicalIndexError as error:
-                logger.warning("The %s index is not usable: %s", self._store.name, error.detail)
-                self._degraded_reason = error.detail
+                self._note_unusable(error)
                 return
             with self._write_lock:
                 if trusted and not self._missed_writes:
@@ -209,6 +209,13 @@ class HealingLexicalIndex:
                 raise
             logger.info("The %s index goes on being made where it was.", self._store.name)
             return unfinished
+
+    def _note_unusable(self, error: LexicalIndexError) -> None:
+        if isinstance(error, NoLexicalIndexError):
+            logger.info("The %s index is to be made: %s", self._store.name, error.detail)
+        else:
+            logger.warning("The %s index is not usable: %s", self._store.name, error.detail)
+        self._degraded_reason = error.detail
 
     def _rebuild(self) -> int:
         self._check_open()

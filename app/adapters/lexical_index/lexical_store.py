@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from app.errors import LexicalIndexError
 from app.protocols import LexicalIndex, LexicalRecord
+
+
+class NoLexicalIndexError(LexicalIndexError):
+    """There is none yet, or none by the rules of today: nothing that was there is damaged."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +51,10 @@ class LexicalStore(Protocol):
         ...
 
     def open(self) -> FillableLexicalIndex:
-        """Open a complete index; raises when it is missing, incomplete or damaged."""
+        """Open a complete index; raises when it is missing, incomplete or damaged.
+
+        NoLexicalIndexError: it is to be made, and that is in order.
+        """
         ...
 
     def open_unfinished(self) -> FillableLexicalIndex | None:

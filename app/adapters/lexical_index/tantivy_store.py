@@ -10,9 +10,11 @@ from pathlib import Path
 
 import tantivy
 
+from app.adapters.index_files import any_file
 from app.adapters.lexical_index.checksums import damaged_file
 from app.adapters.lexical_index.fields import FieldWeights, LexicalIdentity
 from app.adapters.lexical_index.languages import Languages
+from app.adapters.lexical_index.lexical_store import NoLexicalIndexError
 from app.adapters.lexical_index.probe import probe_tantivy
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.errors import LexicalIndexError
@@ -64,14 +66,25 @@ class TantivyStore:
     def open(self) -> TantivyIndex:
         """Open what is there; LexicalIndexError when it is missing, incomplete or damaged."""
         folder = self._noted_folder(COMPLETE_NAME)
-        if folder is None or not folder.is_dir():
-            raise LexicalIndexError("The lexical index has not been built yet.")
-        return self._open(folder)
+        if folder is not None:
+            return self._open(folder)
+        if self.is_outdated():
+            raise NoLexicalIndexError(
+                "The lexical index is of another version of Groundwork or another LEXICAL_LANGUAGE."
+            )
+        if not any_file(self._directory, lexical_files):
+            raise NoLexicalIndexError("The lexical index has not been built yet.")
+        raise LexicalIndexError("The lexical index is not complete.")
+
+    def is_outdated(self) -> bool:
+        """Whether what is there was made for another version, or another language."""
+        noted = filter(None, map(self._noted, (COMPLETE_NAME, UNFINISHED_NAME)))
+        return any(rules != self._identity() for _, rules in noted)
 
     def open_unfinished(self) -> TantivyIndex | None:
         """Open an index whose making was interrupted; None when there is none of any use."""
         folder = self._noted_folder(UNFINISHED_NAME)
-        if folder is None or not folder.is_dir():
+        if folder is None:
             return None
         try:
             return self._open(folder)
@@ -154,14 +167,20 @@ class TantivyStore:
 
     def _noted_folder(self, name: str) -> Path | None:
         """The folder that a note names, if it fits the analyser and the schema of today."""
+        folder, rules = self._noted(name) or (None, {})
+        return folder if rules == self._identity() else None
+
+    def _noted(self, name: str) -> tuple[Path, dict[str, object]] | None:
+        """The folder that a note names, if it is there, and by which rules it was made."""
         try:
             noted = json.loads((self._directory / name).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
         folder = noted.pop("generation", None) if isinstance(noted, dict) else None
-        if noted != self._identity() or not isinstance(folder, str):
+        if not isinstance(folder, str) or not _FOLDER.fullmatch(folder):
             return None
-        return self._directory / folder if _FOLDER.fullmatch(folder) else None
+        path = self._directory / folder
+        return (path, noted) if path.is_dir() else None
 
     def _folders(self) -> dict[int, Path]:
         """The folders that are ours, by number; links and strangers' files are left alone."""

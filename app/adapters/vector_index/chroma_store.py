@@ -2,15 +2,17 @@
 
 from pathlib import Path
 
+from app.adapters.index_files import any_file
 from app.adapters.vector_index.child_connection import TimeLimits
 from app.adapters.vector_index.chroma_files import (
     IndexIdentity,
+    index_files,
     is_complete,
     mark_complete,
     mark_incomplete,
 )
 from app.adapters.vector_index.chroma_process import ChromaProcessIndex
-from app.errors import VectorIndexError
+from app.adapters.vector_index.primary import NoVectorIndexError
 from app.fault_points import FaultPoint, reached
 
 
@@ -35,8 +37,8 @@ class ChromaStore:
 
     def open(self) -> ChromaProcessIndex:
         """Open what is there; VectorIndexError when it is missing, damaged or made for others."""
-        if not self._directory.is_dir():
-            raise VectorIndexError("The vector index has not been built yet.")
+        if not any_file(self._directory, index_files):
+            raise NoVectorIndexError("The vector index has not been built yet.")
         return self._start(anew=False)
 
     def recreate(self) -> ChromaProcessIndex:

@@ -3,7 +3,12 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+from app.errors import VectorIndexError
 from app.protocols import Vector, VectorHit, VectorRecord
+
+
+class NoVectorIndexError(VectorIndexError):
+    """There is none yet: nothing that was there is damaged."""
 
 
 class PrimaryIndex(Protocol):
@@ -69,7 +74,10 @@ class PrimaryStore(Protocol):
         ...
 
     def open(self) -> PrimaryIndex:
-        """Open what is there, complete or not; raises when it is missing or damaged."""
+        """Open what is there, complete or not; raises when it is missing or damaged.
+
+        NoVectorIndexError: nothing is there.
+        """
         ...
 
     def recreate(self) -> PrimaryIndex:

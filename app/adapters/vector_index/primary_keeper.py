@@ -10,7 +10,7 @@ from app.adapters.healing_pauses import HealingPauses
 from app.adapters.vector_index.filling import VectorFilling
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.adapters.vector_index.missed_writes import MissedWrites
-from app.adapters.vector_index.primary import PrimaryIndex, PrimaryStore
+from app.adapters.vector_index.primary import NoVectorIndexError, PrimaryIndex, PrimaryStore
 from app.adapters.vector_index.status import CLOSED
 from app.errors import AppError, VectorIndexError
 from app.fault_points import FaultPoint, reached
@@ -280,7 +280,7 @@ class PrimaryKeeper:
         except VectorIndexError as error:
             self._require_open()
             lacks_something = exact.count() > 0  # asked now: to make one takes time to write in
-            level = logging.WARNING if lacks_something else logging.DEBUG
+            level = _level_of(error) if lacks_something else logging.DEBUG
             logger.log(level, "The %s index is made anew: %s", self._store.name, error.detail)
             if lacks_something:
                 self.degraded_reason = error.detail
@@ -389,3 +389,8 @@ class PrimaryKeeper:
             except VectorIndexError as error:
                 logger.warning("The %s index did not close: %s", self._store.name, error.detail)
                 self._mark_incomplete()  # who knows how its files were left
+
+
+def _level_of(error: VectorIndexError) -> int:
+    """Of a line about an index that is to be made; who deleted one that was there, others tell."""
+    return logging.INFO if isinstance(error, NoVectorIndexError) else logging.WARNING

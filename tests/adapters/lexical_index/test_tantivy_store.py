@@ -11,6 +11,7 @@ import pytest
 
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.lexical_index.languages import Languages
+from app.adapters.lexical_index.lexical_store import NoLexicalIndexError
 from app.adapters.lexical_index.probe import probe_tantivy
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.adapters.lexical_index.tantivy_store import COMPLETE_NAME, TantivyStore
@@ -47,27 +48,43 @@ def test_a_complete_index_opens_again_with_its_records(complete: Path):
 
 
 def test_nothing_and_what_is_incomplete_is_not_opened(complete: Path, tmp_path_factory):
-    with pytest.raises(LexicalIndexError, match="not been built"):
+    with pytest.raises(NoLexicalIndexError, match="not been built"):
         TantivyStore(tmp_path_factory.mktemp("empty") / "none").open()
     store = TantivyStore(complete)
     store.mark_incomplete()
     store.mark_incomplete()
-    with pytest.raises(LexicalIndexError, match="not been built"):
+    assert incomplete(store)
+
+
+def incomplete(store: TantivyStore) -> bool:
+    """Whether it is refused as what something is wrong with."""
+    with pytest.raises(LexicalIndexError, match="not complete") as refusal:
         store.open()
+    return not isinstance(refusal.value, NoLexicalIndexError) and not store.is_outdated()
 
 
-def test_another_language_or_version_counts_as_incomplete(complete: Path):
-    with pytest.raises(LexicalIndexError, match="not been built"):
-        TantivyStore(complete, languages=Languages("german")).open()
+def test_one_of_another_language_or_version_is_not_opened_and_not_called_damaged(complete: Path):
+    german = TantivyStore(complete, languages=Languages("german"))
     note = json.loads((complete / COMPLETE_NAME).read_text())
-    for change in ({"analyser_version": -1}, {"schema_version": -1}, {"generation": "../x"}):
+    for store, change in (
+        (german, {}),
+        (TantivyStore(complete), {"analyser_version": -1}),
+        (TantivyStore(complete), {"schema_version": -1}),
+    ):
         (complete / COMPLETE_NAME).write_text(json.dumps(note | change))
-        with pytest.raises(LexicalIndexError, match="not been built"):
-            TantivyStore(complete).open()
+        assert store.is_outdated()
+        with pytest.raises(NoLexicalIndexError, match="of another version"):
+            store.open()
+
+
+def test_a_note_that_names_no_index_counts_for_none(complete: Path):
+    note = json.loads((complete / COMPLETE_NAME).read_text())
+    for folder in ("../x", "generation-77", "", None):
+        (complete / COMPLETE_NAME).write_text(json.dumps(note | {"generation": folder}))
+        assert incomplete(TantivyStore(complete))
     for text in ("", "[]", "null", "{", '{"generation": 5}', "\x00"):
         (complete / COMPLETE_NAME).write_text(text)
-        with pytest.raises(LexicalIndexError, match="not been built"):
-            TantivyStore(complete).open()
+        assert incomplete(TantivyStore(complete))
 
 
 def test_recreating_makes_a_new_generation_and_leaves_strangers_alone(complete: Path):
@@ -164,8 +181,7 @@ def test_an_index_whose_making_was_interrupted_opens_as_unfinished_only(tmp_path
     index.add(many(30))
     index.close()
     store = TantivyStore(tmp_path, probe_first=True)
-    with pytest.raises(LexicalIndexError, match="not been built"):
-        store.open()
+    assert incomplete(store)
     unfinished = store.open_unfinished()
     assert unfinished is not None
     assert unfinished.count() == 30
