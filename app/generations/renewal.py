@@ -2,12 +2,13 @@
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Generic, TypeVar
 
 from app.database import Database
-from app.errors import AppError, StoppingError
+from app.errors import AppError, StoppingError, StorageError
 from app.fault_points import FaultPoint, reached
 from app.frozen_objects import collect_dropped
 from app.generations import queries
@@ -26,6 +27,8 @@ logger = logging.getLogger(__name__)
 PAUSES_SECONDS = (1.0, 10.0, 60.0, 300.0)
 """Pause after the first, second … failure; the last one again and again: a disk that is full or
 an endpoint that is down may come back any time."""
+LOOK_SECONDS = 2.0
+"""How often it is looked meanwhile whether the database answers again: that costs nothing."""
 
 Parts = TypeVar("Parts", bound=NextGeneration)
 
@@ -180,7 +183,28 @@ class GenerationRenewal(Generic[Parts]):
         logger.warning(
             "Generation %d is tried again in %s s: %s", self.generation.id, pause, trouble.logged
         )
-        self._closing.wait(pause)
+        if self._database_came_back(pause):
+            self.trouble, self._failures = None, 0
+
+    def _database_came_back(self, seconds: float) -> bool:
+        """Wait so long; ends with True as soon as the database answers that did not."""
+        deadline = time.monotonic() + seconds
+        was_away = not self._database_answers()
+        while (left := deadline - time.monotonic()) > 0:
+            if self._closing.wait(min(left, LOOK_SECONDS)):
+                return False
+            is_away = not self._database_answers()
+            if was_away and not is_away:
+                return True
+            was_away = is_away
+        return False
+
+    def _database_answers(self) -> bool:
+        try:
+            self._database.ping()
+        except StorageError:
+            return False
+        return True
 
     def _fill(
         self, parts: Parts, check: Callable[[], None], on_stored: Callable[[Sequence[str]], None]

@@ -24,6 +24,7 @@ from app.search.requests import SearchRequest
 from app.settings import Settings
 from app.web.health import HealthStatus
 from tests.databases import sqlite_only
+from tests.e2e.server_process import wait_until
 from tests.fakes import FakeEmbedder
 
 PARAGRAPHS = [f"Paragraph {n} speaks of topic{n} and of nothing else. " * 3 for n in range(12)]
@@ -414,6 +415,32 @@ def test_a_model_that_fails_is_tried_again_by_itself_and_health_says_so(
     assert container.wait_for_renewal(WAIT_SECONDS)
     assert container.embedder is failing
     assert container.part_health()["generation"].status is HealthStatus.READY
+
+
+@sqlite_only
+def test_a_database_that_answers_again_is_noticed_before_the_pause_is_over(
+    open_with: Open, filled: int, settings: Settings, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("app.generations.renewal.PAUSES_SECONDS", (3600.0,))
+    monkeypatch.setattr("app.generations.renewal.LOOK_SECONDS", 0.01)
+    model = GatedEmbedder(dimension=32, model_name="newer")
+    container = open_with(model, run_jobs=True)
+    assert model.reached.wait(WAIT_SECONDS)
+    with away(settings.data_dir / "groundwork.db"):
+        model.gate.set()
+        wait_until(lambda: "gone" in container.part_health()["generation"].detail, "it is told")
+    assert container.wait_for_renewal(WAIT_SECONDS)
+
+
+@contextmanager
+def away(path: Path) -> Iterator[None]:
+    """A file that is not there for the block."""
+    elsewhere = path.with_suffix(".away")
+    path.rename(elsewhere)
+    try:
+        yield
+    finally:
+        elsewhere.rename(path)
 
 
 def test_stopping_while_one_is_made_is_quick_and_loses_nothing(open_with: Open, filled: int):
