@@ -148,7 +148,7 @@ class HealingLexicalIndex:
             if self._index is not None:
                 return
             try:
-                index = self._usable_index(trusted=trusted)
+                index, is_unfinished = self._usable_index(trusted=trusted)
             except LexicalIndexError as error:
                 self._note_unusable(error)
                 return
@@ -157,7 +157,8 @@ class HealingLexicalIndex:
                     self._serve_from(index)
                     return
             self._set_aside = index
-            self._degraded_reason = "The lexical index is being compared with the database."
+            doing = "made" if is_unfinished else "compared with the database"
+            self._degraded_reason = f"The lexical index is being {doing}."
             try:
                 self._bring_up_to_date(lambda: index)
             except LexicalIndexError:
@@ -199,16 +200,19 @@ class HealingLexicalIndex:
 
     # Inside ------------------------------------------------------------------------------------
 
-    def _usable_index(self, *, trusted: bool) -> FillableLexicalIndex:
-        """The complete index, or else the unfinished one, which takes time; raises otherwise."""
+    def _usable_index(self, *, trusted: bool) -> tuple[FillableLexicalIndex, bool]:
+        """The complete index, or else the unfinished one, which takes time; raises otherwise.
+
+        And whether it is the unfinished one.
+        """
         try:
-            return self._store.open()
+            return self._store.open(), False
         except LexicalIndexError:
             unfinished = None if trusted else self._store.open_unfinished()
             if unfinished is None:
                 raise
             logger.info("The %s index goes on being made where it was.", self._store.name)
-            return unfinished
+            return unfinished, True
 
     def _note_unusable(self, error: LexicalIndexError) -> None:
         if isinstance(error, NoLexicalIndexError):

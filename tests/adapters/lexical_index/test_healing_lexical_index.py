@@ -268,7 +268,10 @@ def test_an_index_that_is_not_trusted_is_compared_with_the_source(store: FlakySt
     held.upsert([*many(20), record("stale", "shared stale")])
     store.mark_complete()
     index = HealingLexicalIndex(store, sql)
+    told: set[str | None] = set()
+    sql.between = lambda: told.add(index.degraded_reason)
     index.open(trusted=False)
+    assert told == {"The lexical index is being compared with the database."}
     assert index.status.ready
     assert index.chunk_ids() == set(sql.rows)
     index.close()
@@ -405,7 +408,10 @@ def test_a_rebuild_that_was_stopped_goes_on_where_it_was(store: FlakyStore, sql:
     sql.rows["chunk-0001b"] = record("chunk-0001b", "shared newcomer")
     index = HealingLexicalIndex(store, sql)
     index.upsert([record("chunk-0004", "shared afresh")])
+    told: set[str | None] = set()
+    sql.between = lambda: told.add(index.degraded_reason)
     index.open(trusted=False)
+    assert told == {"The lexical index is being made."}
     assert store.index is held
     assert store.complete
     assert index.chunk_ids() == set(sql.rows)
