@@ -15,6 +15,7 @@ AppError
 │   │   └── EmbeddingRefusedError    the endpoint refuses, and will again
 │   ├── VectorIndexError             the vector index failed
 │   └── LexicalIndexError            the lexical index failed
+│       └── LexicalIndexAwayError    it is being made, or was set aside
 ├── StorageError (507)               the data directory is full, read-only or locked
 │   └── DatabaseUnavailableError (503)  PostgreSQL does not answer now
 ├── SourceError (422)                a document's source cannot be read; shown in `error`
@@ -42,6 +43,8 @@ class AppError(Exception):
     title: ClassVar[str] = "Internal error"
     is_transient: ClassVar[bool] = False
     """Whether it may pass by itself, so that the same is worth trying again later."""
+    is_told: ClassVar[bool] = False
+    """Whether nothing failed, or the log says so already: it needs no line for each request."""
 
     def __init__(self, detail: str, *, logged: str | None = None) -> None:
         self.logged = detail if logged is None else logged
@@ -119,6 +122,8 @@ class UnavailableError(AppError):
 class StoppingError(UnavailableError):
     """The service is about to end, and does nothing more."""
 
+    is_told = True
+
     def __init__(
         self, detail: str = "The service is stopping; try again when it has restarted."
     ) -> None:
@@ -130,6 +135,7 @@ class OverloadedError(UnavailableError):
 
     slug = "overloaded"
     title = "Too much at once"
+    is_told = True
 
 
 class EmbeddingError(UnavailableError):
@@ -157,6 +163,12 @@ class LexicalIndexError(UnavailableError):
 
     slug = "lexical-index-failed"
     title = "Lexical index failed"
+
+
+class LexicalIndexAwayError(LexicalIndexError):
+    """There is no lexical index to ask now: it is being made or compared, or was set aside."""
+
+    is_told = True
 
 
 class StorageError(AppError):

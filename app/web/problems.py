@@ -16,7 +16,6 @@ from starlette.exceptions import HTTPException
 from app.errors import (
     AppError,
     InvalidRequestError,
-    OverloadedError,
     StorageError,
     UnavailableError,
 )
@@ -173,7 +172,7 @@ def _answer_app_error(request: Request, error: Exception) -> JSONResponse:
     if isinstance(error, InvalidRequestError):
         errors = [InvalidValue(detail=error.detail, location=error.location, pointer=error.pointer)]
     if isinstance(error, UnavailableError | StorageError):
-        if not isinstance(error, OverloadedError):  # or the log would be overloaded, too
+        if not error.is_told:
             logger.error("%s: %s", error.slug, error.logged)
         headers = {"Retry-After": str(RETRY_AFTER_SECONDS)}
     return _respond(

@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from app.errors import AppError, InvalidRequestError, NotFoundError, StorageError, UnavailableError
+from app.errors import (
+    AppError,
+    InvalidRequestError,
+    LexicalIndexAwayError,
+    LexicalIndexError,
+    NotFoundError,
+    OverloadedError,
+    StoppingError,
+    StorageError,
+    UnavailableError,
+)
 from app.main import create_app
 from app.settings import Settings
 from tests.light_service import LightService
@@ -56,6 +66,32 @@ def test_every_error_of_ours_is_a_problem_and_what_passes_says_when_to_come_back
     assert_problem(response, status, slug)
     assert response.json()["detail"] == "no"
     assert ("retry-after" in response.headers) == retry
+
+
+@pytest.mark.parametrize(
+    ("error", "is_logged"),
+    [
+        (UnavailableError("no"), True),
+        (StorageError("no"), True),
+        (LexicalIndexError("It could not search."), True),
+        (LexicalIndexAwayError("It is being made."), False),
+        (StoppingError(), False),
+        (OverloadedError("no"), False),
+        (NotFoundError("no"), False),
+    ],
+)
+def test_only_what_failed_is_an_error_in_the_log(
+    client: TestClient,
+    service: LightService,
+    caplog: pytest.LogCaptureFixture,
+    error: AppError,
+    *,
+    is_logged: bool,
+) -> None:
+    """Not what a stop, a load or an index that is made refuses, however many ask meanwhile."""
+    service.jobs = Broken(error)  # type: ignore[assignment]
+    assert client.get("/metrics").status_code == error.status
+    assert any(record.levelno >= logging.WARNING for record in caplog.records) == is_logged
 
 
 @pytest.mark.parametrize(

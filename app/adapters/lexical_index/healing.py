@@ -13,7 +13,7 @@ from app.adapters.lexical_index.lexical_store import (
     NoLexicalIndexError,
 )
 from app.adapters.lexical_index.unsettled_writes import UnsettledWrites
-from app.errors import LexicalIndexError
+from app.errors import LexicalIndexAwayError, LexicalIndexError
 from app.fault_points import FaultPoint, reached
 from app.protocols import (
     EVERYWHERE,
@@ -236,7 +236,9 @@ class HealingLexicalIndex:
         """Ask the index; `is_harmless`: nobody's words are in the question."""
         index = self._index
         if index is None:
-            raise LexicalIndexError(self._degraded_reason or "The lexical index is being changed.")
+            raise LexicalIndexAwayError(
+                self._degraded_reason or "The lexical index is being changed."
+            )
         try:
             return ask(index)
         except LexicalIndexError as error:

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from app.adapters.lexical_index.filling import LexicalFilling
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.lexical_index.unsettled_writes import UNSETTLED_RECORDS
-from app.errors import LexicalIndexError
+from app.errors import LexicalIndexAwayError, LexicalIndexError
 from app.protocols import LexicalRecord
 from tests.adapters.lexical_index.stores import FlakyStore
 from tests.contracts.lexical_index_contract import found, many, record
@@ -107,7 +107,7 @@ def test_before_it_is_opened_it_says_so(index: HealingLexicalIndex):
     assert index.degraded_reason is not None
     assert not index.status.ready
     for ask in (lambda: index.search("shared", 5), index.count, index.chunk_ids):
-        with pytest.raises(LexicalIndexError, match="opened"):
+        with pytest.raises(LexicalIndexAwayError, match="opened"):
             ask()
 
 
@@ -233,8 +233,9 @@ def test_one_question_that_fails_does_not_switch_off_search(sql: Sql, store: Fla
     index.rebuild()
     assert store.index is not None
     store.index.poison = "poisoned question"
-    with pytest.raises(LexicalIndexError):
+    with pytest.raises(LexicalIndexError) as failure:
         index.search("poisoned question", 5)
+    assert not failure.value.is_told
     assert index.status.ready
     assert found(index, "shared") == set(sql.rows)
     index.close()
