@@ -89,6 +89,11 @@ class HealingLexicalIndex:
         return self._degraded_reason
 
     @property
+    def is_closed(self) -> bool:
+        """Whether nothing is asked of it any more, so that whatever was under way broke off."""
+        return self._closed
+
+    @property
     def status(self) -> LexicalIndexStatus:
         """Whether searches are answered, and why not. Never raises, never waits.
 

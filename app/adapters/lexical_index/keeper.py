@@ -104,7 +104,7 @@ class LexicalIndexKeeper:
         try:
             self._index.open(trusted=False)
         except AppError as error:  # of the database, or it was closed before this began
-            logger.warning("The lexical index could not be compared: %s", error.detail)
+            self._tell_failure("compared", error)
 
     def _rest(self) -> None:
         self._pauses.forget_failures()
@@ -128,7 +128,7 @@ class LexicalIndexKeeper:
         try:
             records = self._index.heal()
         except AppError as error:
-            logger.warning("The lexical index could not be rebuilt: %s", error.detail)
+            self._tell_failure("rebuilt", error)
             self._pauses.note_failure()
             self._tell_if_given_up()
         else:
@@ -137,6 +137,10 @@ class LexicalIndexKeeper:
             self._pauses.note_repair()
             self._on_healed()
             logger.info("The lexical index was made anew: %d records", records)
+
+    def _tell_failure(self, doing: str, error: AppError) -> None:
+        if not self._index.is_closed:  # else it was broken off, and the next start goes on
+            logger.warning("The lexical index could not be %s: %s", doing, error.detail)
 
     def _tell_if_given_up(self) -> None:
         if self._pauses.given_up:

@@ -321,7 +321,8 @@ class PrimaryKeeper:
 
     def _note_failure(self, reason: str) -> None:
         """An attempt failed: what is missed from here on is found by comparing."""
-        logger.warning("The %s index cannot be used: %s", self._store.name, reason)
+        if not self._closed:  # else it was broken off, and the next start goes on
+            logger.warning("The %s index cannot be used: %s", self._store.name, reason)
         self.degraded_reason = reason
         self._close_set_aside()
         with self._state:

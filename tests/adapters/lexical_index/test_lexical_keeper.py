@@ -1,5 +1,6 @@
 """The keeper opens, compares and remakes the lexical index by itself, and knows when to stop."""
 
+import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
@@ -82,11 +83,13 @@ class Sql:
         self.rows = many(5)
         self.failing = 0
         self.error: BaseException = StorageError("The database is locked.")
+        self.reading: Callable[[], None] = lambda: None
 
     def __call__(self) -> Iterator[Sequence[LexicalRecord]]:
         if self.failing:
             self.failing -= 1
             raise self.error
+        self.reading()
         yield list(self.rows)
 
 
@@ -304,13 +307,36 @@ def test_a_close_ends_a_pause_at_once(store, index, keep):
     assert keeper.settle(0)
 
 
-def test_an_index_closed_before_the_keeper_begins_is_no_error(store, index, sql, keep):
+def test_an_index_closed_before_the_keeper_begins_is_no_error(store, index, sql, keep, caplog):
     left_behind(store, sql.rows)
     index.close()
     keeper = keep()
     keeper.start(trusted=False)
     keeper.close()
     assert keeper.settle(0)
+    assert warnings(caplog) == []
+
+
+@pytest.mark.parametrize("trusted", [True, False], ids=["making", "comparing"])
+def test_what_a_stop_breaks_off_has_not_failed(store, index, sql, keep, caplog, trusted):
+    if not trusted:
+        left_behind(store, sql.rows)
+    began = threading.Event()
+
+    def stop() -> None:
+        index._closed = True  # what `close` does first, while it waits for what is under way
+        began.set()
+
+    sql.reading = stop
+    keeper = keep((0.0, 3600.0))
+    keeper.start(trusted=trusted)
+    assert began.wait(WAIT_SECONDS)
+    keeper.close()
+    assert not any("could not be" in message for message in warnings(caplog))
+
+
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.message for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 def test_a_keeper_that_was_never_started_has_nothing_to_settle(keep):

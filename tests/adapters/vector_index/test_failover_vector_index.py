@@ -22,6 +22,7 @@ from tests.contracts.vector_index_contract import (
     records_of,
     unit_vectors,
 )
+from tests.e2e.server_process import wait_until
 
 RECORDS = records_of(unit_vectors(300))
 QUERY = unit_vectors(1, seed=1)[0]
@@ -499,6 +500,24 @@ def test_closing_stops_a_rebuild():
     closers[0].join()
     with pytest.raises(VectorIndexError, match="closed"):
         index.search(QUERY, 5)
+
+
+def test_a_making_that_a_stop_breaks_off_has_not_failed(caplog: pytest.LogCaptureFixture):
+    table, store = Table(RECORDS), FlakyStore()
+    index = failover(store, table)
+    closer = threading.Thread(target=index.close)
+
+    def close_elsewhere() -> None:
+        if closer.ident is None:
+            closer.start()
+            wait_until(lambda: index._keeper._closed, "it is about to close")
+
+    table.between_batches = close_elsewhere
+    index.start(trusted=True)
+    wait_until(lambda: closer.ident is not None, "the primary is being made")
+    closer.join()
+    assert not store.complete
+    assert not any("cannot be used" in message for message in caplog.messages)
 
 
 # Between a look and a rest -----------------------------------------------------------------------
