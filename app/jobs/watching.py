@@ -1,15 +1,16 @@
 """Watches jobs from an event loop, without a thread or a session held while nothing happens."""
 
+import functools
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 
 import anyio
-import anyio.to_thread
 
 from app.errors import OverloadedError, StoppingError, StorageError
 from app.jobs.bell import Ear, JobBell
 from app.jobs.records import Job
 from app.jobs.service import JobService
+from app.thread_limiter import ThreadLimiter
 
 LOOK_AGAIN_SECONDS = 2.0
 """How often a watcher looks though nobody has rung: another process may have changed the job."""
@@ -32,7 +33,7 @@ class JobWatch:
     ) -> None:
         self._jobs = jobs
         self._bell = bell
-        self._reading = anyio.CapacityLimiter(READING_THREADS)
+        self._reading = ThreadLimiter(READING_THREADS)
         self._most_waiting = most_watchers
         self._most_following = max(1, most_watchers // 10)
         self.look_again_seconds = look_again_seconds
@@ -63,7 +64,7 @@ class JobWatch:
 
     async def read(self, job_id: int) -> Job:
         """One job; raises NotFoundError."""
-        return await anyio.to_thread.run_sync(self._jobs.get, job_id, limiter=self._reading)
+        return await self._reading.run(functools.partial(self._jobs.get, job_id))
 
     async def wait_for_end(self, job: Job) -> Job:
         """Wait until a job has ended, or has failed once more than when it was promised.

@@ -3,10 +3,8 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-import anyio
-import anyio.to_thread
-
 from app.errors import OverloadedError
+from app.thread_limiter import ThreadLimiter
 
 MOST_THREADS = 16
 """For searches whose queries are embedded elsewhere, which is mostly waiting; and for all that is
@@ -27,29 +25,32 @@ def searches_at_once(cores: int, *, embedded_here: bool) -> int:
 
 
 class WorkerThreads:
-    """Threads for searches, and others for everything else: neither waits for the other."""
+    """Threads for searches, and others for everything else: neither waits for the other.
+
+    Several event loops may share them.
+    """
 
     def __init__(self, searches_at_once: int, most_waiting_searches: int) -> None:
         self._searches_at_once = searches_at_once
         self._most_waiting_searches = most_waiting_searches
-        self._searching = anyio.CapacityLimiter(searches_at_once)
-        self._working = anyio.CapacityLimiter(MOST_THREADS)
+        self._searching = ThreadLimiter(searches_at_once)
+        self._working = ThreadLimiter(MOST_THREADS)
 
     @property
     def waiting_searches(self) -> int:
         """Searches for which no thread is free."""
-        return self._searching.statistics().tasks_waiting
+        return self._searching.waiting
 
     async def run(self, call: Callable[[], Result]) -> Result:
         """Do what is no search when a thread is free."""
-        return await anyio.to_thread.run_sync(call, limiter=self._working)
+        return await self._working.run(call)
 
     async def search(self, call: Callable[[], Result]) -> Result:
         """Search when a thread is free; raises OverloadedError when too many wait for one."""
         waiting = self.waiting_searches
-        if waiting >= self._most_waiting_searches and not self._searching.available_tokens:
+        if waiting >= self._most_waiting_searches and not self._searching.free:
             raise OverloadedError(
                 f"{self._searches_at_once} searches run and {waiting} wait already; try again in a "
                 "moment (MOST_WAITING_SEARCHES)."
             )
-        return await anyio.to_thread.run_sync(call, limiter=self._searching)
+        return await self._searching.run(call)

@@ -1,5 +1,6 @@
 """Too much at once is refused in time: with a 503 that says when to come again."""
 
+import asyncio
 import threading
 from collections.abc import Iterator
 
@@ -83,6 +84,26 @@ def test_searches_that_would_wait_too_long_are_refused_and_the_others_are_answer
         thread.join(PATIENCE_SECONDS)
     assert statuses == [200] * (at_once + MOST_WAITING)
     assert client.get(SEARCH, params={"q": "granite"}).status_code == 200
+
+
+def test_programs_that_search_on_event_loops_of_their_own_are_all_answered(
+    container: Container, embedder: SlowEmbedder
+) -> None:
+    at_once = container.searches_at_once
+    answers: list[object] = []
+
+    def ask() -> None:
+        answers.append(asyncio.run(container.rag.search("granite")))
+
+    programs = [threading.Thread(target=ask, daemon=True) for _ in range(at_once + MOST_WAITING)]
+    for program in programs:
+        program.start()
+    while container.rag._threads.waiting_searches < MOST_WAITING:
+        assert all(program.is_alive() for program in programs)
+    embedder.gate.set()
+    for program in programs:
+        program.join(PATIENCE_SECONDS)
+    assert answers == [[]] * (at_once + MOST_WAITING)
 
 
 def test_a_full_queue_refuses_work_whether_it_is_waited_for_or_not(

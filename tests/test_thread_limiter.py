@@ -1,0 +1,78 @@
+"""Places on worker threads are shared by whatever event loops ask for them."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+
+import anyio
+import pytest
+
+from app.thread_limiter import ThreadLimiter
+from tests.patience import PATIENCE_SECONDS, run_in_time
+
+
+class Held:
+    """A call that ends when it is let."""
+
+    def __init__(self) -> None:
+        self.reached = threading.Event()
+        self.gate = threading.Event()
+
+    def __call__(self) -> str:
+        self.reached.set()
+        assert self.gate.wait(PATIENCE_SECONDS)
+        return "held"
+
+
+def asked_on_a_loop_of_its_own(limiter: ThreadLimiter, call: Callable[[], str]) -> Future[str]:
+    """What the call gives, awaited in a thread that runs an event loop just for it."""
+    answer: Future[str] = Future()
+    ask = threading.Thread(
+        target=lambda: answer.set_result(asyncio.run(limiter.run(call))), daemon=True
+    )
+    ask.start()
+    return answer
+
+
+def test_who_waits_on_another_event_loop_gets_the_place_that_becomes_free() -> None:
+    limiter, held = ThreadLimiter(1), Held()
+    first = asked_on_a_loop_of_its_own(limiter, held)
+    assert held.reached.wait(PATIENCE_SECONDS)
+    others = [asked_on_a_loop_of_its_own(limiter, lambda: "called") for _ in range(3)]
+    while limiter.waiting < len(others):
+        assert not any(other.done() for other in others)
+    held.gate.set()
+    assert first.result(PATIENCE_SECONDS) == "held"
+    assert [other.result(PATIENCE_SECONDS) for other in others] == ["called"] * 3
+    assert run_in_time(lambda: limiter.run(lambda: "afterwards")) == "afterwards"
+    assert (limiter.free, limiter.waiting) == (1, 0)
+
+
+@pytest.mark.parametrize("has_its_place", [False, True])
+def test_who_goes_away_while_waiting_leaves_the_place_to_the_next(has_its_place: bool) -> None:
+    limiter, held = ThreadLimiter(1), Held()
+
+    async def have_it_first() -> None:
+        await limiter.run(held)
+        if has_its_place:  # the next one has been given it, and not woken yet
+            going.cancel()
+
+    async def main() -> None:
+        nonlocal going
+        first = asyncio.create_task(have_it_first())
+        going = asyncio.create_task(limiter.run(lambda: "gone"))
+        staying = asyncio.create_task(limiter.run(lambda: "stayed"))
+        await anyio.wait_all_tasks_blocked()
+        assert limiter.waiting == 2
+        if not has_its_place:
+            going.cancel()
+        held.gate.set()
+        await first
+        assert await staying == "stayed"
+        with pytest.raises(asyncio.CancelledError):
+            await going
+
+    going: asyncio.Task[str]
+    run_in_time(main)
+    assert (limiter.free, limiter.waiting) == (1, 0)
