@@ -3,10 +3,14 @@
 import time
 from collections.abc import Callable, Sequence
 
+from app.errors import AppError, DatabaseUnavailableError
+
 HEALING_PAUSES_SECONDS = (0.0, 1.0, 10.0, 60.0, 300.0)
 """Pause before each try after as many that failed one after the other."""
 RETRY_SECONDS = 600.0
 """After that it counts as given up: nobody waits for it, and it is tried again only so often."""
+DATABASE_SECONDS = 10.0
+"""The longest pause of either kind after a try that failed only because the database was away."""
 HEALED_AFTER_SECONDS = 600.0
 """An index that held so long after its repair is repaired at once when it fails again."""
 LONGEST_REPAIR_PAUSE_SECONDS = 300.0
@@ -27,10 +31,11 @@ class HealingPauses:
         retry_seconds: float = RETRY_SECONDS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.retry_seconds = retry_seconds
+        self._retry_seconds = retry_seconds
         self._pauses_seconds = pauses_seconds
         self._clock = clock
         self._failures = 0
+        self._database_was_away = False
         self._repairs = 0
         self._began_at = clock()
         self._healed_at = float("-inf")
@@ -40,6 +45,11 @@ class HealingPauses:
     def given_up(self) -> bool:
         """Whether so many tries failed that the next one is far off."""
         return self._failures >= len(self._pauses_seconds)
+
+    @property
+    def retry_seconds(self) -> float:
+        """How often an index that was given up is tried again."""
+        return self._bounded(self._retry_seconds)
 
     @property
     def retry_is_due(self) -> bool:
@@ -52,15 +62,16 @@ class HealingPauses:
             self._repairs = 0
         after_repairs = self._repair_seconds * 2.0 ** min(self._repairs - 1, 30)
         waiting = min(after_repairs, LONGEST_REPAIR_PAUSE_SECONDS) if self._repairs else 0.0
-        return max(self._pauses_seconds[self._failures], waiting)
+        return max(self._bounded(self._pauses_seconds[self._failures]), waiting)
 
     def note_try(self) -> None:
         """A try begins."""
         self._began_at = self._clock()
 
-    def note_failure(self) -> None:
-        """The try that began last failed."""
+    def note_failure(self, error: AppError | None = None) -> None:
+        """The try that began last failed, with this error if it was one of ours."""
         self._failures += 1
+        self._database_was_away = isinstance(error, DatabaseUnavailableError)
 
     def note_repair(self) -> None:
         """The try that began last has repaired the index."""
@@ -72,3 +83,7 @@ class HealingPauses:
     def forget_failures(self) -> None:
         """The index is sound, or somebody has it rebuilt: what failed before says nothing now."""
         self._failures = 0
+        self._database_was_away = False
+
+    def _bounded(self, seconds: float) -> float:
+        return min(seconds, DATABASE_SECONDS) if self._database_was_away else seconds

@@ -3,12 +3,14 @@
 import pytest
 
 from app.adapters.healing_pauses import (
+    DATABASE_SECONDS,
     HEALED_AFTER_SECONDS,
     HEALING_PAUSES_SECONDS,
     LONGEST_REPAIR_PAUSE_SECONDS,
     RETRY_SECONDS,
     HealingPauses,
 )
+from app.errors import DatabaseUnavailableError, LexicalIndexError
 
 
 class Clock:
@@ -60,6 +62,20 @@ def test_what_was_given_up_is_tried_now_and_then_for_ever(pauses, clock):
         pauses.note_failure()
     pauses.note_repair()
     assert not pauses.given_up
+
+
+def test_while_only_the_database_is_away_every_pause_is_short(pauses, clock):
+    for _ in HEALING_PAUSES_SECONDS:
+        assert pauses.before_try() <= DATABASE_SECONDS
+        pauses.note_try()
+        pauses.note_failure(DatabaseUnavailableError("It does not answer."))
+    assert (pauses.given_up, pauses.retry_seconds) == (True, DATABASE_SECONDS)
+    clock.moment += DATABASE_SECONDS
+    assert pauses.retry_is_due
+    pauses.note_try()
+    pauses.note_failure(LexicalIndexError("The disk is full."))
+    clock.moment += DATABASE_SECONDS
+    assert not pauses.retry_is_due
 
 
 def test_however_often_it_was_repaired_it_is_never_given_up_and_the_pauses_have_an_end(

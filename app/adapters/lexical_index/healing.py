@@ -13,7 +13,7 @@ from app.adapters.lexical_index.lexical_store import (
     NoLexicalIndexError,
 )
 from app.adapters.lexical_index.unsettled_writes import UnsettledWrites
-from app.errors import LexicalIndexAwayError, LexicalIndexError
+from app.errors import AppError, LexicalIndexAwayError, LexicalIndexError
 from app.fault_points import FaultPoint, reached
 from app.protocols import (
     EVERYWHERE,
@@ -333,7 +333,7 @@ class HealingLexicalIndex:
                 reached(FaultPoint.LEXICAL_MARKED)
                 self._serve_from(index)
             reason = None
-        except LexicalIndexError as error:
+        except AppError as error:
             reason = error.detail
             raise
         finally:

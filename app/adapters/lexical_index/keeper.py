@@ -129,7 +129,7 @@ class LexicalIndexKeeper:
             records = self._index.heal()
         except AppError as error:
             self._tell_failure("rebuilt", error)
-            self._pauses.note_failure()
+            self._pauses.note_failure(error)
             self._tell_if_given_up()
         else:
             if records is None:  # somebody has rebuilt it by command

@@ -257,7 +257,7 @@ class PrimaryKeeper:
             try:
                 self._restore()
             except AppError as error:
-                self._pauses.note_failure()
+                self._pauses.note_failure(error)
                 self._note_failure(error.detail)
             else:
                 if had_failed:

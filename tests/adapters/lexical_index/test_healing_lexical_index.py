@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from app.adapters.lexical_index.filling import LexicalFilling
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.lexical_index.unsettled_writes import UNSETTLED_RECORDS
-from app.errors import LexicalIndexAwayError, LexicalIndexError
+from app.errors import LexicalIndexAwayError, LexicalIndexError, StorageError
 from app.protocols import LexicalRecord
 from tests.adapters.lexical_index.stores import FlakyStore
 from tests.contracts.lexical_index_contract import found, many, record
@@ -262,6 +262,18 @@ def test_a_rebuild_that_cannot_begin_or_end_says_why(
     sql.between = lambda: None
     index.rebuild()
     assert index.status.ready
+
+
+def test_a_rebuild_that_the_database_refuses_tells_what_that_said(
+    index: HealingLexicalIndex, sql: Sql
+):
+    def refuse() -> None:
+        raise StorageError("The database does not answer.")
+
+    sql.between = refuse
+    with pytest.raises(StorageError):
+        index.rebuild()
+    assert index.degraded_reason == "The database does not answer."
 
 
 def test_an_index_that_is_not_trusted_is_compared_with_the_source(store: FlakyStore, sql: Sql):

@@ -9,7 +9,7 @@ import pytest
 from app.adapters.healing_pauses import HealingPauses
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.lexical_index.keeper import LexicalIndexKeeper
-from app.errors import LexicalIndexError, StorageError
+from app.errors import DatabaseUnavailableError, LexicalIndexError, StorageError
 from app.protocols import LexicalRecord
 from tests.adapters.lexical_index.stores import FlakyStore
 from tests.contracts.fake_lexical_index import FakeLexicalIndex
@@ -180,6 +180,17 @@ def test_a_comparison_that_the_database_refuses_is_made_up_for(store, index, sql
     keeper.start(trusted=False)
     assert keeper.settle(WAIT_SECONDS)
     assert index.count() == len(sql.rows)
+
+
+def test_an_index_that_only_lacks_the_database_is_made_soon_after_that_is_back(
+    store, index, sql, keep, monkeypatch
+):
+    monkeypatch.setattr("app.adapters.healing_pauses.DATABASE_SECONDS", 0.001)
+    sql.failing, sql.error = 6, DatabaseUnavailableError("It does not answer.")
+    keep((0.0, 3600.0), retry_seconds=3600.0).start(trusted=True)
+    store.wait_until_looked_after()
+    assert index.count() == len(sql.rows)
+    assert store.attempts == 7
 
 
 @pytest.mark.parametrize("trusted", [True, False])

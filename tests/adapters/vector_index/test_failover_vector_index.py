@@ -12,7 +12,7 @@ from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.adapters.vector_index.primary import PrimaryIndex
 from app.adapters.vector_index.primary_keeper import CHECK_SECONDS
-from app.errors import StorageError, VectorIndexError
+from app.errors import DatabaseUnavailableError, StorageError, VectorIndexError
 from app.protocols import SearchScope, VectorRecord
 from app.surviving import WENT_WRONG
 from tests.adapters.vector_index.stores import FlakyStore, NoStore, Table, failover
@@ -286,6 +286,23 @@ def test_a_source_that_cannot_be_read_now_is_read_when_a_search_needs_it():
 
 
 # Writing while others do -------------------------------------------------------------------------
+
+
+def test_a_primary_that_only_lacks_the_database_is_made_soon_after_that_is_back(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr("app.adapters.healing_pauses.DATABASE_SECONDS", 0.001)
+    table, store = Table(RECORDS), FlakyStore()
+
+    def refuse() -> None:
+        if table.loads <= 2:  # by whoever loads it at the start, and by the first try
+            raise DatabaseUnavailableError("It does not answer.")
+
+    table.between_rows = refuse
+    index = failover(store, table, pauses=(0.0, 3600.0, 3600.0))
+    index.start(trusted=False)
+    store.wait_for(lambda: store.complete)
+    index.close()
 
 
 def test_what_sql_has_not_committed_when_the_exact_index_loads_is_not_lost():
