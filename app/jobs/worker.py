@@ -66,6 +66,8 @@ class JobWorker:
         self._may_begin = may_begin
         self._bell = bell or JobBell()
         self._retry_seconds = retry_seconds
+        self._trouble: str | None = None
+        """Why the database is waited for, as the log says already."""
         self._leases = LeaseKeeper(database, on_reclaimed=self.wake)
         self._wake = threading.Condition()
         self._woken = 0
@@ -169,7 +171,11 @@ class JobWorker:
 
     def _run_one_or_look_ahead(self, *, is_express: bool) -> float:
         """Run a job; gives the seconds for which to wait for the next: 0 if there was one."""
-        return 0.0 if self._run_one(is_express=is_express) else self._patience_seconds()
+        patience_seconds = 0.0 if self._run_one(is_express=is_express) else self._patience_seconds()
+        if self._trouble is not None:
+            self._trouble = None
+            logger.info("The worker goes on: the database answers again")
+        return patience_seconds
 
     def _wait_until_woken(self, seen: int, patience_seconds: float) -> None:
         with self._wake:
@@ -188,7 +194,9 @@ class JobWorker:
         return longest if due is None else min(due, longest)
 
     def _wait_for_storage(self, error: StorageError) -> None:
-        logger.error("The worker waits for the database: %s", error.detail)
+        if self._trouble != error.detail:  # once an outage, not at every look of every thread
+            self._trouble = error.detail
+            logger.error("The worker waits for the database: %s", error.detail)
         self._stopping.wait(self._retry_seconds)
 
     def _run_one(self, *, is_express: bool = False) -> bool:

@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import text
 
 from app.database import Database
+from app.errors import StorageError
 from app.jobs import running_queries
 from app.jobs.leases import LeaseKeeper
 from app.jobs.record_queries import LOST
@@ -223,6 +224,36 @@ def test_an_unexpected_error_ends_no_thread_of_the_worker(
         worker.close()
     assert "The worker goes on after an unexpected error" in caplog.text
     assert "of a part that it asks" in caplog.text
+
+
+def test_an_outage_of_the_database_is_told_once_and_so_is_its_end(
+    jobs: JobService, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """And the next one again: a line at every look would be ten thousand in an hour."""
+    done: dict[int, threading.Event] = {1: threading.Event(), 2: threading.Event()}
+    failures = [StorageError("It does not answer.")] * 20
+
+    def fail_so_often() -> Collection[int]:
+        if failures:
+            raise failures.pop()
+        return ()
+
+    def note(arguments: Mapping[str, Any], _: object) -> dict[str, Any]:
+        done[arguments["outage"]].set()
+        return {}
+
+    worker = JobWorker(database, {"index": note}, 1, fail_so_often, retry_seconds=0.001)
+    with caplog.at_level(logging.INFO, "app.jobs.worker"):
+        worker.start()
+        for outage, event in done.items():
+            jobs.add("index", {"outage": outage})
+            worker.wake()
+            assert event.wait(PATIENCE_SECONDS)
+            failures.extend([StorageError("It does not answer.")] * 20)
+        worker.close()
+    waits = [message for message in caplog.messages if "waits for the database" in message]
+    assert 2 <= len(waits) <= 3, "the third may have begun as it was closed"
+    assert len([message for message in caplog.messages if "answers again" in message]) >= 1
 
 
 @sqlite_only
