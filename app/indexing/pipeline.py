@@ -19,7 +19,7 @@ from app.errors import (
 from app.fault_points import FaultPoint, reached
 from app.indexing import item_queries, queries
 from app.indexing.documents import KnownDocument, PreparedDocument
-from app.indexing.embedding import GROUP_CHUNKS, embed_unknown
+from app.indexing.embedding import GROUP_CHUNKS, TextsUnderWay, embed_unknown
 from app.indexing.generation import Generation
 from app.indexing.prefetch import prefetched
 from app.indexing.preparing import DocumentPreparer
@@ -70,6 +70,7 @@ class IndexingPipeline:
         self._generation = generation
         self._publisher = publisher
         self._metrics = metrics
+        self._under_way = TextsUnderWay()
 
     def switch_to(self, splitter: TextSplitter, embedder: Embedder, generation: Generation) -> None:
         """Cut and embed for another generation from here on; only while nothing runs."""
@@ -166,7 +167,12 @@ class IndexingPipeline:
             run.report()
 
         embed_unknown(
-            self._database, self._embedder, texts, check=run.signal.check, on_embedded=count
+            self._database,
+            self._embedder,
+            texts,
+            under_way=self._under_way,
+            check=run.signal.check,
+            on_embedded=count,
         )
 
     def _finish(self, run: IndexingRunState) -> IndexingResult:

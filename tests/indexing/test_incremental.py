@@ -11,13 +11,17 @@ import pytest
 from sqlalchemy import event, select
 
 from app.container import Container
+from app.errors import EmbeddingError, ItemStoppedError
 from app.indexing.documents import sha256_hex
-from app.indexing.embedding import embed_unknown
+from app.indexing.embedding import TextsUnderWay, embed_unknown
 from app.indexing.indexer import Indexer
+from app.indexing.results import IndexingResult
+from app.knowledge.items import KnowledgeItem
 from app.models import DocumentRow, EmbeddingRow
 from app.protocols import LoadedDocument, SourceEntry, SourceListing, SourceOpener, Vectors
 from app.search.requests import SearchRequest
 from tests.fakes import FakeEmbedder
+from tests.indexing.conftest import AddItem
 
 PARAGRAPHS = [
     " ".join(f"Sentence {n} of paragraph {number} speaks of topic{number}." for n in range(6))
@@ -221,3 +225,84 @@ def test_two_that_embed_the_same_texts_at_once_store_each_vector_once(container:
     with container.database.read() as session:
         stored = list(session.scalars(select(EmbeddingRow.text_hash)))
     assert sorted(stored) == sorted(texts)
+
+
+class HesitantEmbedder(FakeEmbedder):
+    """Its first call ends once there is a second one, or once a second has passed without."""
+
+    fails_first = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first_came = threading.Event()
+        self.second_came = threading.Event()
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        if self.first_came.is_set():
+            self.second_came.set()
+            return super().embed_documents(texts)
+        self.first_came.set()
+        self.second_came.wait(1)
+        if self.fails_first:
+            raise EmbeddingError("The endpoint answered 500.")
+        return super().embed_documents(texts)
+
+
+class TestSameTextsAtOnce:
+    @pytest.fixture
+    def embedder(self) -> HesitantEmbedder:
+        return HesitantEmbedder()
+
+    @pytest.fixture
+    def items(self, source_root: Path, add_item: AddItem) -> list[KnowledgeItem]:
+        """Two, whose files say the same."""
+        for name in ("one", "two"):
+            (source_root / name).mkdir()
+            write(source_root / name / "guide.md", "# Guide\n\n" + "\n\n".join(PARAGRAPHS))
+        return [add_item(source_root / name) for name in ("one", "two")]
+
+    def test_two_items_that_are_indexed_at_once_have_each_text_embedded_once(
+        self, container: Container, embedder: HesitantEmbedder, items: list[KnowledgeItem]
+    ) -> None:
+        results = index_at_once(container, embedder, items)
+        assert all(result.success for result in results)
+        assert len(embedder.embedded_texts) == len(set(embedder.embedded_texts)) > 1
+        assert sorted(result.chunks_embedded for result in results)[0] == 0
+        assert results[0].chunks_indexed == results[1].chunks_indexed > 1
+        assert container.maintenance.verify().problems == ()
+
+    def test_what_failed_for_the_one_is_embedded_for_the_other(
+        self, container: Container, embedder: HesitantEmbedder, items: list[KnowledgeItem]
+    ) -> None:
+        embedder.fails_first = True
+        results = index_at_once(container, embedder, items)
+        assert [result.success for result in results] == [False, True]
+        assert results[1].chunks_embedded == results[1].chunks_indexed > 1
+
+    def test_who_waits_for_the_vectors_of_another_can_be_stopped(
+        self, container: Container
+    ) -> None:
+        texts = {sha256_hex(text): text for text in PARAGRAPHS}
+        embedder, under_way = FakeEmbedder(), TextsUnderWay()
+        checks = iter([None, None])
+
+        def stop_at_the_third() -> None:
+            if next(checks, "none left") is not None:
+                raise ItemStoppedError("The item was deleted.")
+
+        with under_way.taken(embedder.fingerprint, list(texts)), pytest.raises(ItemStoppedError):
+            embed_unknown(
+                container.database, embedder, texts, under_way=under_way, check=stop_at_the_third
+            )
+        assert embedder.embedded_texts == []
+
+
+def index_at_once(
+    container: Container, embedder: HesitantEmbedder, items: Sequence[KnowledgeItem]
+) -> list[IndexingResult]:
+    """Index the second while the first is being embedded."""
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(container.indexer.index, items[0].id)
+        assert embedder.first_came.wait(30)
+        second = pool.submit(container.indexer.index, items[1].id)
+    return [first.result(), second.result()]
