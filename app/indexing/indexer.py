@@ -1,12 +1,13 @@
 """Says who may work on an item and when: indexes it, takes it out again, stops what works on it."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 from sqlalchemy.orm import Session
 
 from app.database import Database
+from app.errors import ItemStoppedError
 from app.fault_points import FaultPoint, reached
 from app.indexing import item_queries
 from app.indexing.claims import ItemClaims
@@ -55,8 +56,12 @@ class Indexer:
         *,
         force: bool = False,
         progress: ProgressListener | None = None,
+        removed: Collection[int] = (),
     ) -> IndexingResult:
         """Bring what is searchable of an item up to date with its source.
+
+        `removed` are items that were taken out since this was meant, see `noting_removals`: that
+        is not undone.
 
         A source that cannot be read, a model that fails, or what nobody expected gives a result
         with `error`; what was searchable stays so, but for what is known to be gone at the source.
@@ -70,6 +75,8 @@ class Indexer:
                 progress(Progress())  # whoever listens stops cancelled work this way
 
         with self._claims.claim(item_id, while_waiting=still_wanted) as signal:
+            if item_id in removed:
+                raise ItemStoppedError(TAKEN_OUT)
             # Read only now: while it waited for its turn, the item may have changed.
             with self._database.read() as session:
                 item = existing_item(session, item_id)
@@ -99,6 +106,12 @@ class Indexer:
         reached(FaultPoint.ITEM_CLEARED)
         self._publisher.settle_soon()
         return documents > 0
+
+    @contextmanager
+    def noting_removals(self) -> Iterator[Collection[int]]:
+        """Gives the items that are taken out during the block, for `index` to leave out."""
+        with self._claims.noting_take_overs() as removed:
+            yield removed
 
     def items_in_use(self) -> frozenset[int]:
         """The items that are being indexed or removed."""

@@ -52,5 +52,8 @@ class IndexingJobs:
     ) -> dict[str, Any]:
         status = arguments["status"]
         wanted = ItemFilter(status=status, statuses_not=() if status else ("archived",))
-        index_one = functools.partial(self._parts.indexer.index, force=arguments["force"])
-        return asdict(index_items(self._parts.knowledge.ids(wanted), index_one, progress))
+        indexer = self._parts.indexer
+        with indexer.noting_removals() as removed:
+            item_ids = self._parts.knowledge.ids(wanted)
+            index_one = functools.partial(indexer.index, force=arguments["force"], removed=removed)
+            return asdict(index_items(item_ids, index_one, progress))
