@@ -4,11 +4,13 @@ import re
 
 from app.adapters.loading.frontmatter_blocks import LINE_BREAK
 from app.adapters.splitting.boundaries import map_text
+from app.adapters.splitting.front_matter import front_matter_end
 from app.adapters.splitting.headings import Heading
 from app.adapters.splitting.languages import TextLanguage
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.plain_headings import plain_heading
 from app.adapters.splitting.structure import read_structure
+from app.adapters.splitting.verbatim import verbatim_opening
 
 MAX_TITLE_CHARACTERS = 300
 TITLE_LINES = 400
@@ -21,6 +23,10 @@ UNSEEN_REST = re.compile(
     r"\s*(?:(?:\.\.(?=\s)|:(?:orphan|tocdepth|nocomments|nosearch):).*\n(?:[ \t].*\n|\n)*)*"
 )
 """What may stand above the title of reStructuredText: labels, comments, and what Sphinx is told."""
+SENTENCE_END = re.compile(
+    r"[^\W\d_][`*_\"'\u2019\u201d)\]]{0,9}[.!?](?:[\s\"'\u201d)<*_]|$)|[\u3002\uff01\uff1f]"
+)
+"""Not that of `1.` and `v1.`, nor the dots in addresses."""
 PEP_HEADER = re.compile(
     r"(?:[A-Za-z][A-Za-z-]*:.*(?:\n[ \t]+\S.*)*\n)*?Title:(?P<title>.*(?:\n[ \t]+\S.*)*)"
 )
@@ -29,8 +35,9 @@ PEP_HEADER = re.compile(
 def find_title(text: str, suffix: str) -> str | None:
     """The title of a document, or None; `suffix` is its file's (`.md`, `.rst`, `.txt`).
 
-    Markdown: the first heading, as the splitter finds it. reStructuredText: the `Title:` of a
-    leading field block, as PEPs have, else the first heading. Plain text: the heading that it
+    Markdown: the first heading, as the splitter finds it; but a lesser one below a sentence is that
+    of a section, as in notes that are called by their files' names. reStructuredText: the `Title:`
+    of a leading field block, as PEPs have, else the first heading. Plain text: the heading that it
     begins with, when that is underlined; labels of reStructuredText may stand above it.
     """
     lines = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
@@ -38,14 +45,18 @@ def find_title(text: str, suffix: str) -> str | None:
     if suffix == ".rst" and (title := _field_title(text)):
         return _shortened(plain_heading(title[:MAX_LINE_CHARACTERS], is_rest=True))
     language = MARKDOWN_OR_REST.get(suffix, TextLanguage.MARKDOWN)
-    structure = read_structure(Lines(text, map_text(text)), language)
-    headings = [heading for heading in structure.headings if heading.title]
+    numbered = Lines(text, map_text(text))
+    headings = [found for found in read_structure(numbered, language).headings if found.title]
     if not headings:
         return None
     if suffix == ".txt" and not _begins_text(text, headings[0]):
         return None
     is_tagline = len(headings) > 1 and _is_tagline(headings[0], headings[1])
-    return _shortened(headings[1 if is_tagline else 0].title)
+    heading = headings[1 if is_tagline else 0]
+    is_lesser = language is TextLanguage.MARKDOWN and heading.level > 1
+    if is_lesser and _is_below_sentence(numbered, heading):
+        return None
+    return _shortened(heading.title)
 
 
 def _shortened(title: str) -> str | None:
@@ -63,6 +74,23 @@ def _field_title(text: str) -> str | None:
 def _begins_text(text: str, heading: Heading) -> bool:
     """Whether nothing to be seen stands above it; a # of plain text may be a comment's."""
     return bool(UNSEEN_REST.fullmatch(text, 0, heading.start)) and text[heading.start] != "#"
+
+
+def _is_below_sentence(lines: Lines, heading: Heading) -> bool:
+    """Whether one stands above it that is neither in a comment or the like nor in a note."""
+    opening = None
+    for index in range(front_matter_end(lines), len(lines)):
+        if lines.start(index) >= heading.start:
+            break
+        line = lines.text(index)
+        is_first = opening is None
+        opening = opening or verbatim_opening(line)
+        if opening is None:
+            if SENTENCE_END.search(line) and not line.lstrip().startswith(">"):
+                return True
+        elif opening.is_closed_by(line, is_first=is_first):
+            opening = None
+    return False
 
 
 def _is_tagline(heading: Heading, following: Heading) -> bool:

@@ -489,14 +489,38 @@ def test_a_frontmatter_that_cannot_be_read_gives_no_title(text, title):
 
 
 def test_the_label_of_a_tab_is_no_title():
-    assert find_title("# [CLI](#tab/cli)\n\nRun it.\n\n---\n\n## Clean up\n", ".md") == "Clean up"
+    assert find_title("# [CLI](#tab/cli)\n\nRun it.\n\n---\n\n# Clean up\n", ".md") == "Clean up"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("Graph view shows notes.\n\n## Settings\n", None),
+        ("`BRPOPLPUSH` waits, as [`RPOPLPUSH`](x.md) does not.\n\n## Pattern: Queue\n", None),
+        ("See `SCAN`.\n\n## Example\n", None),
+        ("它会保存录音。\n\n## 设置\n", None),
+        ("<p align=center>A fast client.</p>\n\n<h2>Install</h2>\n", None),
+        ("Graph view shows notes.\n\n# Graph view\n\n## Settings\n", "Graph view"),
+        ("![Logo](https://a.b/c.svg)\n[Home](../README.md) | v1.2\n\n## Guide\n", "Guide"),
+        ("1. [Install](#install)\n2. [Use](#use)\n\n## Guide\n", "Guide"),
+        ("import X from './x.js';\n\n## Guide\n", "Guide"),
+        ("<!--\nLicensed as is. No warranty.\n-->\n\n## Guide\n", "Guide"),
+        ("<style>\n/* Wide. Very. */\n</style>\n\n## Guide\n", "Guide"),
+        ("---\ntitle: Guide: how\nsummary: Do it. Now.\n---\n\n## Guide\n", "Guide"),
+        ("> This is out of date.\n\n## Guide\n", "Guide"),
+        ("## Guide\n\nText.\n\n## More\n", "Guide"),
+    ],
+)
+def test_a_lesser_heading_below_a_sentence_is_a_sections(text, title):
+    assert find_title(text, ".md") == title
+    assert document(text, "Graph view.md").title == (title or "Graph view")
 
 
 @pytest.mark.parametrize(
     ("text", "title"),
     [
         ("One title\nin two lines\n===\n", "One title in two lines"),
-        ("Text.\n\nA title\n---\n", "A title"),
+        ("Text:\n\nA title\n---\n", "A title"),
         ("```\ncode\n```\nA title\n---\n", "A title"),
         ("- item\nstill the item\n===\n", None),
         ("1. One\n======\n\nText\n\n1.1 Scope\n---------\n", "1. One"),
