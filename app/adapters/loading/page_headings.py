@@ -1,19 +1,11 @@
 """Makes headings of those that head a part of a page only: not in its notes, but in its lists."""
 
-import re
-
 from bs4 import BeautifulSoup, Tag
 from bs4.element import PageElement
 
 from app.adapters.loading.html_elements import ASIDE, HEADINGS
+from app.adapters.splitting.html_headings import names_a_box
 
-BOX_WORDS = {
-    *("alert", "admonition", "admonitionblock", "callout", "note", "notice"),
-    *("tip", "warning", "caution", "important"),
-}
-"""Of which one is in the class of a box, of what holds its title, or of the title itself."""
-
-BETWEEN_WORDS = re.compile("[-_]")
 TITLES_OF_BOXES = sorted(HEADINGS - {"h1"})
 OF_PAGES = {"article", "main"}
 """Which are no boxes, whatever their class."""
@@ -65,8 +57,7 @@ def _box_of(heading: Tag) -> Tag | None:
 
 def has_box_word(element: Tag) -> bool:
     """Whether the class of an element says that it is a note, or the title of one."""
-    classes = " ".join(element.get("class") or ()).lower()
-    return not BOX_WORDS.isdisjoint(BETWEEN_WORDS.sub(" ", classes).split())
+    return names_a_box(" ".join(element.get("class") or ()))
 
 
 def unfold_lists_of_sections(soup: BeautifulSoup) -> None:

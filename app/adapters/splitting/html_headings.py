@@ -24,6 +24,19 @@ _START = re.compile(
 """A heading may stand in elements that begin on its line, but not in the cell of a table."""
 _END = re.compile(r"</h(?P<level>[1-6])\s*>", re.IGNORECASE)
 _TAG = re.compile(r"<(?P<name>/?[a-z!][a-z0-9-]*+)[^<>]*+>", re.IGNORECASE)
+_BOX = re.compile(
+    r"<(?:aside|blockquote|div|section)\s(?:[^<>]*\s)?class\s*=\s*[\"'](?P<names>[^\"'<>]*)[\"']"
+    r"[^<>]*>\s*$",
+    re.IGNORECASE,
+)
+_MAX_BOX_CHARACTERS = 300
+BOX_WORDS = {
+    *("alert", "admonition", "admonitionblock", "callout", "note", "notice"),
+    *("tip", "warning", "caution", "important"),
+}
+"""Of which one is in the class of a box, of what holds its title, or of the title itself."""
+
+BETWEEN_WORDS = re.compile("[-_]")
 _PARTING_TAGS = {"br", "img"}
 _IMAGE = re.compile(r"\[?!\[(?P<text>[^\[\]]*+)\]\([^()]*+\)(?:\]\([^()]*+\))?")
 """Of Markdown, which may stand in HTML below a blank line, as logos do."""
@@ -36,6 +49,8 @@ class _HtmlHeading:
     title: str
     level: int
     line_count: int
+    before: str
+    """What stands before it on its line."""
 
 
 def _stands_in_html(line: str, *, follows_html: bool) -> bool:
@@ -68,7 +83,20 @@ def _html_heading(lines: Sequence[str]) -> _HtmlHeading | None:
     title = _text(inner)
     if not title or _ANY_START.search(inner) or len(_text(behind)) > _MAX_CHARACTERS_BEHIND:
         return None
-    return _HtmlHeading(title, int(start["level"]), markup.count("\n", 0, end.end()) + 1)
+    before = markup[: start.start("level")].rpartition("<")[0]
+    return _HtmlHeading(title, int(start["level"]), markup.count("\n", 0, end.end()) + 1, before)
+
+
+def names_a_box(classes: str) -> bool:
+    """Whether a class says that an element is a note, or the title of one."""
+    return not BOX_WORDS.isdisjoint(BETWEEN_WORDS.sub(" ", classes.lower()).split())
+
+
+def _is_in_box(heading: _HtmlHeading, line_above: str) -> bool:
+    """Whether it is the title of a note, which begins with it: the text goes on below the note."""
+    above = heading.before if heading.before.strip() else line_above
+    box = _BOX.search(above[-_MAX_BOX_CHARACTERS:])
+    return heading.level > 1 and box is not None and names_a_box(box["names"])
 
 
 class HtmlHeadingFinder:
@@ -87,7 +115,7 @@ class HtmlHeadingFinder:
             return None
         last = min(index + _MAX_LINES, len(self._lines))
         found = _html_heading([self._lines.text(number) for number in range(index, last)])
-        if found is None:
+        if found is None or _is_in_box(found, self._lines.text(index - 1) if follows_html else ""):
             return None
         return HeadingMark(
             start=self._lines.start(index),

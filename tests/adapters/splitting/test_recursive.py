@@ -277,6 +277,11 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("<div>\n      <h1\n  id=x><img src=y>A</h1>\n</div>\n\n## B\nHERE", ("A", "B")),
         ("<h1>\n\n[![A](a.svg)](b)\n\n</h1>\n<h2>\n\n![B](b) *c*\n\n</h2>\nHERE", ("A", "B *c*")),
         ("text\n<details><summary><h2>A</h2></summary>\nHERE", ("A",)),
+        ("# A\n<div class='note info'>\n  <h5>Tip</h5>\n</div>\n\nHERE", ("A",)),
+        ('# A\n<div id=x class="Tip-box"> <h2>Tip</h2>\n</div>\nHERE', ("A",)),
+        ("# A\n<div class='note'>\n<h1>B</h1>\n</div>\nHERE", ("B",)),
+        ("# A\n<div class='notes'>\n<h2>B</h2>\n</div>\nHERE", ("A", "B")),
+        ("# A\n<div class='note'>\n<p>x</p>\n<h2>B</h2>\n</div>\nHERE", ("A", "B")),
         ("# A\n\n    <h2>no</h2>\n\na <h2>no</h2>\n\n- <h2>no</h2>\nHERE", ("A",)),
         (
             "# A\n```\n<h2>no</h2>\n```\n<!--\n<h2>no</h2>\n-->\n<pre>\n<h2>no</h2>\n</pre>\nHERE",
@@ -425,9 +430,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-14:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-14:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-14:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-15:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-15:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-15:80:0:-"
 
 
 def test_it_is_a_text_splitter():
