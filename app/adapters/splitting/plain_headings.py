@@ -20,7 +20,11 @@ _TAG = (
 )
 """Not `<T>` and `<String>`, which are types far more often than elements."""
 
-_TARGET = r"(?:<[^<>]*>|(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*)"
+_SHORTCODE = r"\{\{(?:<[^{}]*>|%[^{}]*%)\}\}"
+_INCLUDE = r"\{%-?[ \t]*include(?:_relative|_cached)?[ \t][^{}%]*%\}"
+"""Of Hugo and of Jekyll: what they put in its place is not known, icons and badges mostly."""
+
+_TARGET = r"(?:<[^<>]*>|\{\{[^{}]*\}\}|(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*)"
 _LINK_TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?"
 _MARKDOWN = re.compile(
     r"\\(?P<escaped>[!-/:-@\[-`{-~])"
@@ -28,6 +32,7 @@ _MARKDOWN = re.compile(
     r"|(?<!`)(?P<ticks>`+)(?!`)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)|`+"
     r"|(?P<entity>&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});)"
     r"|<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,31}:[^\s<>]*|[\w.+-]+@[\w.-]+)>"
+    rf"|(?P<placed>{_SHORTCODE}|{_INCLUDE})"
     rf"|<!--.*?-->|\{{/\*.*?\*/\s*\}}|(?P<break><(?:br|img)\b[^<>]*>)|{_TAG}"
     r"|\[\^[^\[\]\s]+\]"
     r"|(?<!\w)(?P<name>__[a-z][a-z0-9]*(?:_[a-z0-9]+)*__)(?!\w)"
@@ -58,7 +63,7 @@ def plain_heading(title: str, *, is_rest: bool = False) -> str:
     struck out lose their marks, HTML, comments of MDX and footnotes go, escapes and entities are
     what they stand for. What stands in code stays as it is, and so do names like `__init__`, which
     Markdown would make bold. Badges, which are links of nothing but images, are left out where
-    anything else is left.
+    anything else is left, as are shortcodes of Hugo and what Jekyll is to include.
     """
     if not _MARKUP.search(title):
         return " ".join(title.split())
@@ -127,8 +132,8 @@ class _MarkdownTitle:
             return _role_text(token["role"]) if kind == "role" else html.unescape(token[0])
         if kind == "marks":
             return self._emphasis(token)
-        if kind == "opening":
-            return self._opening(token)
+        if kind in {"opening", "placed"}:
+            return self._opening(token) if kind == "opening" else self._badge(token)
         if kind in {"link", "closing"}:
             return self._closing(token)
         return " " if kind == "break" else ""
@@ -136,6 +141,10 @@ class _MarkdownTitle:
     def _opening(self, token: re.Match[str]) -> str:
         is_in_word, is_image = _is_word(_before(token)), token[0] == "!["
         self._brackets.append(_Bracket(len(self._pieces) - 1, is_in_word, is_image))
+        return token[0]
+
+    def _badge(self, token: re.Match[str]) -> str:
+        self._badges.append((len(self._pieces) - 1, len(self._pieces)))
         return token[0]
 
     def _closing(self, token: re.Match[str]) -> str:

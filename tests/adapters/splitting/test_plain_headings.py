@@ -37,6 +37,9 @@ from app.adapters.splitting.recursive import RecursiveTextSplitter
         ("`a`  b { #anchor .class }", "a b"),
         ("Foo {#bar}", "Foo"),
         ("<a id='x'></a>", ""),
+        ("{{% icon-bug %}} Fails at `x` {{<new-in 0.120.0 />}} {#31081}", "Fails at x"),
+        ("Sorting {%- include badge.html version=\"4.0\" -%}", "Sorting"),
+        ("[A]({{< ref \"/a/b.md\" >}}) [of]({{ '/docs/' | relative_url }}) b", "A of b"),
     ],
 )  # fmt: skip
 def test_of_markdown_a_reader_sees_the_text(title, expected):
@@ -49,6 +52,12 @@ def test_of_markdown_a_reader_sees_the_text(title, expected):
         "snake_case, __init__, *args, **kwargs, 2 * 3 * 4",
         "List<T>, Map<K, V>, <T extends Foo>, a < b > c",
         "[1.0] - 2024, a[i][j] and a](b)",
+        *(
+            "{{< meta tool-name >}}",
+            "{{ page.title }}",
+            "{% include a.html %}",
+            "The {% url %} tag",
+        ),
         *("C#", "GET /items/{id}", "f(*args, **kwargs)", "~/.bashrc", "~5 ~~ ~~~a~~~", "Q&A", "a*"),
     ],
 )
