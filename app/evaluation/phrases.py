@@ -148,7 +148,10 @@ def _document(root: Path, path: Path) -> CorpusDocument:
         data = path.read_bytes()
     except OSError as error:
         raise SourceUnreadableError(f"{path} cannot be read: {error}") from error
-    loaded = document_from_bytes(data, name=path.name, document_id=key, source_uri=key)
+    try:
+        loaded = document_from_bytes(data, name=path.name, document_id=key, source_uri=key)
+    except SourceUnreadableError:  # indexing passes over it, and counts it
+        return CorpusDocument(id=key, key=key, text="", title=None)
     return CorpusDocument(id=key, key=key, text=loaded.content, title=loaded.title)
 
 

@@ -49,6 +49,14 @@ def test_documents_are_the_files_that_the_globs_name_without_their_frontmatter(
     ]
 
 
+def test_a_file_without_text_is_one_that_holds_none_as_in_a_folder(folder: Path) -> None:
+    (folder.parent / "docs" / "_index.md").write_text("---\ntitle: Fruit\n---\n")
+    (folder.parent / "docs" / "b.md").write_bytes(b"\0\1\2\3" * 50)
+    documents = read_phrases(folder).documents
+    assert [d.id for d in documents if d.text] == ["b.md", "docs/a.md"]
+    assert [d.id for d in documents if not d.text] == ["docs/_index.md", "docs/b.md"]
+
+
 def test_a_chunk_answers_when_it_holds_the_phrase_whole_whatever_the_white_space(
     folder: Path,
 ) -> None:
