@@ -19,7 +19,9 @@ access_log = logging.getLogger("groundwork.access")
 HOST_PATTERN = re.compile(r"([a-z0-9._-]*|\[[0-9a-f:.]+(%[a-z0-9._~-]+)?\])(:\d+)?")
 """A name, an IPv4 address or an IPv6 address in brackets; perhaps with a port."""
 
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
+READING_METHODS = frozenset({"GET", "HEAD"})
+"""What foreign pages may call: browsers keep the answers from them. OPTIONS is a browser's question
+whether a page may do more; where CORS does not answer it, it may not, and is told why."""
 
 
 class RequestMeasures:
@@ -83,7 +85,7 @@ class OriginGuard:
         if not HOST_PATTERN.fullmatch(host) or not self._may_be_called(name):
             return f"The service may not be called as {name!r}; add the name to ALLOWED_HOSTS."
         origin = headers.get("origin", "").lower()
-        if method in SAFE_METHODS or not origin or "*" in self.allowed_origins:
+        if method in READING_METHODS or not origin or "*" in self.allowed_origins:
             return None
         if origin in self.allowed_origins or (host and origin.partition("://")[2] == host):
             return None

@@ -129,6 +129,16 @@ def test_a_method_that_is_not_possible_is_told_which_are(
     assert f"but {response.headers['allow']}." in response.json()["detail"]
 
 
+def test_a_browser_that_asks_for_a_page_is_told_which_setting_would_allow_it(
+    client: TestClient,
+) -> None:
+    page = {"origin": "http://localhost:3000", "access-control-request-method": "POST"}
+    response = client.options("/api/v1/rag/search", headers=page)
+    assert_problem(response, 403, "forbidden")
+    assert "'http://localhost:3000'" in response.json()["detail"]
+    assert "CORS_ALLOW_ORIGINS" in response.json()["detail"]
+
+
 @pytest.mark.parametrize(
     "path",
     [
