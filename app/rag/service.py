@@ -308,10 +308,13 @@ def set_rag_service(service: RAGService | None) -> None:
 
 
 def get_rag_service() -> RAGService:
-    """The process's instance: the server's inside a server, else one opened at the first call."""
+    """The process's instance: the server's inside a server, else one opened at the first call.
+
+    One that was closed is followed by another.
+    """
     global _instance  # noqa: PLW0603, see above
     with _instance_lock:
-        if _instance is None:
+        if _instance is None or _instance._is_closed:
             _instance = RAGService()
             atexit.register(_instance.close)
         return _instance

@@ -64,6 +64,23 @@ def test_a_program_inside_the_server_gets_the_servers_instance(container: Contai
         set_rag_service(None)
 
 
+def test_an_instance_that_was_closed_is_followed_by_another(
+    container: Container, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DATA_DIR", str(settings.data_dir))
+    set_rag_service(RAGService(engine=container))
+    try:
+        get_rag_service().close()
+        # Where another holds the data, it is seen to be opened by being refused.
+        with (
+            closing(Container.open(settings)),
+            pytest.raises(StartupError, match="in use by process"),
+        ):
+            get_rag_service()
+    finally:
+        set_rag_service(None)
+
+
 def test_a_data_directory_in_use_is_refused_by_name(container: Container, settings):
     with pytest.raises(StartupError, match="in use by process"):
         Container.open(settings)
