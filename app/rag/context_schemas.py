@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
 from app.rag.search_schemas import SearchBody
 from app.search import context as contexts
@@ -41,6 +41,13 @@ class ContextBody(SearchBody):
         "`--- Result 1 (score: 0.823, source: guide.md) ---` before each passage. Where a "
         "line was cut, the first says `(within lines 5-5)`, and both have `…`; the JSON has "
         "`cut`.",
+    )
+
+    highlight: StrictBool = Field(
+        True, description="Changes nothing here: a context marks no words."
+    )
+    explain: StrictBool = Field(
+        False, description="Changes nothing here: `POST /rag/search` explains its results."
     )
 
     def context_request(self) -> requests.ContextRequest:

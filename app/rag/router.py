@@ -124,7 +124,7 @@ async def search(body: search_schemas.SearchBody, rag: RAGDep) -> Response:
 )
 async def search_simple(
     rag: RAGDep,
-    q: Annotated[search_schemas.Query, Query(description="The question.")],
+    q: Annotated[search_schemas.Query, Query(description=search_schemas.QUERY_SAYS)],
     n: Annotated[
         Annotated[int, Field(ge=1, le=MOST_RESULTS), Digits],
         Query(description=f"Most results, 1 to {MOST_RESULTS}."),

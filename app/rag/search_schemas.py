@@ -121,6 +121,11 @@ PathGlob = Annotated[NameFilter, Field(min_length=1, examples=["docs/**/*.md"])]
 Language = Annotated[NameFilter, Field(min_length=1)]
 
 # What a field and the parameter of the same meaning say.
+QUERY_SAYS = (
+    'Plain text. Words in "double quotes" must stand side by side, in the text or in its '
+    "document's title and headings; a text that says a word after a minus sign (`-draft`) is left "
+    "out, if there is anything beside it to look for."
+)
 MODE_SAYS = "By meaning (`dense`), by words (`lexical`), or both (`hybrid`)."
 CATEGORY_SAYS = "With everything below it: `Engineering` also means `Engineering/Security`."
 TAGS_MATCH_SAYS = "`any`: one of `tags` is enough; `all`: none may be missing."
@@ -138,11 +143,7 @@ class SearchBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    query: Query = Field(
-        description='Plain text. Words in "double quotes" must stand side by side, in the text or '
-        "in its document's title and headings; a text that says a word after a minus sign "
-        "(`-draft`) is left out, if there is anything beside it to look for."
-    )
+    query: Query = Field(description=QUERY_SAYS)
     n_results: ResultCount = Field(
         5, description=f"Most results, 1 to {MOST_RESULTS}; fewer if no more pass."
     )

@@ -95,6 +95,17 @@ def test_the_search_s_own_fields_narrow_the_context(client: TestClient, item: in
     assert not ask(client, category="Other")["passages"]
 
 
+@pytest.mark.parametrize("wish", [{"highlight": False}, {"explain": True}])
+def test_what_a_context_does_not_heed_is_described_so(
+    client: TestClient, item: int, wish: dict[str, bool]
+):
+    assert ask(client, **wish) == ask(client)
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    (name,) = wish
+    assert "Changes nothing here" in schemas["ContextBody"]["properties"][name]["description"]
+    assert "Changes nothing" not in schemas["SearchBody"]["properties"][name]["description"]
+
+
 def test_neighbours_come_along(client: TestClient, item: int):
     alone, around = (
         ask(client, n_results=1, context_chunks=number)["passages"][0] for number in (0, 2)
