@@ -6,9 +6,10 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, Select, and_, bindparam, or_, select, update
 from sqlalchemy.orm import Session
 
+from app.column_types import UNKNOWN_TIME, UTCDateTime
 from app.following.records import FollowedItem
 from app.knowledge.refreshing import FOLLOWED_STATUSES
-from app.models import UNKNOWN_TIME, ItemRow, JobRow, UTCDateTime
+from app.models import ItemRow, JobRow
 
 _ITEM = select(
     ItemRow.id,

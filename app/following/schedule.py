@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
+from app.column_types import UNKNOWN_TIME
 from app.database import Database
 from app.errors import AppError
 from app.following import queries
@@ -22,7 +23,7 @@ from app.knowledge.refreshing import (
     longest_wait_seconds,
     next_refresh,
 )
-from app.models import UNKNOWN_TIME, now
+from app.models import now
 from app.surviving import survive
 
 logger = logging.getLogger(__name__)

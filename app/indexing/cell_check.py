@@ -6,10 +6,10 @@ from typing import Any
 from sqlalchemy import Column
 from sqlalchemy.sql.schema import ScalarElementColumnDefault
 
+from app.column_types import UNKNOWN_TIME, StoredNames, StoredSettings, UTCDateTime
 from app.database import Database
 from app.errors import StartupError
 from app.indexing.cell_queries import DamagedCell, damaged_cells, put
-from app.models import UNKNOWN_TIME, StoredNames, StoredSettings, UTCDateTime
 
 _READ_INSTEAD: dict[type[Any], Any] = {
     UTCDateTime: UNKNOWN_TIME,

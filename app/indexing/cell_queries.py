@@ -19,14 +19,11 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.orm import Session
 
+from app.column_types import StoredNames, StoredSettings, StoredVector, UTCDateTime
 from app.models import (
     Base,
     ChunkRow,
     DocumentRow,
-    StoredNames,
-    StoredSettings,
-    StoredVector,
-    UTCDateTime,
 )
 
 KNOWN_OTHERWISE = {DocumentRow.__table__.c.tags, ChunkRow.__table__.c.heading_path}

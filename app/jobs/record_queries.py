@@ -9,9 +9,10 @@ from sqlalchemy import Select, select
 from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
+from app.column_types import UNKNOWN_TIME
 from app.jobs.kinds import UNREADABLE_JOB
 from app.jobs.records import Job
-from app.models import UNKNOWN_TIME, JobRow
+from app.models import JobRow
 from app.storage_errors import is_about_no_text
 
 LOST: dict[str, Any] = {

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
+from app.column_types import UTCDateTime
 from app.errors import AppError
 from app.jobs.kinds import item_of
 from app.jobs.queries import arguments_key, delete_old_jobs, is_due, queue_again
@@ -19,7 +20,7 @@ from app.jobs.record_queries import (
     whole_row,
 )
 from app.jobs.records import BACKGROUND, WAITED_FOR, Job, Outcome
-from app.models import ItemRow, JobRow, UTCDateTime, now
+from app.models import ItemRow, JobRow, now
 
 MOST_ATTEMPTS = 6
 """Starts of a job that the process did not outlive, with nothing gained, before it is given up.
