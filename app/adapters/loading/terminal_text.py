@@ -4,7 +4,7 @@ import re
 
 _ESCAPES = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, and where the cursor goes
-    r"|\x1b\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)"  # the address of a link, the title of a window
+    r"|\x1b\][^\x07\x1b\r\n\t]*(?:\x07|\x1b\\)"  # the address of a link, the title of a window
     r"|\x1b[()][0-9A-B]"  # which signs are shown
 )
 _STRUCK_OVER = re.compile(r"[^\s\x08]\x08(?=[^\s\x08_])|\x08_|(?<=_)\x08 ")

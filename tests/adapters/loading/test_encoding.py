@@ -483,6 +483,7 @@ def overstruck(text: str) -> str:
         ("\x1b[1;31mERROR\x1b[0m: \x1b[38;5;28mcode\x1b[39m 5\x1b[K", "ERROR: code 5"),
         ("\x1b]8;;https://a.example/b\x1b\\man(1)\x1b]8;;\x1b\\ \x1b]0;title\x07ok", "man(1) ok"),
         ("\x1b(Bplain\r\n\x1b]never ended\r\nnext", "plain\r\n ]never ended\r\nnext"),
+        ("\x1b]a title\tin cells\x07", " ]a title\tin cells "),
         ("wait 10%\b\b\b20%", "wait 10%   20%"),
     ],
 )
