@@ -14,7 +14,12 @@ from types import FrameType
 import anyio.to_thread
 import uvicorn
 from fastapi import FastAPI
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 from app.assembly.generation_choice import OpenEmbedder
 from app.command.display import say
@@ -81,11 +86,24 @@ class _HttpProtocol(HttpToolsProtocol):
     request_pause_seconds = REQUEST_PAUSE_SECONDS
     _head_bytes = 0
     """What has come since the parser last gave a whole head, some of a body, or its end."""
+    _answering: RequestResponseCycle | None = None
+    """What is being answered; `cycle` is what was asked for last."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come."""
         super().connection_made(transport)
         self._await_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client has gone: nothing is written to it any more, also where it asked on before."""
+        super().connection_lost(exc)
+        if self._answering is not None and not self._answering.response_complete:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
 
     def data_received(self, data: bytes) -> None:
         """Some of a request has come, perhaps all of it."""

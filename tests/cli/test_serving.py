@@ -182,3 +182,27 @@ def test_a_body_that_nobody_has_asked_for_yet_may_wait(impatient_url, headers):
         connection.sendall(body)
         received = b"".join(iter(lambda: connection.recv(65_536), b""))
     assert received.endswith(b" 500000")
+
+
+async def talkative(scope, receive, send) -> None:
+    """An application that goes on answering, and listens whether anybody is there."""
+    assert scope["type"] == "http"
+    await receive()
+    listening = asyncio.ensure_future(receive())
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    for _ in range(50):
+        await send({"type": "http.response.body", "body": b"and", "more_body": True})
+        await asyncio.sleep(0.01)
+    await send({"type": "http.response.body", "body": b""})
+    listening.cancel()
+
+
+def test_who_asks_on_and_goes_is_not_answered(caplog):
+    config = server_config(talkative)
+    config.lifespan = "off"
+    with running(config) as url:
+        address = urlsplit(url)
+        with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+            connection.sendall(2 * get("/", "keep-alive"))
+            assert connection.recv(100).startswith(b"HTTP/1.1 200")
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
