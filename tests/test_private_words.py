@@ -86,6 +86,27 @@ def test_a_document_that_is_refused_is_quoted_in_the_error_of_its_item_alone(
     assert REFUSED in caplog.text
 
 
+def test_a_document_that_is_refused_is_quoted_nowhere_once_its_item_is_deleted(
+    container: Container, client: TestClient, source_root: Path
+) -> None:
+    path = source_root / "page.md"
+    path.write_text(
+        f"---\ntags: *{PRIVATE.rsplit(maxsplit=1)[-1]}Only\n---\nNobody knows {PRIVATE}."
+    )
+    item = container.knowledge.create(ItemDraft("Page", str(path), "markdown"))
+    asked = client.post(f"/api/v1/rag/index/{item.id}").json()
+    assert PRIVATE in asked["error"]
+    of_all = client.post("/api/v1/rag/index-all").json()
+    assert REFUSED in of_all["results"][0]["error"]
+    assert PRIVATE in client.get(f"/api/v1/knowledge/{item.id}").json()["error"]
+    jobs = client.get("/api/v1/jobs").json()
+    assert [job["state"] for job in jobs["items"]] == ["succeeded", "failed"]
+    assert client.delete(f"/api/v1/knowledge/{item.id}").status_code == 204
+    told = client.get("/api/v1/jobs").text
+    assert PRIVATE not in told
+    assert "MayOnly" not in told
+
+
 def test_a_document_that_the_next_model_refuses_is_not_quoted_in_the_log(
     settings: Settings, source_root: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -247,6 +247,7 @@ class IndexingPipeline:
             success=False,
             knowledge_id=run.item.id,
             error=reason,
+            unquoted_error=logged,
             error_is_transient=error.is_transient,
             retry_after_seconds=pause,
             chunks_added=entry.chunks_added,

@@ -22,6 +22,8 @@ class IndexingResult:
     """Chunks of the item that are searchable now; 0 after a failure, whatever still is."""
     content_hash: str = ""
     error: str | None = None
+    unquoted_error: str | None = None
+    """The error without what an embedding endpoint quotes of a text: for what outlives the item."""
     error_is_transient: bool = False
     """Whether the error may pass by itself."""
     retry_after_seconds: float | None = None

@@ -161,8 +161,15 @@ def cancel_job(session: Session, job_id: int) -> list[int]:
 
 
 def cancel_jobs_of_item(session: Session, item_id: int, reason: str) -> None:
-    """Cancel all jobs of an item: the queued ones at once, with the reason as their error."""
+    """Cancel all jobs of an item: the queued ones at once, with the reason as their error.
+
+    What the others told of it is forgotten, as its history is: it names documents, and an endpoint
+    may have quoted them.
+    """
     _cancel(session, JobRow.item_id == item_id, reason)
+    ended = update(JobRow).where(JobRow.item_id == item_id, JobRow.state.in_(ENDED_STATES))
+    session.execute(ended.values(result=None, progress={}))
+    session.execute(ended.where(JobRow.error.is_not(None)).values(error=reason))
 
 
 def _cancel(session: Session, meant: ColumnElement[bool], reason: str | None) -> None:

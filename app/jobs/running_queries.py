@@ -35,6 +35,9 @@ LEASE_SECONDS = 60.0
 _QUEUED, _RUNNING = aliased(JobRow), aliased(JobRow)
 """Made once: these two take longer to make than all else of a claim."""
 
+FAILED_AT_ITS_END = "It failed while it was asked to stop; the item, if it is there, says why."
+"""Of a job that may have quoted what has gone."""
+
 UNREADABLE = (
     "What the database holds of this job is damaged, so it does not run. If its kind is unreadable "
     "or its arguments are empty now, they are lost: ask anew for what it was to do. Else retry it."
@@ -293,7 +296,16 @@ def finish_job(
     if progress is not None:
         values["progress"] = dict(progress)
     ended = update(JobRow).where(*_held(job.id, job.attempt_token)).values(values)
-    return session.scalar(ended.returning(JobRow.state))
+    state = session.scalar(ended.returning(JobRow.state))
+    if state == "failed":
+        _forget_what_may_be_gone(session, job.id)
+    return state
+
+
+def _forget_what_may_be_gone(session: Session, job_id: int) -> None:
+    """Of a job that failed when its item was just taken out, keep no word about that."""
+    asked = JobRow.id == job_id, JobRow.cancel_requested, JobRow.item_id.is_not(None)
+    session.execute(update(JobRow).where(*asked).values(result=None, error=FAILED_AT_ITS_END))
 
 
 def _stored(result: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -9,8 +9,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from app.jobs.kinds import INDEX_ALL_JOB, INDEX_JOB, UNREADABLE_JOB
 from app.web.complete_answer import CompleteAnswer
 
-FOR_THE_WORKER = frozenset({"error_is_transient", "retry_after_seconds"})
-"""What a result says beside its operation's answer: whether and when the job is tried again."""
+FOR_THE_WORKER = frozenset({"unquoted_error", "error_is_transient", "retry_after_seconds"})
+"""What a result says beside its operation's answer: what may be kept of it, and whether and when
+the job is tried again."""
 
 
 class JobState(StrEnum):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.errors import AppError, InvalidRequestError, WorkStoppedError
+from app.errors import AppError, InvalidRequestError, ItemStoppedError, WorkStoppedError
 from app.indexing.results import BulkIndexingResult, IndexingResult
 from app.jobs.records import Job, Outcome
 from app.protocols import SourceNote
@@ -31,6 +31,8 @@ def _indexing_result(answer: Mapping[str, Any]) -> IndexingResult:
 def _answer(job: Job | Outcome) -> Mapping[str, Any]:
     if job.state == "cancelled":
         raise WorkStoppedError(job.error or "The job was cancelled.")
+    if job.result is None and job.state == "succeeded":
+        raise ItemStoppedError("The item was taken out of the index as soon as it was indexed.")
     if job.result is None:
         raise _error(job.problem, job.error or AppError.title)
     return job.result

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Protocol
 
 from app.errors import AppError, ItemStoppedError, NotFoundError, StorageError, VectorIndexError
@@ -86,4 +86,7 @@ def _result_of(
         )
     except (NotFoundError, ItemStoppedError):
         return None
-    return result or IndexingResult(success=False, knowledge_id=item_id, error=WENT_WRONG)
+    if result is None:
+        return IndexingResult(success=False, knowledge_id=item_id, error=WENT_WRONG)
+    # The job keeps this when the item has gone; the item's own error quotes, and goes with it.
+    return replace(result, error=result.unquoted_error or result.error)

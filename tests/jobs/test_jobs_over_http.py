@@ -5,6 +5,7 @@ from fastapi.testclient import TestClient
 
 from app.database import Database
 from app.jobs import running_queries
+from app.jobs.schemas import FOR_THE_WORKER
 from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
 from app.protocols import Progress, SourceNote
@@ -55,7 +56,7 @@ def test_the_result_is_what_the_operation_would_have_answered(
     client: TestClient, jobs: JobService, database: Database
 ) -> None:
     one = {"success": True, "knowledge_id": 1}
-    told = one | {"error_is_transient": False, "retry_after_seconds": None}
+    told = one | dict.fromkeys(FOR_THE_WORKER)
     answers = [(told, one), ({"results": [told]}, {"results": [one]})]
     for number, (kept, expected) in enumerate(answers):
         job_id = jobs.add("index", {"knowledge_id": number}).id

@@ -16,6 +16,7 @@ from sqlalchemy.orm import Session
 from app.database import Database
 from app.errors import (
     ConflictError,
+    ItemStoppedError,
     NotFoundError,
     SourceNotFoundError,
     StoppingError,
@@ -30,6 +31,7 @@ from app.knowledge.items import ItemDraft
 from app.knowledge.queries import update_item
 from app.models import ItemRow, JobRow, now
 from app.protocols import Progress, ProgressListener
+from app.rag.answers import indexing_answer
 from tests.light_service import LightService
 from tests.panics import panic
 from tests.patience import PATIENCE_SECONDS
@@ -711,6 +713,42 @@ def test_the_jobs_of_an_item_are_cancelled_with_the_reason(
         )  # it will stop at its next step
     assert (jobs.get(queued).state, jobs.get(queued).error) == ("cancelled", "The item is gone.")
     assert jobs.get(other).state == "queued"
+
+
+def test_what_ended_jobs_told_of_an_item_goes_with_it(jobs: JobService, database: Database) -> None:
+    def quote(arguments: Mapping[str, Any], _: ProgressListener) -> dict[str, Any]:
+        if arguments["force"]:
+            raise FailedWithAnswer("secret", {"error": "secret"}, is_transient=False)
+        return {"skipped": ["secret"]}
+
+    told = [jobs.add("index", {"knowledge_id": 1, "force": force}).id for force in (False, True)]
+    other = jobs.add("index", {"knowledge_id": 2, "force": False}).id
+    JobWorker(database, {"index": quote}, 1).drain()
+    with database.write() as session:
+        queries.cancel_jobs_of_item(session, 1, "The item is gone.")
+    left = [jobs.get(job_id) for job_id in told]
+    assert [(job.state, job.error) for job in left] == [
+        ("succeeded", None),
+        ("failed", "The item is gone."),
+    ]
+    assert "secret" not in str(left)
+    with pytest.raises(ItemStoppedError):
+        indexing_answer(left[0])
+    assert "secret" in str(jobs.get(other))
+
+
+def test_a_job_that_fails_when_its_item_goes_quotes_nothing(
+    jobs: JobService, database: Database
+) -> None:
+    def quote(_: Mapping[str, Any], __: ProgressListener) -> dict[str, Any]:
+        with database.write() as session:
+            queries.cancel_jobs_of_item(session, 1, "The item is gone.")
+        raise FailedWithAnswer("secret", {"error": "secret"}, is_transient=False)
+
+    job_id = jobs.add("index", {"knowledge_id": 1, "force": False}).id
+    JobWorker(database, {"index": quote}, 1).drain()
+    assert jobs.get(job_id).has_ended
+    assert "secret" not in str(jobs.get(job_id))
 
 
 # Jobs that end the process ---------------------------------------------------------------------

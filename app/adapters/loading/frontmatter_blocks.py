@@ -23,6 +23,10 @@ TOML_MARK = re.compile(
 )
 """What nests, and what only looks so: strings, of which a key may be one, and comments."""
 
+QUOTED_NAME = re.compile(r" '\w[^']+'")
+"""Of an alias or the like in what yaml complains of: the line tells where it is, and a warning
+stays with a job when the item and its words have gone."""
+
 Fields = dict[object, object]
 """What a block says, by name: text, lists of it (or of lists), or mappings, which nobody uses."""
 
@@ -72,7 +76,8 @@ def _read_yaml(block: str) -> Fields:
         fields = yaml.load(block, Loader=yaml.BaseLoader)  # noqa: S506  builds only str, list, dict
     except yaml.MarkedYAMLError as error:
         line = f" in line {_line_in_file(block, error.problem_mark)}" if error.problem_mark else ""
-        raise ValueError(f"{error.problem or error.context}{line}") from error
+        problem = QUOTED_NAME.sub("", str(error.problem or error.context))
+        raise ValueError(f"{problem}{line}") from error
     except yaml.YAMLError as error:
         raise ValueError(str(error)) from error
     if fields in (None, ""):
