@@ -5,7 +5,10 @@
 import math
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+from app.adapters.loading.western_text import is_scattered
 
 UNKNOWN = math.log(1e-4)
 """How likely a letter is that a language does not have, as a logarithm."""
@@ -31,6 +34,12 @@ ENOUGH_LETTERS = 14
 
 MAX_BYTES = 2048
 WORDS = re.compile(rb"[A-Za-z'\x80-\xff]+")
+OF_TWO_ALPHABETS = re.compile("[A-Za-z][\u0370-\u06ff]|[\u0370-\u06ff][A-Za-z]")
+"""A Latin letter beside one of Greek, Cyrillic, Hebrew or Arabic; Thai has no spaces beside it."""
+
+QUOTES = re.compile(rb"[\x82\x84\x85\x91-\x97]")
+"""Quotation marks, dashes and an ellipsis in every encoding of Windows."""
+
 APOSTROPHE = "\u2019"
 NO_BREAK = "\u00a0"
 BEFORE_WORDS = "‘’“”‚„«»‹›–—…•·©®™°²³§€†‡±£¥¿¡№"
@@ -82,6 +91,7 @@ ALPHABETS = (
     _Alphabet("āēīšūļņķžģč", ("cp1257",)),  # Latvian
     _Alphabet("äõüöšž", (*WESTERN, "cp1257")),  # Estonian
     _Alphabet("ışçüğöâîû", ("cp1254",)),  # Turkish
+    _Alphabet("\u0323êô\u0309\u0301đưâ\u0300ơ\u0303áàăóùíúéè", ("cp1258",)),  # Vietnamese
     _Alphabet("éèàêôîçâùûœïëü", WESTERN),  # French
     _Alphabet("üäöß", WESTERN),  # German
     _Alphabet("óáúíéñü", WESTERN),  # Spanish
@@ -93,7 +103,16 @@ ALPHABETS = (
     _Alphabet("ðáíæóþöúéý", WESTERN),  # Icelandic
     _Alphabet("éóàòïçíèúü", WESTERN),  # Catalan
 )
+NAMES = _Alphabet("éüöáäíóèçñåøëïßúàãâêôæîûòùìýõðþ", ("cp1252",))
+"""Those of an English text with names of many languages, as credits and bibliographies are.
 
+Of 720 short texts with one to ten of such names 309 were read right before this,
+OF_TWO_ALPHABETS, QUOTES and Vietnamese came, and 695 since; of 480 with quotation marks, too, 264
+and 470; of 1,826 texts of programs' messages in 38 languages, 1, 4 and 20 of them each, 1,755 and
+1,764, all of the 1,755 among them."""
+
+WITHIN_NAMES = re.compile("[a-zÀ-ÿ](?![·\u00ad])[¡-¿×÷][a-zÀ-ÿ]", re.IGNORECASE)
+"""What stands in no name, but where letters of Polish, Romanian, Baltic … are read so."""
 
 ENCODINGS = tuple(dict.fromkeys(each for one in ALPHABETS for each in one.encodings))
 
@@ -101,12 +120,16 @@ ENCODINGS = tuple(dict.fromkeys(each for one in ALPHABETS for each in one.encodi
 def likelier(sample: bytes, encoding: str) -> str:
     """The encoding in which the letters of a sample are surely likelier than in the given one.
 
-    The given one itself, when none is. Every word counts once.
+    The given one itself, when none is. Every word counts once, and those in quotation marks that
+    are nothing else beyond ASCII do not.
     """
-    found = (word[0] for word in WORDS.finditer(sample) if not word[0].isascii())
+    found = (word[0] for word in WORDS.finditer(sample) if not QUOTES.sub(b"", word[0]).isascii())
     words = b" ".join(dict.fromkeys(found))[:MAX_BYTES]
     counted = {each: _counted(words, each) for each in ENCODINGS}
-    costs = {each: _cost(counts, each) for each, counts in counted.items()}
+    costs = {each: _cost(counts, each, ALPHABETS) for each, counts in counted.items()}
+    western = words.decode("cp1252", "replace")
+    if is_scattered(western) and not WITHIN_NAMES.search(western):
+        costs["cp1252"] = min(costs["cp1252"], _cost(counted["cp1252"], "cp1252", (NAMES,)))
     best = min(ENCODINGS, key=costs.__getitem__)
     letters = counted[best].letters.total()
     if encoding in costs:
@@ -124,7 +147,7 @@ class _Counts:
     signs: int
     """Signs before and behind words."""
     misplaced: int
-    """Capital letters within words of small ones."""
+    """Capital letters within words of small ones, and words of two alphabets."""
 
 
 def _counted(words: bytes, encoding: str) -> _Counts:
@@ -134,6 +157,7 @@ def _counted(words: bytes, encoding: str) -> _Counts:
         bare = word.lstrip(BEFORE_WORDS).rstrip(BEHIND_WORDS)
         signs += len(word) - len(bare)
         small = bare.lower()
+        misplaced += OF_TWO_ALPHABETS.search(bare) is not None
         # Capital letters stand first, or everywhere; those read wrongly stand anywhere.
         if bare[1:] != small[1:] and bare != bare.upper():
             misplaced += sum(letter.isupper() for letter in bare[1:] if not letter.isascii())
@@ -141,11 +165,11 @@ def _counted(words: bytes, encoding: str) -> _Counts:
     return _Counts(letters, signs, misplaced)
 
 
-def _cost(counts: _Counts, encoding: str) -> float:
-    """How unlikely the words are in that language of the encoding that they fit best."""
+def _cost(counts: _Counts, encoding: str, alphabets: Sequence[_Alphabet]) -> float:
+    """How unlikely the words are in that alphabet of the encoding that they fit best."""
     likeliest = max(
         sum(n * alphabet.chances.get(letter, UNKNOWN) for letter, n in counts.letters.items())
-        for alphabet in ALPHABETS
+        for alphabet in alphabets
         if encoding in alphabet.encodings
     )
     return _handicap(encoding) - counts.signs * SIGN - counts.misplaced * UNKNOWN - likeliest

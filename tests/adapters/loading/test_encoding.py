@@ -432,6 +432,35 @@ def test_japanese_with_code_and_wide_signs_is_read():
     assert decode(text.encode("cp932")) == (text, "cp932")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thanks to François, Jürgen, José Núñez, Søren, Åsa, Þór and Nicolò for patches.",
+        "François Müller, José Peña (2004), Björn Kjær",
+        "A test of strlen(Größe) and of naïve sets.",
+        "“It’s done” — said François, Jürgen, Søren, Zoë … and the ‘others’.",
+        "Die Straße ist gesperrt.\nLe résumé français, où était-il ?\nEl niño está aquí.",
+    ],
+)
+@pytest.mark.parametrize("times", [1, 40], ids=["short", "long"])
+def test_words_of_many_western_languages_are_not_taken_for_another_alphabet(text, times):
+    text = f"{text}\n" * times
+    assert decode(text.encode("cp1252"))[0] == text
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [
+        ("Zażółć gęślą jaźń.\nPříliš žluťoučký kůň.", "cp1250"),
+        ("Λογιστικό φύλλο Excel", "iso8859_7"),
+        ("Файл XML не найден: проверьте путь", "cp1251"),
+        ("Không thê\u0309 mơ\u0309 tâ\u0323p tin na\u0300y đê\u0309 đo\u0323c", "cp1258"),
+    ],
+)
+def test_languages_with_many_letters_are_not_taken_for_names_of_many(text, encoding):
+    assert decode(text.encode(encoding))[0] == text
+
+
 def test_western_text_whose_bytes_are_utf8_by_chance_is_read_in_its_own_encoding():
     text = "Le mot \u00abCAF\u00c9\u00bb est dans une liste"
     assert decode(text.encode("cp1252"))[0] == text
