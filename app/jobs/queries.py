@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, delete, func, or_, select, text, update
+from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select, text, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -164,12 +164,17 @@ def cancel_jobs_of_item(session: Session, item_id: int, reason: str) -> None:
     """Cancel all jobs of an item: the queued ones at once, with the reason as their error.
 
     What the others told of it is forgotten, as its history is: it names documents, and an endpoint
-    may have quoted them.
+    may have quoted them. So is what those that run have to tell yet, see IS_TAKEN_OUT.
     """
     _cancel(session, JobRow.item_id == item_id, reason)
-    ended = update(JobRow).where(JobRow.item_id == item_id, JobRow.state.in_(ENDED_STATES))
-    session.execute(ended.values(result=None, progress={}))
-    session.execute(ended.where(JobRow.error.is_not(None)).values(error=reason))
+    told = update(JobRow).where(JobRow.item_id == item_id, JobRow.state != "queued")
+    session.execute(told.values(result=None, progress={}))
+    session.execute(told.where(JobRow.error.is_not(None)).values(error=reason))
+    session.execute(told.where(JobRow.state == "running").values(problem="stopped"))
+
+
+IS_TAKEN_OUT = and_(JobRow.state == "running", JobRow.problem == "stopped")
+"""Of a job: that its item was taken out while it ran. To be cancelled alone makes it no problem."""
 
 
 def _cancel(session: Session, meant: ColumnElement[bool], reason: str | None) -> None:

@@ -10,7 +10,13 @@ from sqlalchemy.orm import Session, aliased
 from app.column_types import UTCDateTime
 from app.errors import AppError
 from app.jobs.kinds import item_of
-from app.jobs.queries import arguments_key, delete_old_jobs, is_due, queue_again
+from app.jobs.queries import (
+    IS_TAKEN_OUT,
+    arguments_key,
+    delete_old_jobs,
+    is_due,
+    queue_again,
+)
 from app.jobs.record_queries import (
     CHUNKS_EMBEDDED,
     DOCUMENTS_DONE,
@@ -35,7 +41,7 @@ LEASE_SECONDS = 60.0
 _QUEUED, _RUNNING = aliased(JobRow), aliased(JobRow)
 """Made once: these two take longer to make than all else of a claim."""
 
-FAILED_AT_ITS_END = "It failed while it was asked to stop; the item, if it is there, says why."
+FAILED_AT_ITS_END = "It failed when its item was deleted or taken out of the index."
 """Of a job that may have quoted what has gone."""
 
 UNREADABLE = (
@@ -202,6 +208,8 @@ def requeue_running(session: Session, *, only_expired: bool = False) -> tuple[in
         if reached > row.furthest or row.progress.get(CHUNKS_EMBEDDED, 0):
             row.furthest, row.attempts = max(reached, row.furthest), 0
         if row.cancel_requested:
+            if row.problem == "stopped":  # see IS_TAKEN_OUT
+                row.progress = {}
             row.state, row.problem, row.finished_at = "cancelled", "stopped", now()
         elif row.attempts >= MOST_ATTEMPTS:
             row.state, row.finished_at, row.error = "failed", now(), _given_up(row.attempts)
@@ -288,24 +296,25 @@ def finish_job(
     """
     values: dict[str, Any] = {
         "state": outcome.state,
-        "result": _stored(outcome.result),
         "error": outcome.error,
         "problem": outcome.problem,
         "finished_at": now(),
     }
-    if progress is not None:
-        values["progress"] = dict(progress)
+    if not _forget_what_is_gone(session, job):
+        values["result"] = _stored(outcome.result)
+        if progress is not None:
+            values["progress"] = dict(progress)
+    elif outcome.state == "failed":
+        values["error"] = FAILED_AT_ITS_END
     ended = update(JobRow).where(*_held(job.id, job.attempt_token)).values(values)
-    state = session.scalar(ended.returning(JobRow.state))
-    if state == "failed":
-        _forget_what_may_be_gone(session, job.id)
-    return state
+    return session.scalar(ended.returning(JobRow.state))
 
 
-def _forget_what_may_be_gone(session: Session, job_id: int) -> None:
-    """Of a job that failed when its item was just taken out, keep no word about that."""
-    asked = JobRow.id == job_id, JobRow.cancel_requested, JobRow.item_id.is_not(None)
-    session.execute(update(JobRow).where(*asked).values(result=None, error=FAILED_AT_ITS_END))
+def _forget_what_is_gone(session: Session, job: Job) -> bool:
+    """Keep no word of an item that was taken out while its job ran; gives whether it was."""
+    forgotten = update(JobRow).where(*_held(job.id, job.attempt_token), IS_TAKEN_OUT)
+    values = forgotten.values(result=None, progress={})
+    return session.scalar(values.returning(JobRow.id)) is not None
 
 
 def _stored(result: Mapping[str, Any] | None) -> dict[str, Any] | None:
@@ -313,6 +322,7 @@ def _stored(result: Mapping[str, Any] | None) -> dict[str, Any] | None:
 
 
 def _end_if_cancelled(session: Session, job: Job) -> bool:
+    _forget_what_is_gone(session, job)
     asked = *_held(job.id, job.attempt_token), JobRow.cancel_requested
     ended = update(JobRow).where(*asked)
     values = ended.values(state="cancelled", problem="stopped", finished_at=now())

@@ -30,7 +30,7 @@ from app.jobs.worker import JobWorker
 from app.knowledge.items import ItemDraft
 from app.knowledge.queries import update_item
 from app.models import ItemRow, JobRow, now
-from app.protocols import Progress, ProgressListener
+from app.protocols import Progress, ProgressListener, SourceNote
 from app.rag.answers import indexing_answer
 from tests.light_service import LightService
 from tests.panics import panic
@@ -737,18 +737,65 @@ def test_what_ended_jobs_told_of_an_item_goes_with_it(jobs: JobService, database
     assert "secret" in str(jobs.get(other))
 
 
-def test_a_job_that_fails_when_its_item_goes_quotes_nothing(
-    jobs: JobService, database: Database
+@pytest.mark.parametrize(
+    ("ending", "state"),
+    [
+        (None, "succeeded"),
+        (ItemStoppedError("The item is gone."), "cancelled"),
+        (FailedWithAnswer("secret", {"error": "secret"}, is_transient=False), "failed"),
+        (FailedWithAnswer("secret", {"error": "secret"}, is_transient=True), "cancelled"),
+        (ServiceStopping(), "cancelled"),
+    ],
+    ids=["succeeds", "stops", "fails", "fails for now", "is handed back"],
+)
+def test_a_job_that_ends_when_its_item_goes_tells_nothing_of_it(
+    jobs: JobService, database: Database, ending: Exception | None, state: str
 ) -> None:
-    def quote(_: Mapping[str, Any], __: ProgressListener) -> dict[str, Any]:
+    progress = Progress(documents_done=1, skipped=(SourceNote("secret.md", "It is empty."),))
+
+    def tell(_: Mapping[str, Any], listener: ProgressListener) -> dict[str, Any]:
+        listener(progress)
         with database.write() as session:
             queries.cancel_jobs_of_item(session, 1, "The item is gone.")
-        raise FailedWithAnswer("secret", {"error": "secret"}, is_transient=False)
+        if ending is not None:
+            raise ending
+        return {"skipped": ["secret"]}
 
     job_id = jobs.add("index", {"knowledge_id": 1, "force": False}).id
-    JobWorker(database, {"index": quote}, 1).drain()
-    assert jobs.get(job_id).has_ended
+    JobWorker(database, {"index": tell}, 1).drain()
+    job = jobs.get(job_id)
+    assert job.state == state
+    assert "secret" not in str(job)
+
+
+def test_a_job_whose_item_goes_before_the_process_dies_tells_nothing_of_it(
+    jobs: JobService, database: Database
+) -> None:
+    job_id = jobs.add("index", {"knowledge_id": 1, "force": False}).id
+    job = claim(database)
+    assert job is not None
+    noted = {"skipped": [{"path": "secret.md", "reason": "It is empty."}]}
+    with database.write() as session:
+        queries.cancel_jobs_of_item(session, 1, "The item is gone.")
+        running_queries.note_progress(session, job.id, job.attempt_token, noted)
+        running_queries.requeue_running(session)
+    assert jobs.get(job_id).state == "cancelled"
     assert "secret" not in str(jobs.get(job_id))
+
+
+def test_a_job_that_is_cancelled_alone_tells_what_it_came_to(
+    jobs: JobService, database: Database
+) -> None:
+    def be_cancelled(_: Mapping[str, Any], listener: ProgressListener) -> dict[str, Any]:
+        listener(Progress(documents_done=1))
+        jobs.cancel(job_id)
+        raise FailedWithAnswer("It is empty.", {"error": "It is empty."}, is_transient=False)
+
+    job_id = jobs.add("index", {"knowledge_id": 1, "force": False}).id
+    JobWorker(database, {"index": be_cancelled}, 1).drain()
+    job = jobs.get(job_id)
+    assert (job.error, job.result) == ("It is empty.", {"error": "It is empty."})
+    assert job.progress["documents_done"] == 1
 
 
 # Jobs that end the process ---------------------------------------------------------------------
