@@ -66,8 +66,9 @@ class JobWorker:
         self._may_begin = may_begin
         self._bell = bell or JobBell()
         self._retry_seconds = retry_seconds
-        self._trouble: str | None = None
-        """Why the database is waited for, as the log says already."""
+        self._troubles: dict[int, str] = {}
+        """Why the database is waited for, as the log says already, by the thread that waits."""
+        self._troubles_lock = threading.Lock()
         self._leases = LeaseKeeper(database, on_reclaimed=self.wake)
         self._wake = threading.Condition()
         self._woken = 0
@@ -171,11 +172,7 @@ class JobWorker:
 
     def _run_one_or_look_ahead(self, *, is_express: bool) -> float:
         """Run a job; gives the seconds for which to wait for the next: 0 if there was one."""
-        patience_seconds = 0.0 if self._run_one(is_express=is_express) else self._patience_seconds()
-        if self._trouble is not None:
-            self._trouble = None
-            logger.info("The worker goes on: the database answers again")
-        return patience_seconds
+        return 0.0 if self._run_one(is_express=is_express) else self._patience_seconds()
 
     def _wait_until_woken(self, seen: int, patience_seconds: float) -> None:
         with self._wake:
@@ -194,10 +191,21 @@ class JobWorker:
         return longest if due is None else min(due, longest)
 
     def _wait_for_storage(self, error: StorageError) -> None:
-        if self._trouble != error.detail:  # once an outage, not at every look of every thread
-            self._trouble = error.detail
+        with self._troubles_lock:  # once an outage, not at every look of every thread
+            is_told = error.detail in self._troubles.values()
+            self._troubles[threading.get_ident()] = error.detail
+        if not is_told:
             logger.error("The worker waits for the database: %s", error.detail)
         self._stopping.wait(self._retry_seconds)
+
+    def _end_of_trouble(self) -> None:
+        """What this thread waited for has come; others may wait yet, as those that write do for
+        a disk that is full, where to look is possible."""
+        with self._troubles_lock:
+            waited = self._troubles.pop(threading.get_ident(), None) is not None
+            is_over = waited and not self._troubles
+        if is_over:
+            logger.info("The worker goes on: the database answers again")
 
     def _run_one(self, *, is_express: bool = False) -> bool:
         try:
@@ -205,6 +213,7 @@ class JobWorker:
         except UnreadableJobError as error:
             self._give_up(error)
             return True
+        self._end_of_trouble()
         if job is None:
             return False
         reached(FaultPoint.JOB_CLAIMED)
@@ -265,6 +274,7 @@ class JobWorker:
                 if self._stopping.is_set():
                     raise ServiceStopping from error
             else:
+                self._end_of_trouble()
                 return
 
     def _write_outcome(self, job: Job, listener: JobListener, outcome: Outcome) -> None:

@@ -256,6 +256,38 @@ def test_an_outage_of_the_database_is_told_once_and_so_is_its_end(
     assert len([message for message in caplog.messages if "answers again" in message]) >= 1
 
 
+def test_an_outage_is_not_over_because_another_thread_finds_nothing_to_do(
+    jobs: JobService, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A disk that is full refuses whoever takes a job, and nobody who only looks."""
+    done = threading.Event()
+    looks: list[str] = []
+
+    def fail_the_one_that_would_write() -> Collection[int]:
+        looks.append(threading.current_thread().name)
+        if looks.count("job-worker-1") < 20 and looks[-1] == "job-worker-0":
+            worker.wake()
+            raise StorageError("The disk is full.")
+        return ()
+
+    worker = JobWorker(
+        database,
+        {"index": lambda *_: done.set() or {}},
+        1,
+        fail_the_one_that_would_write,
+        express_threads=1,
+        retry_seconds=0.01,
+    )
+    jobs.add("index", {})
+    with caplog.at_level(logging.INFO, "app.jobs.worker"):
+        worker.start()
+        assert done.wait(PATIENCE_SECONDS)
+        worker.close()
+    told = ["waits for the database: The disk is full", "goes on: the database answers again"]
+    counts = [sum(each in message for message in caplog.messages) for each in told]
+    assert counts == [1, 1]
+
+
 @sqlite_only
 @pytest.mark.parametrize("stored", ["zzz", b"\xff", "2999-99-99 00:00:00.000000"])
 def test_a_job_is_tried_at_once_whose_time_of_the_next_try_is_damaged(
