@@ -24,9 +24,15 @@ UNSEEN_REST = re.compile(
 )
 """What may stand above the title of reStructuredText: labels, comments, and what Sphinx is told."""
 SENTENCE_END = re.compile(
-    r"[^\W\d_][`*_\"'\u2019\u201d)\]]{0,9}[.!?](?:[\s\"'\u201d)<*_]|$)|[\u3002\uff01\uff1f]"
+    r"(?:[^\W\d_]|[\u0300-\u036f\u0900-\u0dff])"
+    r"[`*_\"'\u2019\u201d)\]]{0,9}[.!?](?:[\s\"'\u201d)<*_]|$)"
+    r"|[^\W\d_] [^\W\d_]+ \S*\d[`*_)\]]{0,9}[.!?][*_]{0,3}\s*$"
+    r"|[\u0589\u061f\u06d4\u0964\u104b\u1362\u17d4\u3002\uff01\uff1f]"
+    r"|[\u0e00-\u0eff ]{40}"
 )
-"""Not that of `1.` and `v1.`, nor the dots in addresses."""
+"""Not that of `1.` and `v1.`, but where a line ends with a number behind words; nor the dots in
+addresses. In languages of India a sentence may end in a vowel sign, which is no letter to Python,
+and others have marks of their own; Thai and Lao have none, but long lines without any sign."""
 PEP_HEADER = re.compile(
     r"(?:[A-Za-z][A-Za-z-]*:.*(?:\n[ \t]+\S.*)*\n)*?Title:(?P<title>.*(?:\n[ \t]+\S.*)*)"
 )
