@@ -23,9 +23,12 @@ TOML_MARK = re.compile(
 )
 """What nests, and what only looks so: strings, of which a key may be one, and comments."""
 
-QUOTED_NAME = re.compile(r" '\w[^']+'")
+QUOTED_NAME = re.compile(r" '[!\w-][^']+'")
 """Of an alias or the like in what yaml complains of: the line tells where it is, and a warning
 stays with a job when the item and its words have gone."""
+
+QUOTED_KEY = re.compile(r" (?:\(['\"].*\)|(?<=key )(['\"]).*\1)(?= twice| \(at line )")
+"""In what tomllib complains of."""
 
 Fields = dict[object, object]
 """What a block says, by name: text, lists of it (or of lists), or mappings, which nobody uses."""
@@ -97,7 +100,10 @@ def _read_toml(block: str) -> Fields:
     # The file has one line above the block, and any line break.
     lines = "\n" + LINE_BREAK.sub("\n", block)
     _require_shallow(_toml_nesting(lines))
-    fields = tomllib.loads(lines, parse_float=str)
+    try:
+        fields = tomllib.loads(lines, parse_float=str)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(QUOTED_KEY.sub("", str(error))) from error
     return {name: _as_text(value) for name, value in fields.items()}
 
 

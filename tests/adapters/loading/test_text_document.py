@@ -282,6 +282,25 @@ def test_broken_toml_costs_a_warning_and_stays_in_the_text(block, reason, ending
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "---\na: *Secret\n---\nText",
+        "---\na: *-Secret\n---\nText",
+        "---\na: !Secret!b c\n---\nText",
+        "+++\n[Secret]\na = 1\n[Secret]\n+++\nText",
+        '+++\n["a\'b".Secret]\na = 1\n["a\'b".Secret]\n+++\nText',
+        "+++\nSecret = {a = 1}\nSecret.b = 1\n+++\nText",
+        "+++\na = {Secret = 1, Secret = 2}\n+++\nText",
+        '+++\na = {"b\'Secret" = 1, "b\'Secret" = 2}\n+++\nText',
+    ],
+)
+def test_what_is_told_of_a_broken_frontmatter_quotes_no_names_in_it(text):
+    (warning,) = document(text).warnings
+    assert " line " in warning
+    assert "Secret" not in warning
+
+
+@pytest.mark.parametrize(
     "block",
     [
         'a = "' + "b.[{" * 30 + '"',
