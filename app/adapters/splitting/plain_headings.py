@@ -24,7 +24,10 @@ _SHORTCODE = r"\{\{(?:<[^{}]*>|%[^{}]*%)\}\}"
 _INCLUDE = r"\{%-?[ \t]*include(?:_relative|_cached)?[ \t][^{}%]*%\}"
 """Of Hugo and of Jekyll: what they put in its place is not known, icons and badges mostly."""
 
-_TARGET = r"(?:<[^<>]*>|\{\{[^{}]*\}\}|(?:[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*)"
+_TEMPLATE = r"\{\{[^{}]*\}\}|\{%[^{}%]*%\}"
+"""What Hugo or Jekyll puts into the address of a link; blanks stand in it."""
+
+_TARGET = rf"(?:<[^<>]*>|(?:{_TEMPLATE}|[^\s()\\]|\\.|\((?:[^\s()\\]|\\.)*\))*+)"
 _LINK_TITLE = r"(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?"
 _MARKDOWN = re.compile(
     r"\\(?P<escaped>[!-/:-@\[-`{-~])"

@@ -40,6 +40,8 @@ from app.adapters.splitting.recursive import RecursiveTextSplitter
         ("{{% icon-bug %}} Fails at `x` {{<new-in 0.120.0 />}} {#31081}", "Fails at x"),
         ("Sorting {%- include badge.html version=\"4.0\" -%}", "Sorting"),
         ("[A]({{< ref \"/a/b.md\" >}}) [of]({{ '/docs/' | relative_url }}) b", "A of b"),
+        ("[A]({{ site.baseurl }}/a/) [of]({% link _docs/a(b).md %}#c \"d\") b", "A of b"),
+        ("[A]({{< relref \"a.md\" >}}#c) ![b]({{page.img}})", "A b"),
     ],
 )  # fmt: skip
 def test_of_markdown_a_reader_sees_the_text(title, expected):
