@@ -34,8 +34,11 @@ ENOUGH_LETTERS = 14
 
 MAX_BYTES = 2048
 WORDS = re.compile(rb"[A-Za-z'\x80-\xff]+")
-OF_TWO_ALPHABETS = re.compile("[A-Za-z][\u0370-\u06ff]|[\u0370-\u06ff][A-Za-z]")
-"""A Latin letter beside one of Greek, Cyrillic, Hebrew or Arabic; Thai has no spaces beside it."""
+OF_TWO_ALPHABETS = re.compile(
+    "(?<![A-Z])[A-Za-z][\u0370-\u052f]|[\u0370-\u052f][A-Za-z]|[A-Za-z][\u0590-\u06ff]"
+)
+"""A Latin letter beside one of Greek, Cyrillic, Hebrew or Arabic, but for an abbreviation with an
+ending, and what Hebrew and Arabic write before any word; Thai has no spaces beside it."""
 
 QUOTES = re.compile(rb"[\x82\x84\x85\x91-\x97]")
 """Quotation marks, dashes and an ellipsis in every encoding of Windows."""

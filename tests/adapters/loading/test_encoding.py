@@ -454,6 +454,10 @@ def test_words_of_many_western_languages_are_not_taken_for_another_alphabet(text
         ("Zażółć gęślą jaźń.\nPříliš žluťoučký kůň.", "cp1250"),
         ("Λογιστικό φύλλο Excel", "iso8859_7"),
         ("Файл XML не найден: проверьте путь", "cp1251"),
+        ("Користи APIја и JSONа", "cp1251"),
+        ("DOSовский файл, COMом", "cp866"),
+        ("התקנה של הGIT בLinux\nהפעל את הserver ולאחר מכן את הclient", "cp1255"),
+        ("הוראות לhtml", "cp1255"),
         ("Không thê\u0309 mơ\u0309 tâ\u0323p tin na\u0300y đê\u0309 đo\u0323c", "cp1258"),
     ],
 )
