@@ -25,8 +25,8 @@ _START = re.compile(
 _END = re.compile(r"</h(?P<level>[1-6])\s*>", re.IGNORECASE)
 _TAG = re.compile(r"<(?P<name>/?[a-z!][a-z0-9-]*+)[^<>]*+>", re.IGNORECASE)
 _BOX = re.compile(
-    r"<(?:aside|blockquote|div|section)\s(?:[^<>]*\s)?class\s*=\s*[\"'](?P<names>[^\"'<>]*)[\"']"
-    r"[^<>]*>\s*$",
+    r"<(?:aside|blockquote|div|section)\s(?:[^<>]*\s)?class\s*=\s*"
+    r"(?:[\"'](?P<names>[^\"'<>]*)[\"']|(?P<name>[^\s\"'<>]+))[^<>]*>\s*$",
     re.IGNORECASE,
 )
 _MAX_BOX_CHARACTERS = 300
@@ -96,7 +96,9 @@ def _is_in_box(heading: _HtmlHeading, line_above: str) -> bool:
     """Whether it is the title of a note, which begins with it: the text goes on below the note."""
     above = heading.before if heading.before.strip() else line_above
     box = _BOX.search(above[-_MAX_BOX_CHARACTERS:])
-    return heading.level > 1 and box is not None and names_a_box(box["names"])
+    if heading.level == 1 or box is None:
+        return False
+    return names_a_box(box["names"] or box["name"] or "")
 
 
 class HtmlHeadingFinder:

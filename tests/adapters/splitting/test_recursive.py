@@ -279,6 +279,8 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("text\n<details><summary><h2>A</h2></summary>\nHERE", ("A",)),
         ("# A\n<div class='note info'>\n  <h5>Tip</h5>\n</div>\n\nHERE", ("A",)),
         ('# A\n<div id=x class="Tip-box"> <h2>Tip</h2>\n</div>\nHERE', ("A",)),
+        ("# A\n<div id=x class=note markdown=1>\n<h2>Tip</h2>\n</div>\nHERE", ("A",)),
+        ("# A\n<div class='' id=note>\n<h2>B</h2>\n</div>\nHERE", ("A", "B")),
         ("# A\n<div class='note'>\n<h1>B</h1>\n</div>\nHERE", ("B",)),
         ("# A\n<div class='notes'>\n<h2>B</h2>\n</div>\nHERE", ("A", "B")),
         ("# A\n<div class='note'>\n<p>x</p>\n<h2>B</h2>\n</div>\nHERE", ("A", "B")),
