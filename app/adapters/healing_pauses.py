@@ -36,6 +36,8 @@ class HealingPauses:
         self._clock = clock
         self._failures = 0
         self._database_was_away = False
+        self.failure_is_news = True
+        """Whether the failure noted last is not just that the database is still away."""
         self._repairs = 0
         self._began_at = clock()
         self._healed_at = float("-inf")
@@ -70,8 +72,10 @@ class HealingPauses:
 
     def note_failure(self, error: AppError | None = None) -> None:
         """The try that began last failed, with this error if it was one of ours."""
+        was_away = self._database_was_away
         self._failures += 1
         self._database_was_away = isinstance(error, DatabaseUnavailableError)
+        self.failure_is_news = not (was_away and self._database_was_away)
 
     def note_repair(self) -> None:
         """The try that began last has repaired the index."""

@@ -283,12 +283,17 @@ class HealingLexicalIndex:
             self._degraded_reason = None
             self._missed_writes = False
 
-    def _lay_aside(self, index: LexicalIndex, reason: str) -> None:
-        """Stop asking an index that failed. It stays open: others may be working in it."""
+    def _lay_aside(self, index: LexicalIndex, reason: str, *, has_failed: bool = True) -> None:
+        """Stop asking an index that failed. It stays open: others may be working in it.
+
+        One that has not failed is what could not be filled for what `reason` says, which is told
+        to whoever had it filled.
+        """
         with self._state_lock:
             if index not in (self._index, self._set_aside):
                 return
-            logger.error("The %s index failed and is set aside: %s", self._store.name, reason)
+            if has_failed:
+                logger.error("The %s index failed and is set aside: %s", self._store.name, reason)
             self._index, self._set_aside = None, index
             self._degraded_reason = reason
             self._missed_writes = True
@@ -317,6 +322,7 @@ class HealingLexicalIndex:
         """Make an index hold what the source shows and what writers write, then serve from it."""
         reason: str | None = "The lexical index could not be brought up to date."
         index: FillableLexicalIndex | None = None
+        has_failed = True
         try:
             with self._write_lock:
                 index = get_index()
@@ -334,7 +340,7 @@ class HealingLexicalIndex:
                 self._serve_from(index)
             reason = None
         except AppError as error:
-            reason = error.detail
+            reason, has_failed = error.detail, isinstance(error, LexicalIndexError)
             raise
         finally:
             with self._write_lock:  # a writer looks at it more than once
@@ -342,7 +348,7 @@ class HealingLexicalIndex:
             if reason is not None:
                 self._degraded_reason = reason
                 if index is not None and not self._closed:  # else the next start finishes it
-                    self._lay_aside(index, reason)
+                    self._lay_aside(index, reason, has_failed=has_failed)
         return filling.repaired
 
     def _fill(self, filling: LexicalFilling, batch: Sequence[LexicalRecord]) -> None:

@@ -128,9 +128,10 @@ class LexicalIndexKeeper:
         try:
             records = self._index.heal()
         except AppError as error:
-            self._tell_failure("rebuilt", error)
             self._pauses.note_failure(error)
-            self._tell_if_given_up()
+            if self._pauses.failure_is_news:
+                self._tell_failure("rebuilt", error)
+                self._tell_if_given_up()
         else:
             if records is None:  # somebody has rebuilt it by command
                 return
@@ -143,6 +144,6 @@ class LexicalIndexKeeper:
             logger.warning("The lexical index could not be %s: %s", doing, error.detail)
 
     def _tell_if_given_up(self) -> None:
-        if self._pauses.given_up:
+        if self._pauses.given_up and not self._index.is_closed:
             seconds = self._pauses.retry_seconds
             logger.error("The lexical index is left for %d seconds.", seconds)

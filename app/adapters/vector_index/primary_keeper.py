@@ -237,8 +237,9 @@ class PrimaryKeeper:
         with self._state:
             if self._phase is not Phase.WANTED:  # somebody has rebuilt it by command
                 return
-            seconds = self._pauses.retry_seconds
-            logger.error("The %s index is left for %d seconds.", self._store.name, seconds)
+            if self._pauses.failure_is_news:
+                seconds = self._pauses.retry_seconds
+                logger.error("The %s index is left for %d seconds.", self._store.name, seconds)
             self._missed.end()
             self._enter(Phase.GIVEN_UP)
 
@@ -258,7 +259,7 @@ class PrimaryKeeper:
                 self._restore()
             except AppError as error:
                 self._pauses.note_failure(error)
-                self._note_failure(error.detail)
+                self._note_failure(error.detail, is_news=self._pauses.failure_is_news)
             else:
                 if had_failed:
                     self._pauses.note_repair()
@@ -319,9 +320,9 @@ class PrimaryKeeper:
             logger.warning("The %s index is not the one that was closed last.", self._store.name)
         return self._suspect
 
-    def _note_failure(self, reason: str) -> None:
+    def _note_failure(self, reason: str, *, is_news: bool = True) -> None:
         """An attempt failed: what is missed from here on is found by comparing."""
-        if not self._closed:  # else it was broken off, and the next start goes on
+        if is_news and not self._closed:  # else it was broken off, and the next start goes on
             logger.warning("The %s index cannot be used: %s", self._store.name, reason)
         self.degraded_reason = reason
         self._close_set_aside()

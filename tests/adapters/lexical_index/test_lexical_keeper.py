@@ -183,7 +183,7 @@ def test_a_comparison_that_the_database_refuses_is_made_up_for(store, index, sql
 
 
 def test_an_index_that_only_lacks_the_database_is_made_soon_after_that_is_back(
-    store, index, sql, keep, monkeypatch
+    store, index, sql, keep, monkeypatch, caplog
 ):
     monkeypatch.setattr("app.adapters.healing_pauses.DATABASE_SECONDS", 0.001)
     sql.failing, sql.error = 6, DatabaseUnavailableError("It does not answer.")
@@ -191,6 +191,8 @@ def test_an_index_that_only_lacks_the_database_is_made_soon_after_that_is_back(
     store.wait_until_looked_after()
     assert index.count() == len(sql.rows)
     assert store.attempts == 7
+    told = [message for message in warnings(caplog) if "It does not answer." in message]
+    assert told == ["The lexical index could not be rebuilt: It does not answer."]
 
 
 @pytest.mark.parametrize("trusted", [True, False])
@@ -323,6 +325,7 @@ def test_an_index_closed_before_the_keeper_begins_is_no_error(store, index, sql,
     index.close()
     keeper = keep()
     keeper.start(trusted=False)
+    assert keeper.settle(WAIT_SECONDS)
     keeper.close()
     assert keeper.settle(0)
     assert warnings(caplog) == []

@@ -289,13 +289,13 @@ def test_a_source_that_cannot_be_read_now_is_read_when_a_search_needs_it():
 
 
 def test_a_primary_that_only_lacks_the_database_is_made_soon_after_that_is_back(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
     monkeypatch.setattr("app.adapters.healing_pauses.DATABASE_SECONDS", 0.001)
     table, store = Table(RECORDS), FlakyStore()
 
     def refuse() -> None:
-        if table.loads <= 2:  # by whoever loads it at the start, and by the first try
+        if table.loads <= 6:  # by whoever loads it at the start, and by the first tries
             raise DatabaseUnavailableError("It does not answer.")
 
     table.between_rows = refuse
@@ -303,6 +303,8 @@ def test_a_primary_that_only_lacks_the_database_is_made_soon_after_that_is_back(
     index.start(trusted=False)
     store.wait_for(lambda: store.complete)
     index.close()
+    told = [each for each in caplog.messages if "cannot be used" in each or "is left" in each]
+    assert told == ["The flaky index cannot be used: It does not answer."]
 
 
 def test_what_sql_has_not_committed_when_the_exact_index_loads_is_not_lost():
