@@ -10,7 +10,7 @@ HEALING_PAUSES_SECONDS = (0.0, 1.0, 10.0, 60.0, 300.0)
 RETRY_SECONDS = 600.0
 """After that it counts as given up: nobody waits for it, and it is tried again only so often."""
 DATABASE_SECONDS = 10.0
-"""The longest pause of either kind after a try that failed only because the database was away."""
+"""The longest of both after a try that failed only because the database was away."""
 HEALED_AFTER_SECONDS = 600.0
 """An index that held so long after its repair is repaired at once when it fails again."""
 LONGEST_REPAIR_PAUSE_SECONDS = 300.0

@@ -31,7 +31,7 @@ def _indexing_result(answer: Mapping[str, Any]) -> IndexingResult:
 def _answer(job: Job | Outcome) -> Mapping[str, Any]:
     if job.state == "cancelled":
         raise WorkStoppedError(job.error or "The job was cancelled.")
-    if job.result is None and job.state == "succeeded":
+    if job.result is None and job.state == "succeeded" and job.error is None:
         raise ItemStoppedError("The item was taken out of the index as soon as it was indexed.")
     if job.result is None:
         raise _error(job.problem, job.error or AppError.title)

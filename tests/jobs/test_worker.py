@@ -15,6 +15,7 @@ from sqlalchemy.orm import Session
 
 from app.database import Database
 from app.errors import (
+    AppError,
     ConflictError,
     ItemStoppedError,
     NotFoundError,
@@ -766,6 +767,14 @@ def test_a_job_that_ends_when_its_item_goes_tells_nothing_of_it(
     job = jobs.get(job_id)
     assert job.state == state
     assert "secret" not in str(job)
+
+
+def test_an_answer_that_is_damaged_is_not_called_taken_out(jobs: JobService) -> None:
+    job = jobs.get(jobs.add("index", {"knowledge_id": 1, "force": False}).id)
+    damaged = replace(job, state="succeeded", error="The database holds result damaged.")
+    with pytest.raises(AppError, match="damaged") as raised:
+        indexing_answer(damaged)
+    assert not isinstance(raised.value, ItemStoppedError)
 
 
 def test_a_job_whose_item_goes_before_the_process_dies_tells_nothing_of_it(
