@@ -115,61 +115,107 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     A phrase stands in double quotes. An exclusion is a minus at the start of a word, before a
     letter or a quote: `-5` and `--flag` are plain text. So is a switch of one letter, `rsync -a`:
     what explains it says the article `a`, too. A longer one, `find -name`, is an exclusion for what
-    does not show it. When nothing would remain to be found,
-    the exclusions are plain text too. So is all of a text of several lines: it was pasted, such as
-    a traceback, whose `File "app.py"` stands in no document, and names no paths. Stop words
-    are left out: of the languages `in_use` and the analyser's, those that the query is in; and
-    what is elided before an apostrophe in any of them.
+    does not show it. When nothing would remain to be found, the exclusions are plain text too.
+
+    A text of several lines was pasted, such as a traceback, whose `File "app.py"` stands in no
+    document: all of it is plain text, and names no paths.
+
+    Stop words are left out: of the languages `in_use` and the analyser's, those that the query is
+    in; and what is elided before an apostrophe in any of them.
     """
     text = text[:MAX_CHARACTERS]
     languages = in_use | {analyser.language}
-    plain_stretches: list[Sequence[Word]] = []
-    unquoted: list[str] = []
-    phrases: list[Phrase] = []
-    operators: list[str] = []
-    quoted_operators: list[str] = []
-    excluded: list[Phrase] = []
-    excluded_operators: list[str] = []
-    wanted: list[str] = []
-    asked: list[Word] = []
-    is_pasted = _is_pasted(text)
-    for kind, stretch in [("plain", text)] if is_pasted else _stretches(text):
-        if kind != "excluded":
-            wanted.append(stretch)
-        if kind == "plain":
-            unquoted.append(stretch)
-            operators += () if is_pasted else asked_operators(stretch)
-        words = (_left_out if kind == "excluded" else _words)(stretch, analyser)
-        asked += () if kind == "excluded" else words
-        if not words:
-            if kind != "plain" and (operator := operator_of(stretch)):
-                (quoted_operators if kind == "required" else excluded_operators).append(operator)
-            continue
-        if kind == "excluded":
-            excluded.append(with_open_edges(words))
-        elif kind == "required" and len(phrases) < MAX_PHRASES:
-            phrases.append(with_open_edges(words))
-        else:
-            plain_stretches.append(_words_apart(stretch, analyser, languages))
-    if not (plain_stretches or phrases or operators or quoted_operators):
-        plain_stretches, excluded = [*excluded], []
-        operators, excluded_operators = excluded_operators, []
-    plain = [word for words in plain_stretches for word in words]
+    read = _read(text, analyser, languages)
+    plain = [word for words in read.plain for word in words]
     idle = stop_words(plain, languages)
     telling = [word for word in plain if word not in idle]
     return ParsedQuery(
         words=tuple(_distinct(telling or plain)),
-        operators=tuple(dict.fromkeys(operators))[:MOST_OPERATORS],
-        phrases=tuple(dict.fromkeys(phrases)),
-        quoted_operators=tuple(dict.fromkeys(quoted_operators))[:MAX_PHRASES],
-        excluded=tuple(dict.fromkeys(excluded)),
-        excluded_operators=tuple(dict.fromkeys(excluded_operators)),
-        paths=() if is_pasted else _named(unquoted, analyser, idle),
-        neighbours=tuple(two for words in plain_stretches for two in _neighbours(words, idle)),
-        heading="" if is_pasted else heading_term(asked),
-        wanted=" ".join(wanted) if excluded or excluded_operators else text,
+        operators=tuple(dict.fromkeys(read.operators))[:MOST_OPERATORS],
+        phrases=tuple(dict.fromkeys(read.phrases)),
+        quoted_operators=tuple(dict.fromkeys(read.quoted_operators))[:MAX_PHRASES],
+        excluded=tuple(dict.fromkeys(read.excluded)),
+        excluded_operators=tuple(dict.fromkeys(read.excluded_operators)),
+        paths=_named(read.plain_texts, analyser, idle),
+        neighbours=tuple(two for words in read.plain for two in _neighbours(words, idle)),
+        heading=heading_term(read.said),
+        wanted=" ".join(read.wanted) if read.excludes else text,
         says_only_stop_words=not telling,
     )
+
+
+class _Stretches:
+    """The stretches of a query, sorted by what they ask for."""
+
+    def __init__(self, analyser: Analyser, languages: frozenset[str]) -> None:
+        self._analyser = analyser
+        self._languages = languages
+        self.plain: list[Sequence[Word]] = []
+        self.plain_texts: list[str] = []
+        self.operators: list[str] = []
+        self.phrases: list[Phrase] = []
+        self.quoted_operators: list[str] = []
+        self.excluded: list[Phrase] = []
+        self.excluded_operators: list[str] = []
+        self.said: list[Word] = []
+        """All words but the excluded ones and those of a pasted text."""
+        self.wanted: list[str] = []
+        """The text of the same."""
+
+    @property
+    def excludes(self) -> bool:
+        """Whether anything is to be left out."""
+        return bool(self.excluded or self.excluded_operators)
+
+    def add_words(self, text: str) -> None:
+        """Plain words alone: a pasted text names no paths, and its signs are no operators."""
+        if _words(text, self._analyser):
+            self.plain.append(_words_apart(text, self._analyser, self._languages))
+
+    def add_plain(self, stretch: str) -> None:
+        """What stands outside of quotes."""
+        self.wanted.append(stretch)
+        self.plain_texts.append(stretch)
+        self.operators += asked_operators(stretch)
+        self.said += _words(stretch, self._analyser)
+        self.add_words(stretch)
+
+    def add_required(self, stretch: str) -> None:
+        """What stands in quotes."""
+        words = _words(stretch, self._analyser)
+        self.wanted.append(stretch)
+        self.said += words
+        if words and len(self.phrases) < MAX_PHRASES:
+            self.phrases.append(with_open_edges(words))
+        elif words:
+            self.add_words(stretch)
+        elif operator := operator_of(stretch):
+            self.quoted_operators.append(operator)
+
+    def add_excluded(self, stretch: str) -> None:
+        """What stands behind a minus."""
+        if words := _left_out(stretch, self._analyser):
+            self.excluded.append(with_open_edges(words))
+        elif operator := operator_of(stretch):
+            self.excluded_operators.append(operator)
+
+    def look_for_exclusions(self) -> None:
+        """Take what is excluded for plain text, if there is nothing else to look for."""
+        if not (self.plain or self.phrases or self.operators or self.quoted_operators):
+            self.plain, self.excluded = [*self.excluded], []
+            self.operators, self.excluded_operators = self.excluded_operators, []
+
+
+def _read(text: str, analyser: Analyser, languages: frozenset[str]) -> _Stretches:
+    read = _Stretches(analyser, languages)
+    if _is_pasted(text):
+        read.add_words(text)
+        return read
+    add = {"plain": read.add_plain, "required": read.add_required, "excluded": read.add_excluded}
+    for kind, stretch in _stretches(text):
+        add[kind](stretch)
+    read.look_for_exclusions()
+    return read
 
 
 def _stretches(text: str) -> Iterator[tuple[str, str]]:
