@@ -46,7 +46,7 @@ or in another language."""
 
 
 class QueryCompiler:
-    """Builds what one query asks of one state of the index (a searcher's).
+    """Builds what one query asks of one state of the index (a searcher's) within a scope.
 
     `queries` are its forms in the languages of the records. No record holds terms of two.
     """
@@ -62,10 +62,8 @@ class QueryCompiler:
         scope: SearchScope = EVERYWHERE,
         edges_open: bool = True,
     ) -> None:
-        """`scope`: of the search, which may be tried elsewhere first (see `compile`).
-
-        `edges_open`: whether a phrase may begin or end with half of a term.
-        """
+        """`edges_open`: whether a phrase may begin or end with half of a term."""
+        self.scope = scope
         self._schema = schema
         self._searcher = searcher
         self._weights = weights
@@ -76,25 +74,14 @@ class QueryCompiler:
         self._phrases = PhraseQueries(searcher, queries, self._places, edges_open=edges_open)
         self._dotted = DottedNames(schema, searcher, scope)
 
-    def compile(self, scope: SearchScope) -> Query | None:
-        """The query, or None when nothing can match it. Filters add nothing to scores."""
-        clauses = self._wanted()
-        if not clauses:
-            return None
-        allowed = scope_clauses(self._schema, scope)
-        if allowed is None:
-            return None
-        clauses += allowed
-        clauses += [
-            (Occur.MustNot, self._phrases.surely_saying(phrase, query.mark))
-            for query in self._queries
-            for phrase in query.parsed.searched_exclusions
-        ]
-        clauses += [
-            (Occur.MustNot, self._places.said("", sign_mark(operator)))
-            for operator in self._queries[0].parsed.excluded_operators[:MAX_EXCLUSIONS]
-        ]
-        return clauses[0][1] if len(clauses) == 1 else Query.boolean_query(clauses)
+    def compile(self) -> Query | None:
+        """The query within the scope, or None when nothing can match it."""
+        allowed = scope_clauses(self._schema, self.scope)
+        return None if allowed is None else self._compiled(allowed)
+
+    def compile_unfiltered(self) -> Query | None:
+        """What gives the same scores, and also finds what lies outside the scope."""
+        return self._compiled([])
 
     def ceiling(self) -> float:
         """What BM25 gives to a text that says all of the query again and again."""
@@ -120,6 +107,23 @@ class QueryCompiler:
             if weights[forms] and naming.isdisjoint((forms[0][0], forms[0][-1]))
         ]
         return Query.boolean_query(said) if said else None
+
+    def _compiled(self, filters: Sequence[tuple[Occur, Query]]) -> Query | None:
+        """The query, held to the filters, which add nothing to scores."""
+        clauses = self._wanted()
+        if not clauses:
+            return None
+        clauses += filters
+        clauses += [
+            (Occur.MustNot, self._phrases.surely_saying(phrase, query.mark))
+            for query in self._queries
+            for phrase in query.parsed.searched_exclusions
+        ]
+        clauses += [
+            (Occur.MustNot, self._places.said("", sign_mark(operator)))
+            for operator in self._queries[0].parsed.excluded_operators[:MAX_EXCLUSIONS]
+        ]
+        return clauses[0][1] if len(clauses) == 1 else Query.boolean_query(clauses)
 
     def _full(self, words: Iterable[Word]) -> float:
         """What BM25 gives to these words at most: the parts of names count as words."""

@@ -84,10 +84,10 @@ class TantivyIndex:
             asked = max(limit, READ_AGAIN) + len(removed)
             compiler = self._compiler(query, view, scope)
             try:
-                found = best_and_ties(searcher, compiler, scope, asked)
+                found = best_and_ties(searcher, compiler, asked)
             except ValueError:  # of more pairs with one character than tantivy looks for: 16,384
                 compiler = self._compiler(query, view, scope, edges_open=False)
-                found = best_and_ties(searcher, compiler, scope, asked)
+                found = best_and_ties(searcher, compiler, asked)
             chunk_ids = chunk_ids_at(searcher, [address for _, address in found])
             hits = [
                 LexicalHit(chunk_id, score)

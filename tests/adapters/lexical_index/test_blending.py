@@ -11,7 +11,6 @@ from app.adapters.lexical_index.compiling import QueryCompiler
 from app.adapters.lexical_index.fields import FieldWeights, make_document, make_schema
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.spelling import Spelling
-from app.protocols import EVERYWHERE
 from tests.contracts.lexical_index_contract import record
 
 NAMES = "getUserName loadFile savePath findThing makeValue runJob"
@@ -53,7 +52,7 @@ def compiled(searcher: CountingSearcher, query: str) -> str:
     queries = Languages().queries(query, {"german"})
     spelling = Spelling(searcher, Languages())  # type: ignore[arg-type]
     compiler = QueryCompiler(make_schema(), searcher, FieldWeights(), queries, spelling)  # type: ignore[arg-type]
-    return str(compiler.compile(EVERYWHERE))
+    return str(compiler.compile())
 
 
 @pytest.mark.parametrize("query", [f'"{NAMES}"', f'user -"{NAMES}"', NAMES])
