@@ -6,6 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from app.adapters.file_states import FileState, file_state
 from app.adapters.open_files import is_out_of_files
 
 META_NAME = "meta.json"
@@ -13,9 +14,6 @@ SEGMENT_NAME_LENGTH = 32
 """A file of a segment is named by the 32 hex digits of its id, then a suffix."""
 
 _REPLACED = "The folder of the lexical index was replaced."
-
-FileState = tuple[int, int, int]
-"""Inode, size and time of the last change in nanoseconds."""
 
 
 class SegmentFiles:
@@ -83,8 +81,7 @@ class SegmentFiles:
         for path in self._folder.iterdir():
             if path.name[:SEGMENT_NAME_LENGTH] in listed:
                 with suppress(FileNotFoundError):  # a merge has just replaced it
-                    status = path.stat()
-                    states[path.name] = (status.st_ino, status.st_size, status.st_mtime_ns)
+                    states[path.name] = file_state(path)
         return states
 
 

@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple
 
+from app.adapters.file_states import FileState, file_state
 from app.errors import VectorIndexError
 
 DATABASE_NAME = "chroma.sqlite3"
@@ -46,24 +46,13 @@ def index_files(directory: Path) -> list[Path]:
     return sorted(own)
 
 
-class FileState(NamedTuple):
-    """What `stat` says of a file: changes whenever somebody writes it."""
-
-    inode: int
-    size: int
-    changed_ns: int
-
-
 FileStates = Mapping[str, FileState]
 
 
 def file_states(directory: Path) -> FileStates:
     """The states of the index's own files; empty when nothing is there."""
-    states = {}
-    for path in index_files(directory) if directory.is_dir() else []:
-        status = path.stat()
-        states[str(path)] = FileState(status.st_ino, status.st_size, status.st_mtime_ns)
-    return states
+    files = index_files(directory) if directory.is_dir() else []
+    return {str(path): file_state(path) for path in files}
 
 
 def graph_bytes(directory: Path) -> int:
