@@ -19,6 +19,9 @@ from app.models import QUEUED_JOB, JobRow, now
 KEPT_ENDED_JOBS = 1000
 """Ended jobs that are kept to be looked up: the list stays quick, and the table small."""
 
+IS_TAKEN_OUT = and_(JobRow.state == "running", JobRow.problem == "stopped")
+"""Of a job: that its item was taken out while it ran. To be cancelled alone makes it no problem."""
+
 
 def arguments_key(arguments: Mapping[str, Any]) -> str:
     """The same for the same arguments, in whatever order they are."""
@@ -171,10 +174,6 @@ def cancel_jobs_of_item(session: Session, item_id: int, reason: str) -> None:
     session.execute(told.values(result=None, progress={}))
     session.execute(told.where(JobRow.error.is_not(None)).values(error=reason))
     session.execute(told.where(JobRow.state == "running").values(problem="stopped"))
-
-
-IS_TAKEN_OUT = and_(JobRow.state == "running", JobRow.problem == "stopped")
-"""Of a job: that its item was taken out while it ran. To be cancelled alone makes it no problem."""
 
 
 def _cancel(session: Session, meant: ColumnElement[bool], reason: str | None) -> None:
