@@ -10,12 +10,12 @@ from fastapi.sse import format_sse_event
 from app.jobs import schemas
 from app.jobs.service import JobService
 from app.jobs.watching import Following, JobWatch
-from app.web.parameters import KNOWN_PARAMETERS_ONLY, PageLimit, RowId
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, IdParameter, PageLimit
 from app.web.problems import problem_responses
 
 router = APIRouter(prefix="/jobs", tags=["jobs"], dependencies=KNOWN_PARAMETERS_ONLY)
 
-JobId = Annotated[RowId, Path(description="Id of the job.")]
+JobId = Annotated[IdParameter, Path(description="Id of the job.")]
 
 
 async def get_job_service(request: Request) -> JobService:
@@ -67,7 +67,9 @@ def list_jobs(
     service: ServiceDep,
     state: Annotated[schemas.JobState | None, Query(description="Left out: all.")] = None,
     limit: PageLimit = 50,
-    cursor: Annotated[RowId | None, Query(description="`next_cursor` of the page before.")] = None,
+    cursor: Annotated[
+        IdParameter | None, Query(description="`next_cursor` of the page before.")
+    ] = None,
 ) -> schemas.JobPage:
     """List jobs, newest first. Of those that have ended, the newest thousand are kept."""
     jobs = service.list(state.value if state else None, cursor, limit + 1)

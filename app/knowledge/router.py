@@ -8,12 +8,12 @@ from app.knowledge import schemas
 from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
 from app.knowledge.items import DocumentType, ItemFilter, ItemStatus, normalise_category
 from app.knowledge.service import KnowledgeService
-from app.web.parameters import KNOWN_PARAMETERS_ONLY, PageLimit, RowId
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, IdParameter, PageLimit
 from app.web.problems import located, problem_responses
 
 router = APIRouter(prefix="/knowledge", tags=["knowledge"], dependencies=KNOWN_PARAMETERS_ONLY)
 
-ItemId = Annotated[RowId, Path(description="Id of the knowledge item.")]
+ItemId = Annotated[IdParameter, Path(description="Id of the knowledge item.")]
 
 
 async def get_knowledge_service(request: Request) -> KnowledgeService:

@@ -6,13 +6,13 @@ from fastapi import APIRouter, Path, Response
 
 from app.rag.generation_schemas import Generation, GenerationList
 from app.rag.router import RAGDep
-from app.web.parameters import KNOWN_PARAMETERS_ONLY, RowId
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, IdParameter
 from app.web.problems import problem_responses
 
 router = APIRouter(prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ONLY)
 
 GenerationId = Annotated[
-    RowId, Path(description="Id of the generation, as the list of them has it.")
+    IdParameter, Path(description="Id of the generation, as the list of them has it.")
 ]
 
 

@@ -17,7 +17,7 @@ from app.rag.search_route import SearchRoute, get_rag, search_answer
 from app.rag.service import RAGService
 from app.search.requests import SearchRequest
 from app.search.soundness import MOST_RESULTS
-from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits, RowId
+from app.web.parameters import KNOWN_PARAMETERS_ONLY, Digits, IdParameter
 from app.web.problems import located, problem_responses
 
 router = APIRouter(prefix="/rag", tags=["rag"], dependencies=KNOWN_PARAMETERS_ONLY)
@@ -32,7 +32,7 @@ Wait = Annotated[
     Query(description="False: answer 202 with a job at once, and do the work in the background."),
 ]
 KnowledgeIds = Annotated[
-    Annotated[list[RowId], Field(min_length=1, max_length=1000)],
+    Annotated[list[IdParameter], Field(min_length=1, max_length=1000)],
     BeforeValidator(split_at_commas),
 ]
 """Fewer than a body may have: an address has only so much room."""
@@ -146,7 +146,7 @@ async def search_simple(
         NameFilter | None, Query(description=search_schemas.COLLECTION_SAYS)
     ] = None,
     path: Annotated[
-        search_schemas.PathGlob | None,
+        search_schemas.PathOrGlob | None,
         Query(description="A document's key, or a glob on the documents' paths."),
     ] = None,
     language: Annotated[

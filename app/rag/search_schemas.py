@@ -117,7 +117,7 @@ ResultCount = Annotated[int, Field(ge=1, le=MOST_RESULTS), BeforeValidator(is_nu
 Score = Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)]
 SearchDepth = Annotated[int, Field(ge=1, le=MOST_DEPTH), BeforeValidator(is_number)]
 ContextChunks = Annotated[int, Field(ge=0, le=MOST_CONTEXT_CHUNKS), BeforeValidator(is_number)]
-PathGlob = Annotated[NameFilter, Field(min_length=1, examples=["docs/**/*.md"])]
+PathOrGlob = Annotated[NameFilter, Field(min_length=1, examples=["docs/**/*.md"])]
 Language = Annotated[NameFilter, Field(min_length=1)]
 
 # What a field and the parameter of the same meaning say.
@@ -184,7 +184,7 @@ class SearchBody(BaseModel):
         max_length=MOST_OF_LIST["chunk_types"],
         description="What at least half of a chunk must be.",
     )
-    paths: list[PathGlob] | None = Field(
+    paths: list[PathOrGlob] | None = Field(
         None,
         min_length=1,
         max_length=MOST_OF_LIST["paths"],

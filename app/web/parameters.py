@@ -29,7 +29,7 @@ def _digits_only(value: object) -> object:
 Digits = BeforeValidator(_digits_only)
 """`1.0`, `01` and ` 1` are no other addresses of what is at `1`, nor other searches."""
 
-RowId = Annotated[int, Field(ge=1, le=LARGEST_ID), Digits]
+IdParameter = Annotated[int, Field(ge=1, le=LARGEST_ID), Digits]
 
 PageLimit = Annotated[
     Annotated[int, Field(ge=1, le=MOST_ENTRIES), Digits],
