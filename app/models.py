@@ -1,6 +1,6 @@
 """The tables. SQL is the truth; every index is a cache of what stands here."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, ClassVar
 
 from sqlalchemy import (
@@ -18,6 +18,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
+from app.clock import now
 from app.column_types import RowId, StoredNames, StoredSettings, StoredVector, UTCDateTime
 
 ITEM_STATUSES = ("pending", "active", "error", "archived")
@@ -25,11 +26,6 @@ RUN_OUTCOMES = ("changed", "unchanged", "failed", "stopped", "removed")
 JOB_STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 QUEUED_JOB = "state = 'queued'"
 """The jobs of which no two may be to do the same."""
-
-
-def now() -> datetime:
-    """The present moment, in UTC."""
-    return datetime.now(UTC)
 
 
 class Base(DeclarativeBase):

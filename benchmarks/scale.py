@@ -27,6 +27,7 @@ from app.adapters.embedding.local import LocalEmbedder
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.query import parse_query
 from app.assembly.generation_parts import splitter_of_settings
+from app.clock import now
 from app.database import Database
 from app.generations.queries import add_generation, make_current
 from app.indexing.documents import document_number
@@ -39,7 +40,6 @@ from app.models import (
     GenerationDocumentRow,
     ItemRow,
     TagRow,
-    now,
 )
 from app.settings import Settings
 from benchmarks.latency import spread, under_load

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
+from app.clock import now
 from app.column_types import UNKNOWN_TIME
 from app.database import Database
 from app.errors import AppError
@@ -23,7 +24,6 @@ from app.knowledge.refreshing import (
     longest_wait_seconds,
     next_refresh,
 )
-from app.models import now
 from app.surviving import survive
 
 logger = logging.getLogger(__name__)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from sqlalchemy.orm import Session
 
+from app.clock import now
 from app.database import Database
 from app.errors import ItemStoppedError
 from app.fault_points import FaultPoint, reached
@@ -21,7 +22,6 @@ from app.knowledge import history_queries
 from app.knowledge.existing_items import require_item
 from app.knowledge.history_records import IndexingRun
 from app.knowledge.queries import existing_item
-from app.models import now
 from app.protocols import Embedder, Progress, ProgressListener, TextSplitter
 from app.web.metrics import Metrics
 

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from app.clock import now
 from app.indexing import queries
 from app.indexing.refresh_queries import schedule_after_failure, schedule_after_success
 from app.knowledge.index_changes import note_chunks
-from app.models import IS_CURRENT, ChunkRow, DocumentRow, ItemRow, now
+from app.models import IS_CURRENT, ChunkRow, DocumentRow, ItemRow
 
 
 def has_documents(session: Session, item_id: int) -> bool:

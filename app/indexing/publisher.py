@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy.orm import Session
 
+from app.clock import now
 from app.content_versions import ContentVersions
 from app.database import Database
 from app.errors import AppError, ItemStoppedError
@@ -33,7 +34,6 @@ from app.indexing.index_records import lexical_record, vector_record
 from app.indexing.results import Changes
 from app.indexing.writer_thread import WriterThread
 from app.knowledge.existing_items import item_exists
-from app.models import now
 from app.protocols import LexicalIndex, LexicalRecord, VectorIndex, VectorRecord
 from app.slices import slices
 from app.surviving import survive

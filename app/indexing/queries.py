@@ -6,6 +6,7 @@ from typing import Any
 from sqlalchemy import Select, bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
+from app.clock import now
 from app.indexing.documents import (
     KnownDocument,
     PreparedChunk,
@@ -21,7 +22,6 @@ from app.models import (
     DocumentRow,
     DocumentTagRow,
     GenerationDocumentRow,
-    now,
 )
 from app.slices import slices
 

@@ -5,9 +5,10 @@ from datetime import datetime, timedelta
 from sqlalchemy import or_, select
 from sqlalchemy.orm import Session
 
+from app.clock import now
 from app.knowledge.host_queries import note_host_pause
 from app.knowledge.refreshing import LONGEST_RETRY_AFTER_SECONDS, host_of, next_refresh
-from app.models import ItemRow, now
+from app.models import ItemRow
 
 
 def schedule_after_success(item: ItemRow) -> None:

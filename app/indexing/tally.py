@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from app.clock import now
 from app.indexing.documents import KnownDocument, PreparedDocument, document_details
 from app.indexing.results import Changes
 from app.knowledge.history_records import IndexingRun
-from app.models import now
 
 MOST_KEYS = 100
 """Documents that an entry of the history names, of those that came, changed and went each."""

@@ -11,10 +11,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from app.clock import now
 from app.jobs.kinds import item_of
 from app.jobs.record_queries import job_of, jobs_of
 from app.jobs.records import BACKGROUND, ENDED_STATES, Job
-from app.models import QUEUED_JOB, JobRow, now
+from app.models import QUEUED_JOB, JobRow
 
 KEPT_ENDED_JOBS = 1000
 """Ended jobs that are kept to be looked up: the list stays quick, and the table small."""

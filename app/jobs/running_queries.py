@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select, update
 from sqlalchemy.orm import Session, aliased
 
+from app.clock import now
 from app.column_types import UTCDateTime
 from app.errors import AppError
 from app.jobs.kinds import item_of
@@ -26,7 +27,7 @@ from app.jobs.record_queries import (
     whole_row,
 )
 from app.jobs.records import BACKGROUND, WAITED_FOR, Job, Outcome
-from app.models import ItemRow, JobRow, now
+from app.models import ItemRow, JobRow
 
 MOST_ATTEMPTS = 6
 """Starts of a job that the process did not outlive, with nothing gained, before it is given up.

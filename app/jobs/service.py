@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from app.clock import now
 from app.database import Database
 from app.errors import ConflictError, NotFoundError, OverloadedError
 from app.fault_points import FaultPoint, reached
@@ -12,7 +13,6 @@ from app.jobs import queries
 from app.jobs.bell import JobBell
 from app.jobs.record_queries import job_of
 from app.jobs.records import BACKGROUND, WAITED_FOR, Job
-from app.models import now
 
 MOST_QUEUED = 1000
 """Jobs that may wait, unless the settings say otherwise."""

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, s
 from sqlalchemy.orm import Session
 
 from app.accents import writings
+from app.clock import now
 from app.knowledge.existing_items import unknown_item
 from app.knowledge.index_changes import note_index_changes
 from app.knowledge.items import ItemDraft, ItemFilter, KnowledgeItem
@@ -21,7 +22,6 @@ from app.models import (
     CollectionLanguageRow,
     ItemRow,
     TagRow,
-    now,
 )
 from app.numbering import count_on_from
 from app.text_order import by_character

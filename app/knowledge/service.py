@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from sqlalchemy.orm import Session
 
+from app.clock import now
 from app.database import Database
 from app.errors import ConflictError
 from app.fault_points import FaultPoint, reached
@@ -15,7 +16,6 @@ from app.knowledge.index_changes import note_index_changes
 from app.knowledge.items import ItemDraft, ItemFilter, ItemPage, KnowledgeItem, type_complaint
 from app.knowledge.refreshing import next_refresh
 from app.knowledge.statuses import require_new_status, status_after, wish_of_replacement
-from app.models import now
 
 SOURCE_FIELDS = frozenset({"uri", "document_type"})
 """Fields that say where an item's text comes from."""

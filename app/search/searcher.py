@@ -8,10 +8,10 @@ from contextlib import nullcontext
 from datetime import datetime
 
 from app.adapters.lexical_index.languages import Languages
+from app.clock import now
 from app.content_versions import ContentVersions
 from app.database import Database
 from app.errors import UnavailableError
-from app.models import now
 from app.protocols import VectorIndex
 from app.search.candidate_filter import of_types
 from app.search.demands import Demands

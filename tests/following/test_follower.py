@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import insert, select, update
 
+from app.clock import now
 from app.container import Container
 from app.following import queries
 from app.following.schedule import LOCAL_SPREAD_SECONDS
 from app.knowledge.items import ItemDraft, KnowledgeItem
-from app.models import ItemRow, now
+from app.models import ItemRow
 from app.search.requests import SearchRequest
 from app.settings import Settings
 from tests.fakes import FakeEmbedder

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import event, select, text
 
+from app.clock import now
 from app.errors import UnavailableError
 from app.following.schedule import (
     BUSY_SECONDS,
@@ -33,7 +34,7 @@ from app.knowledge.refreshing import (
     MOST_SECONDS,
     WEB_SECONDS,
 )
-from app.models import ItemRow, now
+from app.models import ItemRow
 from tests.databases import sqlite_only
 from tests.following.conftest import AddFollowed, Clock
 from tests.light_service import LightService

@@ -6,11 +6,12 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
+from app.clock import now
 from app.container import Container
 from app.indexing.results import IndexingResult
 from app.knowledge.host_queries import paused_hosts
 from app.knowledge.items import ItemDraft
-from app.models import ItemRow, now
+from app.models import ItemRow
 from app.settings import Settings
 
 

@@ -11,10 +11,11 @@ import pytest
 from pytest_httpserver import HTTPServer
 from sqlalchemy import update
 
+from app.clock import now
 from app.container import Container
 from app.errors import EmbeddingError
 from app.knowledge.items import ItemDraft
-from app.models import JobRow, now
+from app.models import JobRow
 from app.search.requests import SearchRequest
 from app.settings import Settings
 from tests.fakes import FakeEmbedder

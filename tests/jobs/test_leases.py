@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from app.clock import now
 from app.database import Database
 from app.jobs import running_queries
 from app.jobs.leases import LeaseKeeper
 from app.jobs.records import Job, Outcome
 from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
-from app.models import JobRow, now
+from app.models import JobRow
 from app.protocols import Progress, ProgressListener
 from tests.patience import PATIENCE_SECONDS
 

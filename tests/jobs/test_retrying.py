@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import update
 
 from app import errors
+from app.clock import now
 from app.database import Database
 from app.errors import AppError
 from app.jobs import running_queries
@@ -18,7 +19,7 @@ from app.jobs.records import BACKGROUND, FailedWithAnswer, Job, Outcome
 from app.jobs.retrying import LONGEST_DELAY_SECONDS, MOST_RETRIES, retry_delay
 from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
-from app.models import JobRow, now
+from app.models import JobRow
 from app.protocols import Progress, ProgressListener
 from tests.jobs.test_worker import crash_and_start_again
 

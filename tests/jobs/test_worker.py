@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from app.clock import now
 from app.database import Database
 from app.errors import (
     AppError,
@@ -30,7 +31,7 @@ from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
 from app.knowledge.items import ItemDraft
 from app.knowledge.queries import update_item
-from app.models import ItemRow, JobRow, now
+from app.models import ItemRow, JobRow
 from app.protocols import Progress, ProgressListener, SourceNote
 from app.rag.answers import indexing_answer
 from tests.light_service import LightService

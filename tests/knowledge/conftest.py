@@ -7,7 +7,8 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy.orm import Session
 
-from app.models import ChunkRow, DocumentRow, now
+from app.clock import now
+from app.models import ChunkRow, DocumentRow
 from tests.light_service import client, client_options, database, service
 
 __all__ = ["client", "client_options", "database", "service"]

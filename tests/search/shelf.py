@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 from sqlalchemy import delete
 
 from app.adapters.splitting.recursive import RecursiveTextSplitter
+from app.clock import now
 from app.database import Database
 from app.indexing.documents import document_number
-from app.models import ChunkRow, DocumentRow, ItemRow, now
+from app.models import ChunkRow, DocumentRow, ItemRow
 from app.protocols import TextChunk
 from app.search.queries import citation
 from app.search.requests import SearchRequest

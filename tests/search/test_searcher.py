@@ -9,11 +9,11 @@ from typing import Any, cast
 import pytest
 
 from app.adapters.vector_index.exact import ExactVectorIndex
+from app.clock import now
 from app.container import Container
 from app.content_versions import ContentVersions
 from app.indexing.index_sources import lexical_source, vector_source
 from app.knowledge.items import ItemDraft
-from app.models import now
 from app.search.profiles import RankingWishes
 from app.search.queries import citation
 from app.search.requests import SearchRequest
