@@ -4,7 +4,7 @@ import functools
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -107,45 +107,22 @@ class Retriever:
             lexical = self._start_lexical(request, scope, deeper)
         degraded: list[str] = []
         started = time.perf_counter()
-        try:
-            vector = self._embed(meaning)
-        except EmbeddingError as error:
-            if lexical is None or request.min_score is not None:
-                raise
-            vector = None
-            degraded.append(f"embedding: {error.detail} Scores are 0.")
+        vector = self._vector(request, meaning, degraded)
         embedded = time.perf_counter()
-        dense_limit = request.dense_depth * deeper
-        dense: list[VectorHit] = []
+        dense = _Dense()
         if request.mode != "lexical" and vector is not None:
-            dense = self._vector_index.search(vector, dense_limit, scope)
+            dense = self._nearest(vector, request.dense_depth * deeper, scope)
         found = time.perf_counter()
         words = _Lexical()
         if lexical is not None:
-            try:
-                words = lexical()
-            except LexicalIndexError as error:
-                if request.mode == "lexical" or vector is None:
-                    raise
-                degraded.append(f"lexical index: {error.detail}")
-        lexical_exhausted = len(words.hits) < request.lexical_depth * deeper
+            is_alone = request.mode == "lexical" or vector is None
+            words = _answer_of(lexical, degraded, is_alone=is_alone)
         seconds = (
             ("embed", embedded - started),
             ("dense", found - embedded),
             ("lexical", words.seconds),
         )
-        ranked_all = request.mode != "lexical" and vector is not None
-        worst = dense[-1].score if len(dense) == dense_limit else -1.0
-        return self._candidates(
-            vector,
-            dense,
-            words,
-            exhausted=lexical_exhausted and len(dense) < dense_limit,
-            lexical_exhausted=lexical_exhausted,
-            complete_above=worst if ranked_all else 1.0,
-            degraded=tuple(degraded),
-            seconds=seconds,
-        )
+        return self._candidates(vector, dense, words, degraded, seconds)
 
     def embed(self, meaning: str) -> Vector:
         """The vector of a query, which is kept; raises EmbeddingError."""
@@ -154,6 +131,22 @@ class Retriever:
     def close(self) -> None:
         """Let running searches end."""
         self._threads.shutdown()
+
+    def _vector(self, request: SearchRequest, meaning: str, degraded: list[str]) -> Vector | None:
+        """The query's vector; None, with the reason added to `degraded`, if words alone will do."""
+        try:
+            return self._embed(meaning)
+        except EmbeddingError as error:
+            if request.mode == "dense" or request.min_score is not None:
+                raise
+            degraded.append(f"embedding: {error.detail} Scores are 0.")
+            return None
+
+    def _nearest(self, vector: Vector, limit: int, scope: SearchScope) -> "_Dense":
+        hits = self._vector_index.search(vector, limit, scope)
+        if len(hits) < limit:
+            return _Dense(hits, complete_above=-1.0)
+        return _Dense(hits, exhausted=False, complete_above=hits[-1].score)
 
     def _start_lexical(
         self, request: SearchRequest, scope: SearchScope, deeper: int
@@ -166,9 +159,16 @@ class Retriever:
 
         def search() -> _Lexical:
             started = time.perf_counter()
-            hits = self._lexical_index.search(request.query, request.lexical_depth * deeper, scope)
+            limit = request.lexical_depth * deeper
+            hits = self._lexical_index.search(request.query, limit, scope)
             ceiling = self._lexical_index.ceiling(request.query)
-            return _Lexical(hits, time.perf_counter() - started, ceiling, answered=True)
+            return _Lexical(
+                hits,
+                exhausted=len(hits) < limit,
+                seconds=time.perf_counter() - started,
+                ceiling=ceiling,
+                answered=True,
+            )
 
         try:
             return self._threads.submit(search).result if self.searches.is_alone else search
@@ -178,16 +178,12 @@ class Retriever:
     def _candidates(
         self,
         vector: Vector | None,
-        dense: Sequence[VectorHit],
+        dense: "_Dense",
         words: "_Lexical",
-        *,
-        exhausted: bool,
-        lexical_exhausted: bool,
-        complete_above: float,
-        degraded: tuple[str, ...],
+        degraded: Sequence[str],
         seconds: tuple[tuple[str, float], ...],
     ) -> Candidates:
-        cosines = dict(dense)
+        cosines = dict(dense.hits)
         bm25 = dict(words.hits)
         only_lexical = [key for key in bm25 if key not in cosines]
         # One that the dense index lacks has just been deleted, and SQL will drop it; or its vector
@@ -202,24 +198,46 @@ class Retriever:
         return Candidates(
             chunk_ids=tuple(cosines),
             cosines=np.fromiter(cosines.values(), np.float64, len(cosines)),
-            found_dense=np.arange(len(cosines)) < len(dense),  # they come first
+            found_dense=np.arange(len(cosines)) < len(dense.hits),  # they come first
             lexical_scores=np.array([bm25.get(key, 0.0) for key in cosines], np.float64),
             documents=documents,
             lexical_ceiling=words.ceiling,
             lexical_answered=words.answered,
-            exhausted=exhausted,
-            lexical_exhausted=lexical_exhausted,
-            complete_above=complete_above,
-            degraded=degraded,
+            exhausted=dense.exhausted and words.exhausted,
+            lexical_exhausted=words.exhausted,
+            complete_above=dense.complete_above,
+            degraded=tuple(degraded),
             seconds=seconds,
         )
 
 
 @dataclass(frozen=True)
-class _Lexical:
-    """What the lexical side gave."""
+class _Dense:
+    """What the dense side gave; nothing, unless it was asked."""
 
-    hits: list[LexicalHit] = field(default_factory=list)
+    hits: Sequence[VectorHit] = ()
+    exhausted: bool = True
+    complete_above: float = 1.0
+    """Every record whose cosine is greater is among the hits."""
+
+
+@dataclass(frozen=True)
+class _Lexical:
+    """What the lexical side gave; nothing, unless it was asked and answered."""
+
+    hits: Sequence[LexicalHit] = ()
+    exhausted: bool = True
     seconds: float = 0.0
     ceiling: float | None = None
     answered: bool = False
+
+
+def _answer_of(lexical: Callable[[], _Lexical], degraded: list[str], *, is_alone: bool) -> _Lexical:
+    """What the lexical side gives, or why it gives nothing, if it is not alone with the query."""
+    try:
+        return lexical()
+    except LexicalIndexError as error:
+        if is_alone:
+            raise
+        degraded.append(f"lexical index: {error.detail}")
+        return _Lexical()
