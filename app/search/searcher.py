@@ -3,8 +3,9 @@
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from datetime import datetime
 
 from app.adapters.lexical_index.languages import Languages
@@ -123,42 +124,59 @@ class Searcher:
         deeper = 1
         earlier: Mapping[str, Explanation | None] = {}
         while True:
-            found = self._found(request, ranking, demands, deeper)
-            retrieved = time.perf_counter()
-            with self._database.snapshot() as connection:
-                candidates, whole = of_types(connection, request, found, deeper)
-                if not whole:
-                    deeper *= DEEPER
-                    continue
-                ranked = rank(request, candidates, words_required=words.require_words)
-                fused = time.perf_counter()
-                if words.require_words:
-                    demands = dataclasses.replace(demands, by_words=candidates.found_by_words)
-                joined = join(
-                    connection,
-                    ranked,
-                    request,
-                    ranking,
-                    demands,
-                    earlier=earlier,
-                    deeper=deeper,
-                    fingerprint=self._retriever.fingerprint,
-                    now=self._clock(),
-                )
+            found = self._round(request, ranking, demands, earlier, deeper)
+            if found is None:
+                deeper *= DEEPER
+                continue
+            demands, candidates, joined = found.demands, found.candidates, found.joined
             results = joined.results(request, demands, candidates, earlier, deeper)
             nearest = _is_nearest(joined, candidates, request, ranking, words)
-            enough = len(results) >= request.n_results
-            enough = enough or others_are_weak(joined.ranked, candidates, joined.least)
-            enough = enough and nearest
+            enough = nearest and (
+                len(results) >= request.n_results
+                or others_are_weak(joined.ranked, candidates, joined.least)
+            )
             if enough or _complete(candidates, request, words, joined.rejected):
                 seconds = (
                     *candidates.seconds,
-                    ("fuse", fused - retrieved),
-                    ("join", time.perf_counter() - fused),
+                    ("fuse", found.fused_at - found.retrieved_at),
+                    ("join", time.perf_counter() - found.fused_at),
                 )
                 return self._finished(request, results, candidates.degraded, seconds)
             earlier = {result.chunk_id: result.explain for result in results} if nearest else {}
             deeper *= _further(candidates, words)
+
+    def _round(
+        self,
+        request: SearchRequest,
+        ranking: Ranking,
+        demands: Demands,
+        earlier: Collection[str],
+        deeper: int,
+    ) -> "_Round | None":
+        """Ask the indexes and join to SQL; None: too few candidates are of the types asked for."""
+        candidates = self._found(request, ranking, demands, deeper)
+        retrieved_at = time.perf_counter()
+        with self._database.snapshot() as connection:
+            candidates, whole = of_types(connection, request, candidates, deeper)
+            if not whole:
+                return None
+            require_words = demands.words.require_words
+            ranked = rank(request, candidates, words_required=require_words)
+            fused_at = time.perf_counter()
+            if require_words:
+                demands = dataclasses.replace(demands, by_words=candidates.found_by_words)
+            joined = join(
+                connection,
+                ranked,
+                request,
+                ranking,
+                demands,
+                earlier=earlier,
+                deeper=deeper,
+                fingerprint=self._retriever.fingerprint,
+                now=self._clock(),
+            )
+        return _Round(candidates, demands, joined, retrieved_at, fused_at)
 
     def _found(
         self, request: SearchRequest, ranking: Ranking, demands: Demands, deeper: int
@@ -186,6 +204,17 @@ class Searcher:
             duration_ms=0.0,
             timings_ms=tuple((stage, round(value * 1000, 3)) for stage, value in seconds),
         )
+
+
+@dataclass(frozen=True)
+class _Round:
+    """What asking at one depth gave."""
+
+    candidates: Candidates
+    demands: Demands
+    joined: JoinedRows
+    retrieved_at: float
+    fused_at: float
 
 
 def _is_nearest(
