@@ -390,3 +390,19 @@ class JobRow(Base):
     created_at: Mapped[datetime] = mapped_column(default=now)
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
+
+
+class LeftOutItemRow(Base):
+    """An item that was taken out of the index after a job of all items was promised.
+
+    That job leaves it out, however often it starts over, and tells nothing of it any more.
+    """
+
+    __tablename__ = "left_out_items"
+
+    job_id: Mapped[int] = mapped_column(
+        RowId, ForeignKey("jobs.id", ondelete="CASCADE"), primary_key=True
+    )
+    item_id: Mapped[int] = mapped_column(
+        RowId, ForeignKey("knowledge_items.id", ondelete="CASCADE"), primary_key=True, index=True
+    )

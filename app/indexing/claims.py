@@ -1,7 +1,7 @@
 """One piece of work an item at a time; whoever takes an item out stops the work on it."""
 
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -49,8 +49,6 @@ class ItemClaims:
         self._changed = threading.Condition()
         self._lines: dict[int, list[_Turn]] = {}
         """The first in a line holds the item."""
-        self._notes: list[set[int]] = []
-        """Each of somebody who wants to know which items are taken over from now on."""
         self._closed = False
         self._holds = 0
         """How many want that nobody works on anything."""
@@ -79,21 +77,6 @@ class ItemClaims:
         with self._turn(item_id, _Turn(is_removal=True), lambda: None):
             yield
             self.stop(item_id)
-            with self._changed:
-                for taken_over in self._notes:
-                    taken_over.add(item_id)
-
-    @contextmanager
-    def noting_take_overs(self) -> Iterator[Collection[int]]:
-        """Gives the items that are taken over during the block, as far as it has come."""
-        taken_over: set[int] = set()
-        with self._changed:
-            self._notes.append(taken_over)
-        try:
-            yield taken_over
-        finally:
-            with self._changed:
-                self._notes = [each for each in self._notes if each is not taken_over]
 
     @contextmanager
     def hold_all(self, timeout_seconds: float | None = None) -> Iterator[bool]:

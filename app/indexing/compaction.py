@@ -12,6 +12,7 @@ from app.fault_points import FaultPoint, reached
 from app.indexing import repair_queries
 from app.indexing.maintenance import RebuildableLexicalIndex, RebuildableVectorIndex
 from app.indexing.publisher import Publisher
+from app.jobs.forgetting_queries import forget_what_has_gone
 
 logger = logging.getLogger(__name__)
 
@@ -97,6 +98,8 @@ class Compaction:
         self._publisher.settled().result()
         before = self._sizes()
         self._require_space(before)
+        with self._database.write() as session:
+            forget_what_has_gone(session)
         generations = self._drop_kept()
         embeddings = self._drop_embeddings()
         reached(FaultPoint.EMBEDDINGS_DROPPED)

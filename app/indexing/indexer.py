@@ -1,7 +1,7 @@
 """Says who may work on an item and when: indexes it, takes it out again, stops what works on it."""
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from sqlalchemy.orm import Session
@@ -17,6 +17,7 @@ from app.indexing.pipeline import IndexingPipeline
 from app.indexing.publisher import Publisher
 from app.indexing.results import IndexingResult
 from app.indexing.run_state import IndexingRunState
+from app.jobs.forgetting_queries import is_left_out, leave_out
 from app.jobs.queries import cancel_jobs_of_item
 from app.knowledge import history_queries
 from app.knowledge.existing_items import require_item
@@ -56,12 +57,12 @@ class Indexer:
         *,
         force: bool = False,
         progress: ProgressListener | None = None,
-        removed: Collection[int] = (),
+        with_all: bool = False,
     ) -> IndexingResult:
         """Bring what is searchable of an item up to date with its source.
 
-        `removed` are items that were taken out since this was meant, see `noting_removals`: that
-        is not undone.
+        `with_all`: the job that runs is to index all items. That the item was taken out since
+        that job was promised is not undone.
 
         A source that cannot be read, a model that fails, or what nobody expected gives a result
         with `error`; what was searchable stays so, but for what is known to be gone at the source.
@@ -75,11 +76,11 @@ class Indexer:
                 progress(Progress())  # whoever listens stops cancelled work this way
 
         with self._claims.claim(item_id, while_waiting=still_wanted) as signal:
-            if item_id in removed:
-                raise ItemStoppedError(TAKEN_OUT)
             # Read only now: while it waited for its turn, the item may have changed.
             with self._database.read() as session:
                 item = existing_item(session, item_id)
+                if with_all and is_left_out(session, item_id):
+                    raise ItemStoppedError(TAKEN_OUT)
             run = IndexingRunState(item, signal, progress)
             result = self._pipeline.run(run, force=force)
         self._metrics.observe_indexing("success" if result.success else "failure")
@@ -103,15 +104,10 @@ class Indexer:
                 )
                 history_queries.add_run(session, item_id, removal)
             cancel_jobs_of_item(session, item_id, TAKEN_OUT)
+            leave_out(session, item_id)
         reached(FaultPoint.ITEM_CLEARED)
         self._publisher.settle_soon()
         return documents > 0
-
-    @contextmanager
-    def noting_removals(self) -> Iterator[Collection[int]]:
-        """Gives the items that are taken out during the block, for `index` to leave out."""
-        with self._claims.noting_take_overs() as removed:
-            yield removed
 
     def items_in_use(self) -> frozenset[int]:
         """The items that are being indexed or removed."""

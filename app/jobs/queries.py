@@ -12,6 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from app.clock import now
+from app.jobs.forgetting_queries import leave_out_nothing
 from app.jobs.kinds import item_of
 from app.jobs.record_queries import job_of, jobs_of
 from app.jobs.records import BACKGROUND, ENDED_STATES, Job
@@ -39,8 +40,8 @@ def add_job(
 ) -> int:
     """Queue a job, in one statement; returns its id.
 
-    When the very same is queued already, that one is taken: at the higher priority, and now, if
-    it was to be tried again later.
+    When the very same is queued already, that one is taken: at the higher priority, now, if it
+    was to be tried again later, and without leaving out what was taken out until now.
     """
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     row = dialect.insert(JobRow).values(
@@ -64,6 +65,7 @@ def add_job(
         },
     )
     job_id: int = session.execute(added.returning(JobRow.id)).scalar_one()
+    leave_out_nothing(session, job_id)
     delete_old_jobs(session)
     return job_id
 
@@ -193,6 +195,7 @@ def retry_job(session: Session, job: Job) -> bool:
     ended = JobRow.state.in_(("failed", "cancelled"))
     if not queue_again(session, job, ended):
         return False
+    leave_out_nothing(session, job.id)
     session.execute(
         update(JobRow)
         .where(JobRow.id == job.id)

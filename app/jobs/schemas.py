@@ -64,7 +64,9 @@ class JobProgress(CompleteAnswer):
     documents_stored: int = Field(0, description="Stored in their new version.")
     chunks_split: int = Field(0, description="Chunks of the documents that were split.")
     skipped: list[SkippedPlace] = Field(
-        default_factory=list, description="The first places that were skipped, with the reason."
+        default_factory=list,
+        description="The first places that were skipped, with the reason; of all items, only the "
+        "result names them.",
     )
 
 

@@ -11,6 +11,7 @@ from app.errors import ConflictError, NotFoundError, OverloadedError
 from app.fault_points import FaultPoint, reached
 from app.jobs import queries
 from app.jobs.bell import JobBell
+from app.jobs.forgetting_queries import without_what_has_gone
 from app.jobs.record_queries import job_of
 from app.jobs.records import BACKGROUND, WAITED_FOR, Job
 
@@ -92,14 +93,15 @@ class JobService:
         """One job; raises NotFoundError."""
         with self._database.read() as session:
             job = job_of(session, job_id)
-        if job is None:
-            raise NotFoundError(f"There is no job {job_id}.")
-        return job
+            if job is None:
+                raise NotFoundError(f"There is no job {job_id}.")
+            return without_what_has_gone(session, job)
 
     def list(self, state: str | None, before_id: int | None, limit: int) -> list[Job]:
         """Jobs, newest first."""
         with self._database.read() as session:
-            return queries.list_jobs(session, state, before_id, limit)
+            jobs = queries.list_jobs(session, state, before_id, limit)
+            return [without_what_has_gone(session, job) for job in jobs]
 
     def count_waiting(self) -> int:
         """How many jobs are queued."""

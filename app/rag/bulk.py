@@ -8,7 +8,7 @@ from typing import Protocol
 from app.errors import AppError, ItemStoppedError, NotFoundError, StorageError, VectorIndexError
 from app.indexing.results import BulkIndexingResult, IndexingResult
 from app.jobs.listening import TAKEN_AWAY
-from app.protocols import MOST_SKIPPED_SHOWN, Progress, ProgressListener
+from app.protocols import Progress, ProgressListener
 from app.surviving import WENT_WRONG, survive
 
 
@@ -21,7 +21,10 @@ class IndexOne(Protocol):
 
 
 class _Total:
-    """Adds the progress of the items before to that of the current one."""
+    """Adds the progress of the items before to that of the current one.
+
+    What they skipped is counted and not named: the job keeps this when an item has gone.
+    """
 
     def __init__(self, listener: ProgressListener) -> None:
         self._listener = listener
@@ -39,7 +42,7 @@ class _Total:
 
 def _sum(left: Progress, right: Progress) -> Progress:
     sums = {f.name: getattr(left, f.name) + getattr(right, f.name) for f in fields(Progress)}
-    return Progress(**{**sums, "skipped": sums["skipped"][:MOST_SKIPPED_SHOWN]})
+    return Progress(**{**sums, "skipped": ()})
 
 
 def index_items(

@@ -52,8 +52,7 @@ class IndexingJobs:
     ) -> dict[str, Any]:
         status = arguments["status"]
         wanted = ItemFilter(status=status, statuses_not=() if status else ("archived",))
-        indexer = self._parts.indexer
-        with indexer.noting_removals() as removed:
-            item_ids = self._parts.knowledge.ids(wanted)
-            index_one = functools.partial(indexer.index, force=arguments["force"], removed=removed)
-            return asdict(index_items(item_ids, index_one, progress))
+        index_one = functools.partial(
+            self._parts.indexer.index, force=arguments["force"], with_all=True
+        )
+        return asdict(index_items(self._parts.knowledge.ids(wanted), index_one, progress))
