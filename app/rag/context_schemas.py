@@ -37,10 +37,10 @@ class ContextBody(SearchBody):
     format: ContextFormat = Field(
         ContextFormat.MARKDOWN,
         description="`markdown`: `# File: core/agents.py (lines 5-8)` before each passage. `json`: "
-        "a list of objects, in which no text of a source can pass for a header. `tool`: "
-        "`--- Result 1 (score: 0.823, source: guide.md) ---` before each passage. Where a "
-        "line was cut, the first says `(within lines 5-5)`, and both have `…`; the JSON has "
-        "`cut`.",
+        "a list of objects. `tool`: `--- Result 1 (score: 0.823, source: guide.md) ---` before "
+        "each passage. Where a line was cut, the first says `(within lines 5-5)`, and both have "
+        "`…`; the JSON has `cut`. No text of a source can pass for a header: in both, a passage "
+        "with a line that looks like one is quoted, with `> ` before each of its lines.",
     )
 
     highlight: StrictBool = Field(

@@ -242,7 +242,8 @@ class ContextBudget:
         """Up to which line there is room from this one on; `start - 1` if not even for it.
 
         Line by line first, which tokenizes everything once; then as the whole is counted: with a
-        tokenizer that differs by a few tokens, without one by half, if lines are short.
+        tokenizer that differs by a few tokens, by a few for each line where the text is quoted, and
+        without a tokenizer by half, if lines are short.
         """
         header = dataclasses.replace(lines.passage(start, start), content="")
         left = self._left - self._cost(header)
@@ -252,18 +253,18 @@ class ContextBudget:
             if left < 0:
                 break
             end += 1
-        while end >= start and not self._has_room(lines, start, end):
-            end -= 1
+        if end >= start and not self._has_room(lines, start, end):
+            return self._last_with_room(lines, start, range(start, end))
         if end == lines.last_line or not self._has_room(lines, start, end + 1):
             return end
-        further = range(end + 2, lines.last_line + 1)
-        return (
-            end
-            + 1
-            + bisect.bisect_left(
-                further, True, key=lambda last: not self._has_room(lines, start, last)
-            )
+        return self._last_with_room(lines, start, range(end + 2, lines.last_line + 1))
+
+    def _last_with_room(self, lines: PassageLines, start: int, ends: range) -> int:
+        """Up to which of these lines there is room; the one before them if for none."""
+        first_without = bisect.bisect_left(
+            ends, True, key=lambda last: not self._has_room(lines, start, last)
         )
+        return ends.start + first_without - 1
 
     def _first_line_with_room(self, lines: PassageLines, latest: int) -> int:
         """From which line on there is room for all to the last one; from `latest` on there is."""

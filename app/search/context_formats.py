@@ -1,6 +1,7 @@
 """How passages are written into a prompt: Markdown, JSON, or the text of the `rag_search` tool."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,16 @@ NOTHING_FITS = "Relevant documentation was found, but no passage of it fits into
 
 CUT = "\N{HORIZONTAL ELLIPSIS}"
 """Stands where a line that is too long was cut."""
+
+QUOTED = "> "
+"""Before each line of a text that says what could pass for the header of another."""
+
+_LIKE_A_HEADER = re.compile(
+    r"""(?=[\W_]*[\#\uff03])[\W_]*+file\s*+[:\uff1a]
+        | (?=[\W_]*[-\u2010-\u2015]{2})[\W_]*+result\W{0,3}+\d""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The beginning of such a line, of either format, whatever signs and blanks stand around it."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +55,12 @@ def _markdown_block(passage: Passage, _number: int) -> str:
     """`# File: core/agents.py (lines 5-8)`, then the text.
 
     It is not fenced, not even code: a passage that begins or ends within a fence of its own would
-    turn ours inside out, and the specification's example has none.
+    turn ours inside out, and the specification's example has none. What a text says like another
+    header is quoted instead.
     """
     within = "within " if passage.is_cut else ""
     lines = f"({within}lines {passage.start_line}-{passage.end_line})"
-    return f"# File: {one_line(passage.document.key)} {lines}\n{_marked(passage)}"
+    return f"# File: {one_line(passage.document.key)} {lines}\n{_text_of(passage)}"
 
 
 def _json_block(passage: Passage, _number: int) -> str:
@@ -72,14 +84,21 @@ def _tool_block(passage: Passage, number: int) -> str:
     """`--- Result 1 (score: 0.823, source: guide.md) ---`, then the text."""
     source = one_line(passage.document.key)
     header = f"--- Result {number} (score: {passage.score:.3f}, source: {source}) ---"
-    return f"{header}\n{_marked(passage)}"
+    return f"{header}\n{_text_of(passage)}"
 
 
-def _marked(passage: Passage) -> str:
-    """The text, with a sign where a line begins before it or goes on after it."""
+def _text_of(passage: Passage) -> str:
+    """The text, with a sign where a line begins before it or goes on after it.
+
+    All of it is quoted where a line of it could pass for a header: not that line alone, for what
+    stands below it would still seem to come from where it says.
+    """
     before = CUT + " " if passage.cut_before else ""
     after = " " + CUT if passage.cut_after else ""
-    return before + passage.content + after
+    text = before + passage.content + after
+    if any(map(_LIKE_A_HEADER.match, passage.content.splitlines())):
+        return "".join(QUOTED + line for line in text.splitlines(keepends=True))
+    return text
 
 
 FORMATS: Mapping[ContextFormatName, ContextWriter] = {
