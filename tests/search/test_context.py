@@ -242,6 +242,15 @@ def test_neighbours_in_front_never_push_the_hit_itself_out(shelf: Shelf):
     assert (after.start_line, after.end_line) == (passage.end_line + 1, chunks[25].end_line)
 
 
+def test_neighbours_in_front_stay_where_the_hit_has_room_behind_them(shelf: Shelf):
+    chunks = shelf.put("p.md", PROSE)
+    answer = assemble(shelf, [chunks[20]], context_chunks=5, max_tokens=100)
+    (passage,), (after,) = answer.passages, answer.omitted
+    assert passage.start_line == chunks[15].start_line
+    assert chunks[20].end_line <= passage.end_line < chunks[25].end_line
+    assert (after.start_line, after.end_line) == (passage.end_line + 1, chunks[25].end_line)
+
+
 def test_room_that_the_hit_leaves_goes_to_what_stands_right_in_front_of_it(shelf: Shelf):
     chunks = shelf.put("p.md", PROSE)
     far = shelf.put("far.md", PROSE.replace("Line", "Row"))[0]
@@ -259,10 +268,12 @@ def test_room_that_the_hit_leaves_goes_to_what_stands_right_in_front_of_it(shelf
 def test_what_does_not_fit_gives_way_to_a_smaller_one_further_down(shelf: Shelf):
     unnamable = "very " * 200 + "long.md"
     long = shelf.put(unnamable, PROSE)
+    longer = shelf.put(f"more {unnamable}", PROSE.replace("Line", "Row"))
     small = shelf.put("a.md", "A short answer.\n")
-    answer = assemble(shelf, [long[0], small[0]], max_tokens=200)
+    answer = assemble(shelf, [long[0], small[0], longer[0]], max_tokens=200)
     assert [passage.document.key for passage in answer.passages] == ["a.md"]
-    assert [omission.document.key for omission in answer.omitted] == [unnamable]
+    keys = [omission.document.key for omission in answer.omitted]
+    assert keys == [unnamable, f"more {unnamable}"]
     assert answer.passages[0].rank == 2
 
 
@@ -347,6 +358,24 @@ def test_no_line_is_cut_that_a_context_of_this_size_can_hold(
         assert len(numbers) == len(set(numbers))
 
 
+def test_of_the_last_hit_a_line_is_cut_only_where_no_context_of_this_size_could_hold_it(
+    shelf: Shelf,
+):
+    wide = Shelf(shelf.database, chunk_size=400)
+    (first,) = wide.put("a.md", "word " * 60)
+    (line,) = wide.put("line.md", f"The pilots wait.{' More was said.' * 24}")
+    piece = wide.put("one.json", RECORDS)[7]
+    taken = assemble(shelf, [first]).total_tokens
+    for hit, told in ((line, "pilots"), (piece, "nothing")):
+        alone = assemble(shelf, [hit]).total_tokens
+        assert taken < alone
+        hits = [first, telling(hit, told, told)]
+        answer = assemble(shelf, hits, max_tokens=taken + alone - 20)
+        shown = [passage.document.key for passage in answer.passages]
+        assert shown == (["a.md"] if hit is line else ["a.md", "one.json"])
+        assert [omission.rank for omission in answer.omitted] == [2]
+
+
 def test_a_long_paragraph_is_cut_where_it_says_most(shelf: Shelf):
     told = "The telescope mirror was polished with cerium oxide."
     text = "# Mirrors\n\n" + "Much was said. " * 30 + told + " More was said." * 30 + "\n"
@@ -374,9 +403,12 @@ def test_short_lines_that_say_what_was_asked_are_enough_beside_a_long_paragraph(
 def test_a_hit_of_many_lines_is_cut_at_lines_around_what_it_says_most(shelf: Shelf):
     hit = Shelf(shelf.database, chunk_size=2000).put("p.md", PROSE)[0]
     hit = telling(hit, "Line 30 tells about the harbour and its pilots.", "harbour")
-    (passage,) = assemble(shelf, [hit], max_tokens=80).passages
+    answer = assemble(shelf, [hit], max_tokens=80)
+    (passage,), (before, after) = answer.passages, answer.omitted
     assert not passage.is_cut
     assert passage.start_line < 30 < passage.end_line
+    assert (before.start_line, before.end_line) == (1, passage.start_line - 1)
+    assert (after.start_line, after.end_line) == (passage.end_line + 1, 40)
     assert passage.content == lines_of(PROSE, passage.start_line, passage.end_line)
 
 

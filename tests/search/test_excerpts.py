@@ -113,3 +113,30 @@ def test_no_word_is_cut_behind_an_accent_that_is_a_character_of_its_own() -> Non
     text = "word " * 13 + "e\u0301tude " + "word " * 9
     passage = excerpt_of(text, Highlight(0, 4, "word", "sentence")).around_words(67)
     assert passage.content == "word " * 12 + "word"
+
+
+def test_a_sentence_of_two_lines_is_whole_where_it_has_room() -> None:
+    said, other = "The pilots bring\nthe boats in at night.", "of no matter " * 20
+    text = other + said + other
+    sentence = Highlight(len(other), len(other + said), said, "sentence")
+    assert said in excerpt_of(text, sentence).around_words(80).content
+
+
+def test_what_stands_in_front_is_shown_where_nothing_follows() -> None:
+    text = "of no matter " * 20 + "The pilots."
+    sentence = Highlight(len(text) - 11, len(text), "The pilots.", "sentence")
+    passage = excerpt_of(text, sentence).around_words(100)
+    assert passage.content.endswith(sentence.text)
+    assert len(passage.content) > 80
+
+
+def test_a_part_names_the_hits_of_which_it_shows_something() -> None:
+    text = "of no matter " * 40
+    first, second = Extent(0, 260, 1, 1), Extent(260, 520, 1, 1)
+    said = Highlight(0, 12, "of no matter", "sentence")
+    hits = (PassageHit(1, "first", 0.4, first, (said,)), PassageHit(2, "second", 0.9, second))
+    plan = PassagePlan(1, DOCUMENT, (), hits, first.united(second))
+    excerpt = Excerpt(plan, text, begins_line=True, ends_line=True)
+    part, whole = excerpt.around_words(60), excerpt.whole()
+    assert (part.chunk_ids, part.score) == (("first",), 0.4)
+    assert (whole.chunk_ids, whole.score) == (("first", "second"), 0.9)
