@@ -251,6 +251,40 @@ def test_a_search_that_new_versions_overtake_keeps_them_waiting_and_is_answered(
     assert len(asked) == HASTY_ATTEMPTS + 1
 
 
+def test_a_search_asks_again_when_a_version_is_published_after_the_indexes_answered(
+    container: Container, add, source_root
+):
+    """SQL holds the old version no more, and the indexes were asked before they held the new."""
+    item = add("a.md", "the lighthouse blinks, old version")
+    asked = []
+
+    class Overtaken:
+        """As the retriever, but a new version is published once it has found the old one."""
+
+        fingerprint = container.parts.retriever.fingerprint
+        searches = container.parts.retriever.searches
+
+        def retrieve(self, *args: Any) -> Candidates:
+            found = container.parts.retriever.retrieve(*args)
+            asked.append(found.chunk_ids)
+            (source_root / "a.md").write_text("the lighthouse blinks, new version")
+            assert container.indexer.index(item).success
+            return found
+
+    searcher = Searcher(
+        database=container.database,
+        retriever=cast("Retriever", Overtaken()),
+        languages=container.parts.languages,
+        versions=container.publisher.versions,
+        degraded=tuple,
+        metrics=container.metrics,
+        vector_index=container.vector_index,
+    )
+    results = searcher.search(SearchRequest(LIGHTHOUSE)).results
+    assert [result.content for result in results] == ["the lighthouse blinks, new version"]
+    assert len(asked) == 2
+
+
 def test_a_deleted_item_is_gone_when_the_answer_arrives(container: Container, add, ask):
     kept, gone = add("k.md", "a lighthouse stays"), add("g.md", "a lighthouse goes")
     container.knowledge.delete(gone)
