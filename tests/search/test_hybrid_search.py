@@ -443,6 +443,25 @@ def test_signs_count_within_a_phrase_whichever_index_answers(stage, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
+def test_what_only_its_text_tells_is_told_by_headings_and_by_what_a_reader_sees(stage, mode):
+    body = "\n\n".join(
+        f"rain falls on quay {n} and on the boats all night, again" for n in range(9)
+    )
+    titled = f"---\ntitle: Rain --with hail\n---\n## Stop uvicorn --reload first\n\n{body}"
+    stage.add([titled, "another text"])
+    for phrase in ("stop uvicorn --reload", "rain --with hail"):
+        found = stage.ask(f'"{phrase}"', mode=mode, n_results=20)
+        assert {result.document for result in found} == {"00.md"}
+        assert any("--" not in result.content for result in found)
+    shown, other = "start [uvicorn](a/b.md) `--reload` here", "start [uvicorn](a/b.md) here"
+    stage.add([shown, other], first=2)
+    assert stage.found('"start uvicorn --reload"', mode=mode, n_results=20)[:1] == [shown]
+    left = stage.found('start -"start uvicorn here"', mode=mode, n_results=20)
+    assert shown in left
+    assert other not in left
+
+
+@pytest.mark.parametrize("mode", MODES)
 def test_however_much_is_excluded_or_in_quotes_all_of_it_counts(stage, mode):
     stage.add(["harbour keys and wordq", "harbour keys alone"])
     many = " ".join(f"-word{letter}" for letter in "abcdefghijklmnopq")
