@@ -22,7 +22,13 @@ from app.search.context_budget import USEFUL_TOKENS, ContextBudget
 from app.search.context_formats import FORMATS, NOTHING_FITS, NOTHING_FOUND
 from app.search.passage_queries import DocumentFacts, Extent
 from app.search.passages import PassageHit, PassageLines, PassagePlan, lines_of_plan
-from app.search.requests import MOST_TOKENS, ContextFormatName, ContextRequest, SearchRequest
+from app.search.requests import (
+    MOST_TOKENS,
+    ContextFormatName,
+    ContextRequest,
+    GroupBy,
+    SearchRequest,
+)
 from app.search.results import Highlight, SearchAnswer, SearchResult
 from tests.fakes import FakeEmbedder
 from tests.search.shelf import FixedSearcher, Shelf, scored
@@ -215,6 +221,17 @@ def test_hits_that_overlap_or_adjoin_are_told_once(shelf: Shelf):
     assert len(answer.passages[0].chunk_ids) == 3
     for number in range(1, 41):
         assert answer.context.count(f"Line {number} tells") <= 1
+
+
+def test_documents_of_one_name_in_several_items_are_told_each_in_its_own_words(shelf: Shelf):
+    other = PROSE.replace("Line", "Row")
+    hits = [shelf.put("README.md", text)[5] for text in (PROSE, other)]
+    first, second = assemble(shelf, hits).passages
+    assert first.content == lines_of(PROSE, first.start_line, first.end_line)
+    assert second.content == lines_of(other, second.start_line, second.end_line)
+    assert [first.document.knowledge_id, second.document.knowledge_id] == [
+        hit.knowledge_id for hit in hits
+    ]
 
 
 def test_a_passage_that_is_too_long_is_cut_at_the_end_of_a_line(shelf: Shelf):
@@ -678,6 +695,25 @@ def test_a_search_for_a_context_is_asked_for_nothing_that_no_context_shows(shelf
     wanted = dataclasses.replace(plain, explain=True, context_chunks=1)
     assembler.assemble(ContextRequest(wanted))
     assert asked == [plain]
+
+
+@pytest.mark.parametrize("group_by", [None, "text", "document"])
+def test_copies_are_left_out_unless_other_groups_are_asked_for(
+    shelf: Shelf, group_by: GroupBy | None
+):
+    copies = [shelf.put(key, "A short answer.\n")[0] for key in ("a.md", "b.md")]
+    asked: list[GroupBy | None] = []
+
+    class NotingSearcher(FixedSearcher):
+        def search(self, request: SearchRequest) -> SearchAnswer:
+            asked.append(request.group_by)
+            return super().search(request)
+
+    assembler = ContextAssembler(
+        database=shelf.database, searcher=NotingSearcher(copies), token_meter=None
+    )
+    assembler.assemble(ContextRequest(SearchRequest("q", group_by=group_by)))
+    assert asked == ([None, "text"] if group_by is None else [group_by])
 
 
 def test_degraded_is_handed_on(shelf: Shelf):
