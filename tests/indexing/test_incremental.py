@@ -279,6 +279,21 @@ class TestSameTextsAtOnce:
         assert [result.success for result in results] == [False, True]
         assert results[1].chunks_embedded == results[1].chunks_indexed > 1
 
+    def test_what_another_has_stored_just_now_is_not_embedded_again(
+        self, container: Container
+    ) -> None:
+        """It was missing when that was looked at, and is there once nobody embeds it."""
+        texts = {sha256_hex(text): text for text in PARAGRAPHS}
+        embedder, under_way = FakeEmbedder(), TextsUnderWay()
+
+        def store_meanwhile() -> None:
+            embed_unknown(container.database, embedder, texts, under_way=under_way)
+
+        embed_unknown(
+            container.database, embedder, texts, under_way=under_way, check=store_meanwhile
+        )
+        assert sorted(embedder.embedded_texts) == sorted(texts.values())
+
     def test_who_waits_for_the_vectors_of_another_can_be_stopped(
         self, container: Container
     ) -> None:
