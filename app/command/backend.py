@@ -121,6 +121,11 @@ class LocalBackend(Backend, Protocol):
 class LocalOpener(Protocol):
     """Opens the data directory of the settings for a block."""
 
-    def __call__(self, *, any_model: bool = False) -> AbstractContextManager[LocalBackend]:
-        """Raises StartupError; with `any_model`, not because the model has changed."""
+    def __call__(
+        self, *, any_model: bool = False, must_exist: bool = False
+    ) -> AbstractContextManager[LocalBackend]:
+        """Raises StartupError; with `any_model`, not because the model has changed.
+
+        With `must_exist`, also where there is none: else one is made.
+        """
         ...

@@ -51,7 +51,7 @@ def verify(
     A running server does that by itself now and then, and mends the indexes.
     """
     refuse_url(url, "verify")
-    with backends_of(ctx).local() as backend, display.working("Comparing"):
+    with backends_of(ctx).local(must_exist=True) as backend, display.working("Comparing"):
         report = backend.verify(repair=repair)
     if as_json:
         display.print_json(report)
@@ -73,7 +73,7 @@ def rebuild(
 ) -> None:
     """Fill the indexes anew from SQL, with the model and splitter that the settings name."""
     refuse_url(url, "rebuild")
-    with backends_of(ctx).local(any_model=embed) as backend:
+    with backends_of(ctx).local(any_model=embed, must_exist=True) as backend:
         with display.working("Embedding and rebuilding" if embed else "Rebuilding"):
             backend.rebuild(embed=embed)
         counts = backend.stats()
@@ -88,7 +88,7 @@ def rebuild(
 def compact(ctx: typer.Context, url: NoUrl = None, as_json: Json = False) -> None:
     """Give space back, and erase for good what was deleted."""
     refuse_url(url, "compact")
-    with backends_of(ctx).local() as backend, display.working("Compacting"):
+    with backends_of(ctx).local(must_exist=True) as backend, display.working("Compacting"):
         report = backend.compact()
     if as_json:
         display.print_json(report)

@@ -34,10 +34,12 @@ def backends_of(ctx: typer.Context) -> Backends:
     return Backends(local=_open_local, remote=_open_remote)
 
 
-def _open_local(*, any_model: bool = False) -> "AbstractContextManager[LocalBackend]":
+def _open_local(
+    *, any_model: bool = False, must_exist: bool = False
+) -> "AbstractContextManager[LocalBackend]":
     from app.command.local import open_local
 
-    return open_local(any_model=any_model)
+    return open_local(any_model=any_model, must_exist=must_exist)
 
 
 def _open_remote(url: str) -> "AbstractContextManager[Backend]":

@@ -1,7 +1,6 @@
 """The service in this process, on the data directory of the settings."""
 
 import logging
-import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,16 +21,14 @@ from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import Generation, GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchBody
-from app.settings import settings_from_environment
+from app.settings import Settings, settings_from_environment
 
 
 class ContainerBackend:
     """A LocalBackend on an open container, which belongs to the caller."""
 
-    def __init__(self, container: Container, *, was_there: bool = True) -> None:
-        """`was_there`: the data directory was not made just now."""
+    def __init__(self, container: Container) -> None:
         self._container = container
-        self._was_there = was_there
 
     def page(
         self, status: ItemStatus | None, category: str | None, text: str | None, cursor: str | None
@@ -89,31 +86,23 @@ class ContainerBackend:
 
     def verify(self, *, repair: bool) -> VerifyReport:
         """Compare SQL with itself and with both indexes; with `repair`, mend what differs."""
-        self._require_data()
         return VerifyReport.model_validate(self._container.rag.verify(repair=repair))
 
     def compact(self) -> CompactionReport:
         """Give space back, and erase for good what was deleted; raises StorageError."""
-        self._require_data()
         return CompactionReport.model_validate(self._container.rag.compact())
 
     def rebuild(self, *, embed: bool) -> None:
         """Fill both indexes anew; with `embed`, first under the current model."""
-        self._require_data()
         self._container.rag.rebuild(embed=embed)
-
-    def _require_data(self) -> None:
-        """Nothing at all would be found sound, which is not what somebody asks who mistyped."""
-        if not self._was_there:
-            folder = self._container.settings.data_dir
-            raise StartupError(f"There was no data directory {folder}: check DATA_DIR.")
 
 
 @contextmanager
-def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
+def open_local(*, any_model: bool = False, must_exist: bool = False) -> Iterator[ContainerBackend]:
     """Hold the data directory of the settings for the block; raises StartupError.
 
     With `any_model`, also when what is stored was embedded by another model: to embed it again.
+    With `must_exist`, none is made.
     SIGTERM and a terminal that closes end the block like Ctrl-C does, so that everything is closed
     in order.
     """
@@ -121,7 +110,8 @@ def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
     settings = settings_from_environment()
     end_like_ctrl_c()
     with working("Opening the data directory"):
-        was_there = os.path.exists(settings.data_dir)  # noqa: PTH110, where it cannot be told: no
+        if must_exist:
+            _require_data(settings)
         container = Container.open(settings, any_model=any_model, run_jobs=False)
     if container.needs_renewal:
         say(
@@ -129,8 +119,24 @@ def open_local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
             "version. A server changes that in the background, `groundwork rebuild` at once."
         )
     try:
-        yield ContainerBackend(container, was_there=was_there)
+        yield ContainerBackend(container)
     finally:
         # Whoever presses Ctrl-C once more does not want to wait: as safe as any kill is.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         container.close()
+
+
+def _require_data(settings: Settings) -> None:
+    """Nothing at all would be found sound, which is not what somebody asks who mistyped.
+
+    A database that lies elsewhere, as on PostgreSQL, may well be there without the folder.
+    """
+    if settings.database_url:
+        return
+    try:
+        settings.data_dir.stat()
+    except FileNotFoundError as error:
+        message = f"There is no data directory {settings.data_dir}: check DATA_DIR."
+        raise StartupError(message) from error
+    except OSError:
+        return  # whoever opens it says what is wrong with it

@@ -60,7 +60,7 @@ def server_url(container: Container) -> Iterator[str]:
 
 def runner(container: Container, *extra: str) -> Run:
     @contextmanager
-    def local(*, any_model: bool = False) -> Iterator[ContainerBackend]:
+    def local(*, any_model: bool = False, must_exist: bool = False) -> Iterator[ContainerBackend]:
         yield ContainerBackend(container)
 
     backends = Backends(local=local, remote=open_remote)

@@ -335,3 +335,23 @@ def test_results_that_cannot_be_written_are_an_error_in_a_sentence(arguments: li
         ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     assert ended.returncode == 1
     assert ended.stderr == "Error: The results cannot be written: No space left on device.\n"
+
+
+@pytest.mark.parametrize("command", ["verify", "rebuild", "compact"])
+def test_a_mistyped_data_dir_is_refused_by_what_looks_after_one_and_not_made(
+    start: Start, environment: dict[str, str], model: dict[str, Any], command: str
+) -> None:
+    """Made, it would be found clean by whoever asks again."""
+    missing = environment["DATA_DIR"]
+    told = f"Error: There is no data directory {missing}: check DATA_DIR.\n"
+    assert finish(start(command)) == (3, "", told)
+    assert not Path(missing).exists()
+
+
+def test_what_looks_after_a_database_elsewhere_needs_no_data_dir_yet(
+    start: Start, environment: dict[str, str], model: dict[str, Any], tmp_path: Path
+) -> None:
+    """As after a restore of PostgreSQL's on another machine."""
+    environment["DATABASE_URL"] = f"sqlite:///{tmp_path / 'restored.db'}"
+    code, out, err = finish(start("verify"))
+    assert (code, out[:6]) == (0, "Clean:"), err
