@@ -210,6 +210,25 @@ class Settings(BaseSettings):
                 raise ValueError(f"{host!r} is no host: leave out http://, paths and blanks")
         return hosts
 
+    @field_validator("allowed_hosts", "fetch_allow_hosts", "robots_ignore_hosts")
+    @classmethod
+    def _hosts_are_named_one_by_one(cls, hosts: list[str], about: ValidationInfo) -> list[str]:
+        for host in hosts:
+            if about.field_name == "allowed_hosts" and host == "*":
+                continue
+            if "*" in host or host.startswith("."):
+                raise ValueError(f"{host!r} is no host name: name each host in full")
+        return hosts
+
+    @field_validator("fetch_allow_hosts", "robots_ignore_hosts")
+    @classmethod
+    def _ports_are_numbers(cls, hosts: list[str]) -> list[str]:
+        for host in hosts:
+            _, _, port = host.rpartition(":")
+            if host.count(":") == 1 and not re.fullmatch(r"[0-9]{1,5}", port):
+                raise ValueError(f"{host!r} is no host: its port is no number")
+        return hosts
+
     @field_validator("allowed_hosts")
     @classmethod
     def _hosts_are_named_without_ports(cls, hosts: list[str]) -> list[str]:
@@ -224,7 +243,7 @@ class Settings(BaseSettings):
         written = [origin.lower().rstrip("/") for origin in origins]
         for origin in written:
             if origin not in {"*", "null"} and not re.fullmatch(
-                r"[a-z][a-z0-9+.-]*://[^/\s]+", origin
+                r"[a-z][a-z0-9+.-]*://[^/\s*]+", origin
             ):
                 raise ValueError(
                     f"{origin!r} is no origin: write https://host, and a port if need be"

@@ -48,11 +48,16 @@ def test_a_time_that_no_clock_can_wait_for_is_refused_at_the_start(
     [
         ("FETCH_ALLOW_HOSTS", "wiki.intern, http://intern/wiki"),
         ("ROBOTS_IGNORE_HOSTS", "intern/wiki"),
+        ("FETCH_ALLOW_HOSTS", "*"),
+        ("FETCH_ALLOW_HOSTS", "wiki.intern:http"),
+        ("ROBOTS_IGNORE_HOSTS", ".intern"),
+        ("ALLOWED_HOSTS", "*.intern"),
         ("ALLOWED_HOSTS", "docs.intern wiki.intern"),
         ("ALLOWED_HOSTS", "docs.intern:8000"),
         ("ALLOWED_HOSTS", "[::1]"),
         ("CORS_ALLOW_ORIGINS", "app.example.com"),
         ("CORS_ALLOW_ORIGINS", "https://app.example.com/start"),
+        ("CORS_ALLOW_ORIGINS", "https://*.example.com"),
     ],
 )
 def test_an_entry_that_could_never_match_is_refused(
