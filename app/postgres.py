@@ -8,9 +8,10 @@ import select
 import threading
 from typing import Any
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Dialect, Engine, event
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 
+from app import postgres_silence
 from app.errors import DatabaseUnavailableError, StorageError
 from app.sqlite import WRITES
 from app.storage_errors import LOCK_NOT_AVAILABLE, NO_ANSWER, storage_error
@@ -30,7 +31,8 @@ CONNECT_OPTIONS = {
     "tcp_user_timeout": 30_000,  # milliseconds
 }
 """Unless the address says otherwise. A server that vanishes without a word is noticed after half a
-minute: what waits for its answer would wait for a quarter of an hour at least."""
+minute: what waits for its answer would wait for a quarter of an hour at least. So is one that
+freezes, see app.postgres_silence."""
 
 HOLD_SECONDS = 5.0
 """How long to wait for a process that ends: the server may notice a little later."""
@@ -89,9 +91,14 @@ def prepare_engine(engine: Engine, lock_timeout_seconds: float) -> None:
         connection.execute(PREPARE.format(lock_milliseconds=int(lock_timeout_seconds * 1000)))
         connection.autocommit = False
 
+    event.listen(engine, "do_connect", _connect)
     event.listen(engine, "connect", prepare, insert=True)  # before SQLAlchemy asks anything
     event.listen(engine, "checkout", _replace_if_dead)
     event.listen(engine, "begin", _take_write_lock)
+
+
+def _connect(dialect: Dialect, _record: Any, arguments: list[Any], options: dict[str, Any]) -> Any:
+    return postgres_silence.connect(dialect, arguments, options)
 
 
 def _require_suitable(connection: Any) -> None:
@@ -185,7 +192,9 @@ class ServiceHold:
         dialect = self._engine.dialect
         arguments, options = dialect.create_connect_args(self._engine.url)
         try:
-            connection = dialect.connect(*arguments, **{**CONNECT_OPTIONS, **options})
+            connection = postgres_silence.connect(
+                dialect, arguments, {**CONNECT_OPTIONS, **options}
+            )
         except self._driver_error as error:
             raise DatabaseUnavailableError(f"{NO_ANSWER} It says: {_last_line(error)}") from error
         try:

@@ -22,6 +22,8 @@ class Line:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self._is_cut = False
+        self._flows = threading.Event()
+        self._flows.set()
         self._threads = [threading.Thread(target=self._accept, daemon=True)]
         self._threads[0].start()
 
@@ -42,7 +44,16 @@ class Line:
             with suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
+    def freeze(self) -> None:
+        """Carry nothing more; connections stay, and new ones come about."""
+        self._flows.clear()
+
+    def thaw(self) -> None:
+        """Carry what has waited."""
+        self._flows.set()
+
     def close(self) -> None:
+        self.thaw()
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
@@ -70,6 +81,7 @@ class Line:
     def _pump(self, source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
             while some := source.recv(65536):
+                self._flows.wait()
                 target.sendall(some)
         for end in (source, target):
             with suppress(OSError):

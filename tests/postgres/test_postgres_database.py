@@ -171,6 +171,49 @@ def test_a_server_that_vanishes_without_a_word_is_noticed_within_half_a_minute(
                 assert _told(end, socket.TCP_KEEPIDLE) + pauses == 30
 
 
+@pytest.fixture
+def hasty_url(line_url: str) -> str:
+    """An address whose server is not waited for long, in silence."""
+    address = make_url(line_url).update_query_string("tcp_user_timeout=4000&connect_timeout=2")
+    return address.render_as_string(hide_password=False)
+
+
+@pytest.mark.parametrize("ask", [count, add, Database.ping, Database.version])
+def test_a_server_that_freezes_is_told_and_everything_goes_on_once_it_is_back(
+    line: Line, hasty_url: str, open_database: Open, ask: Callable[[Database], object]
+) -> None:
+    database = open_database(hasty_url)
+    database.hold()
+    add(database)
+    raised: list[DatabaseUnavailableError] = []
+
+    def ask_in_vain() -> None:
+        with pytest.raises(DatabaseUnavailableError, match="does not answer") as error:
+            ask(database)
+        raised.append(error.value)
+
+    line.freeze()
+    asking = [threading.Thread(target=ask_in_vain) for _ in range(3)]
+    for thread in asking:
+        thread.start()
+    for thread in asking:
+        thread.join(PATIENCE_SECONDS)
+    line.thaw()
+    for thread in asking:
+        thread.join()
+    assert [error.status for error in raised] == [503] * 3
+    assert count(database) >= 1
+    add(database, "Later")
+
+
+def test_a_statement_may_take_longer_than_a_server_may_be_silent(
+    hasty_url: str, open_database: Open
+) -> None:
+    database = open_database(hasty_url)
+    with database.read() as session:
+        assert session.scalar(text("SELECT 7 FROM pg_sleep(4.5)")) == 7
+
+
 def _told(end: socket.socket, option: int) -> int:
     return end.getsockopt(socket.IPPROTO_TCP, option)
 
