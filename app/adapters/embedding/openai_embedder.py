@@ -5,7 +5,6 @@ import json
 import logging
 import random
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -16,6 +15,7 @@ import httpx
 import numpy as np
 
 from app.adapters.embedding.openai_answers import refusal_of, vectors_of
+from app.adapters.embedding.timed_transport import TimedTransport
 from app.adapters.embedding.token_meter import well_formed
 from app.adapters.retry_after import retry_after_seconds
 from app.errors import EmbeddingError, SettingError
@@ -58,7 +58,7 @@ class OpenAIEmbedder:
 
     Opening it calls nobody. Unless `dimension` is given, the first use of `dimension` or
     `fingerprint` asks the endpoint for one vector, and raises EmbeddingError if that fails.
-    `timeout_seconds` bounds each wait for the endpoint, and the body of an answer as a whole.
+    `timeout_seconds` bounds each request with its answer as a whole.
     """
 
     token_meter = None
@@ -95,7 +95,7 @@ class OpenAIEmbedder:
             timeout=timeout_seconds,
             follow_redirects=False,
             trust_env=False,
-            verify=tls_context(),
+            transport=TimedTransport(tls_context()),
         )
 
     @property
@@ -194,12 +194,11 @@ class OpenAIEmbedder:
                     self._client.close()
 
     def _post(self, body: dict[str, Any]) -> bytes:
-        deadline = time.monotonic() + self._timeout_seconds
         try:
             with self._client.stream("POST", self._address, json=body) as response:
-                answer = self._read(response, deadline)
+                answer = self._read(response)
         except httpx.TimeoutException as error:
-            raise self._no_answer() from error
+            raise _RetriableError(f"no answer within {self._timeout_seconds:g} s") from error
         except httpx.RemoteProtocolError as error:  # it quotes what came
             raise _RetriableError(str(error), logged=type(error).__name__) from error
         except (httpx.HTTPError, httpx.StreamError) as error:
@@ -211,20 +210,15 @@ class OpenAIEmbedder:
             raise refusal_of(self._host, response.status_code, answer, self._api_key)
         return answer
 
-    def _read(self, response: httpx.Response, deadline: float) -> bytes:
+    def _read(self, response: httpx.Response) -> bytes:
         answer = bytearray()
         for block in response.iter_bytes():
             answer += block
-            if time.monotonic() > deadline:
-                raise self._no_answer()
             if len(answer) > MAX_ANSWER_BYTES:
                 raise EmbeddingError(
                     f"The embedding endpoint {self._host} gave an answer without end."
                 )
         return bytes(answer)
-
-    def _no_answer(self) -> _RetriableError:
-        return _RetriableError(f"no answer within {self._timeout_seconds:g} s")
 
     def _require_open(self) -> None:
         if self._closed.is_set():

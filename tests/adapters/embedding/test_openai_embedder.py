@@ -5,6 +5,7 @@ import logging
 import socketserver
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -20,6 +21,7 @@ from app.errors import EmbeddingError, StartupError
 from app.protocols import Embedder
 from tests.contracts.embedder_contract import EmbedderContract
 from tests.fakes import FakeEmbedder
+from tests.patience import PATIENCE_SECONDS
 
 KEY = "sk-a-secret-key"
 
@@ -345,6 +347,45 @@ def test_what_an_answer_quotes_that_is_no_http_is_shown_and_not_logged(
     assert "RemoteProtocolError" in caught.value.logged
     assert QUOTED not in caplog.text + caught.value.logged
     assert len(caplog.records) == ATTEMPTS - 1
+
+
+@pytest.fixture(params=["HTTP/1.1 200 OK\r\nX: ", "HTTP/1.1 200 OK\r\n\r\n"], ids=["head", "body"])
+def dripping_port(request: pytest.FixtureRequest) -> Iterator[int]:
+    """Where an answer begins at once, goes on byte by byte and never ends."""
+    is_over = threading.Event()
+
+    class Dripping(socketserver.StreamRequestHandler):
+        def handle(self) -> None:
+            self.wfile.write(request.param.encode())
+            with suppress(OSError):
+                while not is_over.wait(0.05):
+                    self.wfile.write(b"x")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Dripping) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server.server_address[1]
+        is_over.set()
+        server.shutdown()
+        thread.join()
+
+
+def test_an_answer_that_drips_is_not_waited_for_longer_than_one_that_does_not_come(
+    opened: Opener, dripping_port: int
+) -> None:
+    address = f"http://127.0.0.1:{dripping_port}/v1"
+    embedder = opened(base_url=address, dimension=64, timeout_seconds=0.3)
+    failures: list[EmbeddingError] = []
+
+    def embed() -> None:
+        with pytest.raises(EmbeddingError, match=r"no answer within 0\.3 s") as caught:
+            embedder.embed_query("a text")
+        failures.append(caught.value)
+
+    asking = threading.Thread(target=embed, daemon=True)
+    asking.start()
+    asking.join(PATIENCE_SECONDS)
+    assert failures
 
 
 def test_only_openai_itself_needs_a_key(opened: Opener, endpoint: Endpoint) -> None:
