@@ -94,6 +94,17 @@ def _supported_uri(value: str) -> str:
     return value
 
 
+def _known_signs(pattern: str, rule: str) -> AfterValidator:
+    """That a text is as the pattern has it: Pydantic would show its reader the pattern."""
+
+    def check(value: str) -> str:
+        if not re.fullmatch(pattern, value):
+            raise ValueError(rule)
+        return value
+
+    return AfterValidator(check)
+
+
 def _split_tags(value: Any) -> Any:
     return value.split(",") if isinstance(value, str) else value
 
@@ -103,6 +114,9 @@ ONE_LINE_PATTERN = r"^[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f-\u00a0][^\u00
 
 NO_CONTROL_PATTERN = r"^[^\u0000-\u001f\u007f]*$"
 """The rule of `_one_line`, for clients that check before they send."""
+
+LICENCE_PATTERN = r"^[A-Za-z0-9.+\-:() ]+$"
+COLLECTION_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 Title = Annotated[
     str,
@@ -169,14 +183,18 @@ Tags = Annotated[
     ),
 ]
 Licence = Annotated[
-    str | None,
-    Field(
-        max_length=200,
-        pattern=r"^[A-Za-z0-9.+\-:() ]+$",
-        description="SPDX licence identifier or expression.",
-        examples=["Apache-2.0"],
-    ),
+    Annotated[
+        str,
+        Field(max_length=200, json_schema_extra={"pattern": LICENCE_PATTERN}),
+        _known_signs(
+            LICENCE_PATTERN,
+            "must be an SPDX licence identifier or expression, as in Apache-2.0 or (MIT OR 0BSD); "
+            "null: nothing is known of it",
+        ),
+    ]
+    | None,
     AfterValidator(_trimmed),
+    Field(description="SPDX licence identifier or expression.", examples=["Apache-2.0"]),
 ]
 RefreshInterval = Annotated[
     Annotated[int, Field(ge=0, le=MOST_SECONDS), BeforeValidator(is_number)] | None,
@@ -193,8 +211,13 @@ Collection = Annotated[
     Field(
         min_length=1,
         max_length=500,
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$",
         description="Name of the collection that the item is in.",
+        json_schema_extra={"pattern": COLLECTION_PATTERN},
+    ),
+    _known_signs(
+        COLLECTION_PATTERN,
+        "must begin with an English letter or a digit, and go on with such, dots, dashes and "
+        "underscores",
     ),
 ]
 TypeOfDocument = Annotated[

@@ -130,8 +130,26 @@ def test_a_bad_value_is_refused_with_its_place_by_every_way_to_write(
     ):
         assert_problem(response, 422, "invalid-request", pointer)
         assert len(response.content) < 5000
+        assert "pattern" not in response.json()["detail"]
     assert client.get(address).json() == item
     assert client.get(ITEMS).json()["total"] == total
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("licence", "", "as in Apache-2.0 or (MIT OR 0BSD); null: nothing is known of it"),
+        ("licence", "MIT/X11", "must be an SPDX licence identifier or expression"),
+        ("collection", "my docs", "dots, dashes and underscores"),
+        ("collection", "-docs", "must begin with an English letter or a digit"),
+    ],
+)
+def test_what_a_name_may_be_made_of_is_said_in_words(
+    client: TestClient, field: str, value: str, sentence: str
+) -> None:
+    response = client.post(ITEMS, json=GOOD | {field: value})
+    assert_problem(response, 422, "invalid-request", f"#/{field}")
+    assert sentence in response.json()["errors"][0]["detail"]
 
 
 @pytest.mark.parametrize("field", ["title", "uri", "category", "tags", "licence", "collection"])
