@@ -1,4 +1,4 @@
-"""What holds for all parameters of the API: known, given once, numbers written in one way."""
+"""What holds for all that a request says: known, given once, numbers written in one way."""
 
 import re
 from collections.abc import Sequence
@@ -18,6 +18,8 @@ from app.web.numbers import LARGEST_ID
 WHOLE_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)")
 MOST_NAME_CHARACTERS = 100
 MOST_ENTRIES = 200
+LONGEST_BODY_OF_NOTHING = len("null")
+"""Or `{}`: what some clients send where there is nothing to say."""
 
 
 def _digits_only(value: object) -> object:
@@ -48,11 +50,7 @@ async def refuse_unknown_parameters(request: Request) -> None:
     _require_text(query)
     route = request.scope["route"]
     assert isinstance(route, APIRoute)  # noqa: S101, only our operations depend on this
-    parameters = [
-        parameter
-        for parameter in get_flat_params(route.dependant)
-        if getattr(parameter.field_info, "in_", None) is ParamTypes.query
-    ]
+    parameters = _query_parameters(route)
     _require_single_values(request, parameters)
     known = [parameter.alias for parameter in parameters]
     unknown = [name for name in request.query_params if name not in known]
@@ -68,6 +66,39 @@ async def refuse_unknown_parameters(request: Request) -> None:
                 for name in unknown
             ]
         )
+
+
+async def refuse_unread_body(request: Request) -> None:
+    """Answer 422 to a body where the operation takes none: what it says would not be heeded.
+
+    By its declared length: one that streams in without is left unread, as it may never end.
+    """
+    declared = request.headers.get("content-length", "")
+    if not declared.isdecimal() or int(declared[:20]) <= LONGEST_BODY_OF_NOTHING:
+        return
+    route = request.scope["route"]
+    assert isinstance(route, APIRoute)  # noqa: S101, only our operations depend on this
+    if route.body_field is None:
+        known = ", ".join(parameter.alias for parameter in _query_parameters(route))
+        instead = f"parameters of its address: {known}" if known else "no parameters either"
+        raise RequestValidationError(
+            [
+                {
+                    "type": "unread_body",
+                    "loc": ("body",),
+                    "msg": f"This operation takes no body; it has {instead}",
+                    "input": None,
+                }
+            ]
+        )
+
+
+def _query_parameters(route: APIRoute) -> list[ModelField]:
+    return [
+        parameter
+        for parameter in get_flat_params(route.dependant)
+        if getattr(parameter.field_info, "in_", None) is ParamTypes.query
+    ]
 
 
 def _require_text(query: bytes) -> None:
@@ -108,5 +139,5 @@ def _require_single_values(request: Request, parameters: Sequence[ModelField]) -
         raise RequestValidationError(errors)
 
 
-KNOWN_PARAMETERS_ONLY = [Depends(refuse_unknown_parameters)]
+KNOWN_PARAMETERS_ONLY = [Depends(refuse_unknown_parameters), Depends(refuse_unread_body)]
 """The `dependencies` of every router of the API."""

@@ -201,6 +201,36 @@ def test_a_parameter_that_an_operation_does_not_have_is_refused_by_name(
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "instead"),
+    [
+        ("POST", "/api/v1/rag/index-all", "parameters of its address: status, wait, force"),
+        ("POST", "/api/rag/index/1/", "parameters of its address: wait, force"),
+        ("DELETE", "/api/v1/rag/index/1", "no parameters either"),
+        ("DELETE", "/api/v1/knowledge/1", "no parameters either"),
+        ("POST", "/api/v1/jobs/1/retry", "no parameters either"),
+        ("GET", "/api/v1/knowledge", "parameters of its address: status, category, tag"),
+        ("GET", "/api/v1/rag/search?q=x&n=1", "parameters of its address: q, n, mode"),
+    ],
+)
+def test_a_body_that_an_operation_does_not_read_is_refused(
+    client: TestClient, method: str, path: str, instead: str
+) -> None:
+    for content in (b'{"status": "active"}', b"force=true"):
+        response = client.request(method, path, content=content)
+        assert_problem(response, 422, "invalid-request", "#")
+        (error,) = response.json()["errors"]
+        assert error["location"] == "body"
+        assert error["detail"].startswith(f"This operation takes no body; it has {instead}")
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"null"])
+def test_a_body_that_says_nothing_is_no_fault(client: TestClient, content: bytes) -> None:
+    job = client.post("/api/v1/jobs/1/cancel", content=content)
+    assert_problem(job, 404, "not-found")
+    assert client.request("GET", "/api/v1/knowledge", content=content).status_code == 200
+
+
+@pytest.mark.parametrize(
     ("method", "path", "known"),
     [
         ("POST", "/api/v1/knowledge", "title, uri, document_type"),
