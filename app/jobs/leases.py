@@ -1,4 +1,4 @@
-"""Keeps the leases of the jobs that this process runs, and takes over those that others lost."""
+"""Renews the leases of this process's running jobs, and takes over jobs whose lease ran out."""
 
 import logging
 import threading
@@ -19,23 +19,23 @@ HEARTBEAT_SECONDS = running_queries.LEASE_SECONDS / 4
 
 
 class LeaseLostError(Exception):
-    """Raised out of a job that somebody else has taken over; nothing may be written about it."""
+    """Raised out of a job that another process has taken over; nothing more may be stored of it."""
 
 
 @dataclass(eq=False)
 class Lease:
-    """A job that this process runs."""
+    """The hold of this process on a job that it runs."""
 
     job: Job
     lost: bool = False
-    """Somebody else has taken the job over, or ended it."""
+    """Another process has taken the job over, or ended it."""
 
 
 class LeaseKeeper:
-    """A thread that renews leases: a job that only waits for something keeps its lease, too.
+    """A thread that renews leases, so that a job that only waits keeps its lease, too.
 
-    It looks at the process, never at the progress: a worker whose process lives has its lease
-    renewed, however long a step takes. `on_reclaimed` is called when there are jobs to take over.
+    As long as the process lives, its leases are renewed, however long a step of a job takes.
+    `on_reclaimed` is called when there are jobs to take over.
     """
 
     def __init__(self, database: Database, on_reclaimed: Callable[[], None]) -> None:
@@ -65,7 +65,7 @@ class LeaseKeeper:
             return tuple(lease.job for lease in self._leases if not lease.lost)
 
     def start(self) -> None:
-        """Begin, unless it has begun."""
+        """Start the thread, unless it has been started."""
         with self._lock:
             if self._thread is None and not self._closed.is_set():
                 self._thread = threading.Thread(target=self._run, name="job-leases", daemon=True)
@@ -80,7 +80,7 @@ class LeaseKeeper:
             thread.join()
 
     def beat(self) -> None:
-        """Renew all leases of this process, then take over what others have lost."""
+        """Renew all leases of this process, then take over jobs whose lease has run out."""
         with self._lock:
             leases = tuple(self._leases)
         with self._database.write() as session:

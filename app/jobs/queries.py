@@ -19,14 +19,14 @@ from app.jobs.records import BACKGROUND, ENDED_STATES, Job
 from app.models import QUEUED_JOB, JobRow
 
 KEPT_ENDED_JOBS = 1000
-"""Ended jobs that are kept to be looked up: the list stays quick, and the table small."""
+"""How many ended jobs are kept to be looked up: more would slow the list down."""
 
 IS_TAKEN_OUT = and_(JobRow.state == "running", JobRow.problem == "stopped")
-"""Of a job: that its item was taken out while it ran. To be cancelled alone makes it no problem."""
+"""Of a job: its item was taken out while it ran. One that is only cancelled has no problem yet."""
 
 
 def arguments_key(arguments: Mapping[str, Any]) -> str:
-    """The same for the same arguments, in whatever order they are."""
+    """A hash that is the same for the same arguments, whatever their order."""
     return hashlib.sha256(json.dumps(dict(arguments), sort_keys=True).encode()).hexdigest()
 
 
@@ -40,8 +40,8 @@ def add_job(
 ) -> int:
     """Queue a job, in one statement; returns its id.
 
-    When the very same is queued already, that one is taken: at the higher priority, now, if it
-    was to be tried again later, and without leaving out what was taken out until now.
+    If the same job is already queued, it is used instead: at the higher of both priorities, due
+    now, even if it was to be retried later, and with the items that were taken out until now.
     """
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     row = dialect.insert(JobRow).values(
@@ -81,9 +81,9 @@ def queued_twin(session: Session, kind: str, arguments: Mapping[str, Any]) -> in
 
 
 def queue_again(session: Session, job: JobRow | Job, meant: ColumnElement[bool]) -> bool:
-    """Set a job to `queued` if `meant` holds; gives whether it did.
+    """Set a job to `queued` if `meant` holds; returns whether it did.
 
-    It has its key again unless another like it was queued meanwhile: both were promised.
+    It gets its key back, unless another like it has been queued since: both were promised.
     """
     queued = update(JobRow).where(JobRow.id == job.id, meant).returning(JobRow.id)
     queued = queued.execution_options(synchronize_session=False)
@@ -100,7 +100,7 @@ def queue_again(session: Session, job: JobRow | Job, meant: ColumnElement[bool])
 def delete_old_jobs(session: Session) -> None:
     """Keep the newest KEPT_ENDED_JOBS of those that have ended."""
     ended = select(JobRow.id).where(JobRow.state.in_(ENDED_STATES))
-    # Whose end lies ahead ended before the clock was put back: long ago, as far as can be told.
+    # A job that seems to end in the future ended before the clock was put back: it counts as old.
     newest_first = ended.order_by(
         JobRow.finished_at > now(), JobRow.finished_at.desc(), JobRow.id.desc()
     )
@@ -126,28 +126,28 @@ def count_waiting(session: Session) -> int:
 
 
 def count_due(session: Session, present: datetime) -> int:
-    """How many jobs wait for nothing but a worker: those to be tried again later do not."""
+    """How many jobs wait only for a worker, which excludes those to be retried later."""
     waiting = select(func.count()).where(JobRow.state == "queued", is_due(JobRow, present))
     return session.scalar(waiting) or 0
 
 
 def is_due(job: type[JobRow], present: datetime) -> ColumnElement[bool]:
-    """Whether a job is not to be tried again only later.
+    """Whether a job may run now, and does not wait for the time of its retry.
 
-    When its last start lies ahead, the clock was put back since, and its time says nothing.
+    If its last start lies in the future, the clock has been put back and that time means nothing.
     """
     return or_(job.not_before.is_(None), job.not_before <= present, job.started_at > present)
 
 
 def count_running(session: Session) -> int:
-    """How many jobs run."""
+    """How many jobs are running."""
     return session.scalar(select(func.count()).where(JobRow.state == "running")) or 0
 
 
 def cancel_job(session: Session, job_id: int) -> list[int]:
-    """Cancel a queued job at once; ask a running one to stop. Gives what was cancelled.
+    """Cancel a queued job at once; ask a running one to stop. Returns the ids of all these.
 
-    Queued ones that would do the very same go with it: else it would all be done after all.
+    Queued jobs that would do exactly the same go with it: otherwise the work would be done anyway.
     """
     job = job_of(session, job_id)
     if job is None or job.has_ended:
@@ -169,8 +169,9 @@ def cancel_job(session: Session, job_id: int) -> list[int]:
 def cancel_jobs_of_item(session: Session, item_id: int, reason: str) -> None:
     """Cancel all jobs of an item: the queued ones at once, with the reason as their error.
 
-    What the others told of it is forgotten, as its history is: it names documents, and an endpoint
-    may have quoted them. So is what those that run have to tell yet, see IS_TAKEN_OUT.
+    What the others reported about the item is deleted, as its history is: it names documents, and
+    an endpoint may have quoted them. The same goes for what running jobs have yet to report: see
+    IS_TAKEN_OUT.
     """
     _cancel(session, JobRow.item_id == item_id, reason)
     told = update(JobRow).where(JobRow.item_id == item_id, JobRow.state != "queued")
@@ -191,7 +192,7 @@ def _cancel(session: Session, meant: ColumnElement[bool], reason: str | None) ->
 
 
 def retry_job(session: Session, job: Job) -> bool:
-    """Queue a failed or cancelled job again, as new; False when it is in another state."""
+    """Queue a failed or cancelled job again as if new; False when it is in another state."""
     ended = JobRow.state.in_(("failed", "cancelled"))
     if not queue_again(session, job, ended):
         return False
@@ -200,7 +201,7 @@ def retry_job(session: Session, job: Job) -> bool:
         update(JobRow)
         .where(JobRow.id == job.id)
         .values(
-            priority=BACKGROUND,  # nobody waits for it any more
+            priority=BACKGROUND,  # no client waits for it any more
             attempts=0,
             furthest=0,
             retries=0,

@@ -1,4 +1,4 @@
-"""The SQL of whoever runs jobs: claim, lease, progress, outcome, all under the claim's token."""
+"""The SQL of running jobs: claim, lease, progress, outcome, all under the claim's token."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
@@ -30,20 +30,20 @@ from app.jobs.records import BACKGROUND, WAITED_FOR, Job, Outcome
 from app.models import ItemRow, JobRow
 
 MOST_ATTEMPTS = 6
-"""Starts of a job that the process did not outlive, with nothing gained, before it is given up.
+"""How many starts of a job may end with the process's death, and no progress, before it fails.
 
-A few in a row may be a bad day; after that it is taken for the job's own doing, which would
-otherwise end the service again at every start.
+A few in a row may be bad luck; after that, the job itself is taken to be the cause, which would
+kill the service again at every start.
 """
 
 LEASE_SECONDS = 60.0
 """How long a job stays with a worker that gives no sign of life."""
 
 _QUEUED, _RUNNING = aliased(JobRow), aliased(JobRow)
-"""Made once: these two take longer to make than all else of a claim."""
+"""Made once: making these two takes longer than the rest of a claim."""
 
 FAILED_AT_ITS_END = "It failed when its item was deleted or taken out of the index."
-"""Of a job that may have quoted what has gone."""
+"""In place of an error that may quote what has been deleted."""
 
 UNREADABLE = (
     "What the database holds of this job is damaged, so it does not run. If its kind is unreadable "
@@ -52,14 +52,14 @@ UNREADABLE = (
 
 
 def moment(session: Session) -> datetime:
-    """The present by the clock that all who share the database have in common."""
+    """The present, by the one clock that all processes on the database share."""
     if session.get_bind().dialect.name == "sqlite":
         return now()
     return session.execute(select(func.clock_timestamp(type_=UTCDateTime))).scalar_one()
 
 
 def lease_end(present: datetime) -> datetime:
-    """Until when a lease holds that is given now."""
+    """When a lease given now runs out."""
     return present + timedelta(seconds=LEASE_SECONDS)
 
 
@@ -72,9 +72,9 @@ def claim_job(
     """Take the queued job whose turn it is and mark it as running, in one statement.
 
     The highest priority goes first, then the oldest. A job waits while its item is in use, or
-    while another job of its item (or, of jobs without an item, another of its kind) runs: it could
-    do nothing but keep a worker from other work. `only_waited_for`: one item's, and of a client
-    that waits. Raises UnreadableJobError.
+    while another job of its item (or, for jobs without an item, another of its kind) runs: it would
+    only block a worker. `only_waited_for`: take only a job about one item that a client waits for.
+    Raises UnreadableJobError.
     """
     present = moment(session)
     first = (
@@ -107,7 +107,7 @@ def claim_job(
 
 
 def fail_unreadable(session: Session, job_id: int) -> None:
-    """End a job that cannot be read, unless it has ended; what is lost of it is emptied."""
+    """Fail a job that cannot be read, unless it has ended; clears its damaged columns."""
     ended = {"state": "failed", "error": UNREADABLE, "problem": AppError.slug, "finished_at": now()}
     going_on = JobRow.id == job_id, JobRow.state.in_(("queued", "running"))
     failed = update(JobRow).where(*going_on).execution_options(synchronize_session=False)
@@ -120,7 +120,7 @@ def _would_wait(job: type[JobRow], other: type[JobRow]) -> ColumnElement[bool]:
 
 
 def add_running_job(session: Session, kind: str, arguments: Mapping[str, Any]) -> Job:
-    """Add a job that whoever adds it runs at once; if it dies, the job is taken over."""
+    """Add a job that the caller runs at once; if its process dies, another takes the job over."""
     present = moment(session)
     row = JobRow(
         kind=kind,
@@ -144,9 +144,9 @@ def add_running_job(session: Session, kind: str, arguments: Mapping[str, Any]) -
 
 
 def seconds_until_due(session: Session) -> float | None:
-    """How long until the next job is to be tried again; None when none is.
+    """How long until the next retry of a job is due; None when there is none.
 
-    Negative when that time is damaged: it never comes, so see `try_damaged_now`.
+    Negative when that time is damaged: it would never come, see `try_damaged_now`.
     """
     present = moment(session)
     due = session.scalar(select(func.min(JobRow.not_before)).where(*_is_later(present)))
@@ -154,7 +154,7 @@ def seconds_until_due(session: Session) -> float | None:
 
 
 def try_damaged_now(session: Session) -> None:
-    """Have jobs tried at once whose time is ahead to the database alone, which compares text."""
+    """Make jobs due whose damaged time lies ahead only for the database, which compares text."""
     present = moment(session)
     later = session.execute(select(JobRow.id, JobRow.not_before).where(*_is_later(present)))
     damaged = [job_id for job_id, not_before in later if not_before and not_before < present]
@@ -170,7 +170,7 @@ def _is_later(present: datetime) -> tuple[ColumnElement[bool], ...]:
 
 
 def _held(job_id: int, token: int) -> tuple[ColumnElement[bool], ...]:
-    """The job, as long as it is with the claim that has this token."""
+    """The conditions that a job is still held by the claim with this token."""
     return JobRow.id == job_id, JobRow.state == "running", JobRow.attempt_token == token
 
 
@@ -182,15 +182,15 @@ def renew_lease(session: Session, job_id: int, token: int) -> bool:
 
 
 def requeue_running(session: Session, *, only_expired: bool = False) -> tuple[int, int]:
-    """Settle what others left running; returns how many start over, and are given up.
+    """Queue again what others left running; returns how many were queued, and how many failed.
 
-    `only_expired`: those whose lease has run out; else all, which is right when nobody else can
-    be alive. An attempt that gained something, chunks that were embedded or documents that no
-    attempt before had reached, is not counted: such a job gets done, however often the process is
-    killed. One whose row cannot be read is given up.
+    `only_expired`: only those whose lease has run out; otherwise all, which is right when no other
+    process can be alive. An attempt that made progress (it embedded chunks, or reached documents
+    that no attempt before it had reached) does not count: such a job gets done, however often the
+    process is killed. A job whose row cannot be read fails.
 
-    The item of a job that the process did not outlive shows why it was given up, and loses the
-    time of its next look: else the schedule would start the same again.
+    The item of a job that is given up shows why, and is no longer refreshed by itself: otherwise
+    the schedule would start the same job again.
     """
     left = select(JobRow.id).where(JobRow.state == "running").order_by(JobRow.id)
     if only_expired:
@@ -245,15 +245,15 @@ def _give_up_item(session: Session, item_id: int | None, reason: str) -> None:
 def note_progress(
     session: Session, job_id: int, token: int, progress: Mapping[str, Any]
 ) -> bool | None:
-    """Store how far a job is; gives whether somebody asked to cancel it, or None: not ours."""
+    """Store how far a job is; returns whether its cancellation was asked for; None: not ours."""
     noted = update(JobRow).where(*_held(job_id, token)).values(progress=dict(progress))
     return session.scalar(noted.returning(JobRow.cancel_requested))
 
 
 def hand_back(session: Session, job: Job) -> str | None:
-    """Queue a running job again whose process stops in order: that start does not count.
+    """Queue a running job again because the process is stopping; this start does not count.
 
-    Gives the state that it has now: it may have been cancelled. None: it is not ours any more.
+    Returns its state, since it may have been cancelled; None: it is no longer ours.
     """
     if _end_if_cancelled(session, job):
         return "cancelled"
@@ -266,7 +266,7 @@ def hand_back(session: Session, job: Job) -> str | None:
 
 
 def retry_later(session: Session, job: Job, outcome: Outcome, delay: timedelta) -> str | None:
-    """Queue a job again after a failure that may pass; gives its state as `hand_back` does."""
+    """Queue a job again after a transient failure; returns its state, as `hand_back` does."""
     if _end_if_cancelled(session, job):
         return "cancelled"
     if not _queue_held(session, job):
@@ -275,7 +275,7 @@ def retry_later(session: Session, job: Job, outcome: Outcome, delay: timedelta) 
         update(JobRow)
         .where(JobRow.id == job.id)
         .values(
-            priority=BACKGROUND,  # who waited for it is answered with the failure
+            priority=BACKGROUND,  # the client that waited gets the failure
             retries=JobRow.retries + 1,
             not_before=moment(session) + delay,
             attempts=0,
@@ -291,9 +291,9 @@ def retry_later(session: Session, job: Job, outcome: Outcome, delay: timedelta) 
 def finish_job(
     session: Session, job: Job, outcome: Outcome, progress: Mapping[str, Any] | None
 ) -> str | None:
-    """Note how a job ended and how far it came (None: as was noted before).
+    """Store how a job ended and how far it got (None: as stored before).
 
-    Gives its state; None when it is not ours any more.
+    Returns its state; None when it is no longer ours.
     """
     values: dict[str, Any] = {
         "state": outcome.state,
@@ -312,7 +312,7 @@ def finish_job(
 
 
 def _forget_what_is_gone(session: Session, job: Job) -> bool:
-    """Keep no word of an item that was taken out while its job ran; gives whether it was."""
+    """Delete what a job reported if its item was taken out while it ran; returns whether it was."""
     forgotten = update(JobRow).where(*_held(job.id, job.attempt_token), IS_TAKEN_OUT)
     values = forgotten.values(result=None, progress={})
     return session.scalar(values.returning(JobRow.id)) is not None

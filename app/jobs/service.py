@@ -16,14 +16,14 @@ from app.jobs.record_queries import job_of
 from app.jobs.records import BACKGROUND, WAITED_FOR, Job
 
 MOST_QUEUED = 1000
-"""Jobs that may wait, unless the settings say otherwise."""
+"""How many jobs may wait, unless the settings say otherwise."""
 
 
 class JobService:
     """Keeps jobs in SQL; `on_queued` is called when there is something to do.
 
-    `bell` tells those who watch. No more than `most_queued` jobs may wait for a worker; those that
-    failed and are tried again later keep nobody out meanwhile.
+    `bell` notifies those who watch a job. No more than `most_queued` jobs may wait for a worker;
+    those that failed and are to be retried later do not count.
     """
 
     def __init__(
@@ -40,11 +40,11 @@ class JobService:
         self._most_queued = most_queued
 
     def add(self, kind: str, arguments: Mapping[str, Any], *, waited_for: bool = False) -> Job:
-        """Promise some work: when this returns, it will be done, whatever happens.
+        """Promise some work: once this returns, it will be done, whatever happens.
 
-        The job that is queued already is answered when it is to do the very same. Work that a
-        client waits for goes before other work, and ends with its first failure unless somebody
-        else was promised it, too. Raises OverloadedError when too much is queued.
+        Where a queued job is to do exactly the same, that job is returned. Work that a client
+        waits for goes before other work, and ends with its first failure unless it was promised to
+        someone else, too. Raises OverloadedError when too much is queued.
         """
         with self._database.write() as session:
             job = self._add(session, kind, arguments, waited_for=waited_for)
@@ -54,7 +54,7 @@ class JobService:
     def add_if(
         self, is_wanted: Callable[[Session], bool], kind: str, arguments: Mapping[str, Any]
     ) -> Job | None:
-        """Promise work in the background if it is wanted at the moment at which it is promised.
+        """Promise background work, provided that it is still wanted when the job is added.
 
         Raises OverloadedError as `add` does.
         """
@@ -73,7 +73,7 @@ class JobService:
             raise self._too_much()
         priority = WAITED_FOR if waited_for else BACKGROUND
         job_id = queries.add_job(session, kind, arguments, priority, retryable=not waited_for)
-        # Read before a worker may have it: who waits goes by how often it had failed.
+        # Read before a worker can take it: those who wait go by how often it had failed until now.
         job = job_of(session, job_id)
         assert job is not None  # noqa: S101, it was added
         return job
@@ -111,7 +111,7 @@ class JobService:
     def cancel(self, job_id: int) -> Job:
         """Stop a job: at once if it is queued, between two steps if it is running.
 
-        Queued ones that would do the very same are cancelled with it.
+        Queued jobs that would do exactly the same are cancelled with it.
         """
         with self._database.write() as session:
             cancelled = queries.cancel_job(session, job_id)
@@ -122,8 +122,8 @@ class JobService:
     def retry(self, job_id: int) -> Job:
         """Queue a failed or cancelled job again.
 
-        Raises ConflictError in another state, or when another job is queued that does the same,
-        and OverloadedError when too much is queued.
+        Raises ConflictError when it is in another state, or when a job that does the same is
+        queued, and OverloadedError when too much is queued.
         """
         job = self.get(job_id)
         with self._database.write() as session:

@@ -1,4 +1,4 @@
-"""Runs queued jobs in threads of its own, and starts over what a crash interrupted."""
+"""Runs queued jobs on its own threads, and restarts those that a crash interrupted."""
 
 import logging
 import threading
@@ -24,28 +24,28 @@ from app.surviving import survive
 logger = logging.getLogger(__name__)
 
 RETRY_SECONDS = 5.0
-"""Pause after the database failed, or what nobody expected to fail."""
+"""Pause after the database has failed, or anything else has failed unexpectedly."""
 
 SHARED_QUEUE_SECONDS = 2.0
-"""How often a worker looks into a queue to which other processes add."""
+"""How often a worker polls a queue that other processes also add to."""
 
 LONGEST_SLEEP_SECONDS = 60.0
-"""After which a worker looks without being woken: the clock may be put forward meanwhile, and a job
-may fall due just between two looks."""
+"""After this, a worker looks at the queue without being woken: the clock may have been put forward,
+or a job may have fallen due between two looks."""
 
 HAND_BACK_SECONDS = 5.0
-"""How long a stop waits for running jobs before it queues them again over their heads."""
+"""How long a stop waits for running jobs before it queues them again while they still run."""
 
 INTERRUPTED = Outcome("cancelled", error="It was interrupted.", problem=WorkStoppedError.slug)
 
 
 class JobWorker:
-    """`threads` threads that take one job after the other, the most urgent first, then the oldest.
+    """`threads` threads that take one job after another, the most urgent first, then the oldest.
 
-    Beside them, `express_threads` take nothing but jobs about one item that a client waits for:
-    so nobody waits for what goes on in the background. `items_in_use` names the items whose jobs
-    would only wait if they were started now, and `may_begin` says whether any would not; `wake` is
-    to be called when one is free again, or all are. `bell` tells those who watch.
+    `express_threads` more take only jobs about a single item that a client waits for, so that no
+    client waits for background work. `items_in_use` names the items whose jobs would only wait if
+    they were started now; `may_begin` is false while any job would. Call `wake` when an item is
+    free again or jobs may begin again. `bell` notifies those who watch a job.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class JobWorker:
         self._bell = bell or JobBell()
         self._retry_seconds = retry_seconds
         self._troubles: dict[int, str] = {}
-        """Why the database is waited for, as the log says already, by the thread that waits."""
+        """By thread: what it waits for the database for, as the log already says."""
         self._troubles_lock = threading.Lock()
         self._leases = LeaseKeeper(database, on_reclaimed=self.wake)
         self._wake = threading.Condition()
@@ -81,9 +81,10 @@ class JobWorker:
         ]
 
     def start(self) -> None:
-        """Queue again what the last process left, and begin.
+        """Queue again what the last process left running, then start the threads.
 
-        While other processes may share the database, only what has lost its lease is taken over.
+        While other processes may share the database, only jobs whose lease has run out are taken
+        over.
         """
         only_expired = self._database.may_be_shared
         with self._database.write() as session:
@@ -98,21 +99,21 @@ class JobWorker:
             thread.start()
 
     def wake(self) -> None:
-        """There is a new job, or one that waited can run."""
+        """Call when there is a new job, or when one that waited can run."""
         with self._wake:
             self._woken += 1
             self._wake.notify_all()
 
     def stop(self) -> None:
-        """Take no new job and end running ones between two steps; waits for nothing."""
+        """Take no new jobs, and end running ones at their next step. Returns at once."""
         self._stopping.set()
         self.wake()
 
     def close(self, hand_back_seconds: float = HAND_BACK_SECONDS) -> None:
         """Stop, and wait for the threads.
 
-        Jobs that do not come to a step within the deadline are queued again meanwhile: then it
-        does no harm when the process is killed because its stop takes too long.
+        Jobs that reach no step before the deadline are queued again in the meantime, so that no
+        harm is done if the process is killed for taking too long to stop.
         """
         self.stop()
         deadline = time.monotonic() + hand_back_seconds
@@ -133,10 +134,10 @@ class JobWorker:
     def run_here(
         self, kind: str, arguments: Mapping[str, Any], watcher: ProgressListener
     ) -> Outcome:
-        """Promise a job and run it in this thread at once; gives its outcome.
+        """Add a job and run it at once in this thread; returns its outcome.
 
-        If the process dies, or its outcome cannot be stored, the next server does it. Ctrl-C and
-        SIGTERM cancel it. Raises StorageError and UnavailableError.
+        If the process dies, or the outcome cannot be stored, the next server runs the job. Ctrl-C
+        and SIGTERM cancel it. Raises StorageError and UnavailableError.
         """
         with self._database.write() as session:
             job = running_queries.add_running_job(session, kind, arguments)
@@ -171,7 +172,7 @@ class JobWorker:
                 self._wait_for_storage(error)
 
     def _run_one_or_look_ahead(self, *, is_express: bool) -> float:
-        """Run a job; gives the seconds for which to wait for the next: 0 if there was one."""
+        """Run a job if there is one; returns the seconds to wait for the next: 0 if it ran."""
         return 0.0 if self._run_one(is_express=is_express) else self._patience_seconds()
 
     def _wait_until_woken(self, seen: int, patience_seconds: float) -> None:
@@ -179,7 +180,7 @@ class JobWorker:
             self._wake.wait_for(lambda: self._woken != seen, patience_seconds)
 
     def _patience_seconds(self) -> float:
-        """How long at most to wait for being woken."""
+        """The longest time to wait to be woken."""
         with self._database.read() as session:
             due = running_queries.seconds_until_due(session)
         if due is not None and due < 0:
@@ -191,7 +192,7 @@ class JobWorker:
         return longest if due is None else min(due, longest)
 
     def _wait_for_storage(self, error: StorageError) -> None:
-        with self._troubles_lock:  # once an outage, not at every look of every thread
+        with self._troubles_lock:  # logged once an outage, not on every try of every thread
             is_told = error.detail in self._troubles.values()
             self._troubles[threading.get_ident()] = error.detail
         if not is_told:
@@ -199,8 +200,8 @@ class JobWorker:
         self._stopping.wait(self._retry_seconds)
 
     def _end_of_trouble(self) -> None:
-        """What this thread waited for has come; others may wait yet, as those that write do for
-        a disk that is full, where to look is possible."""
+        """This thread's wait for the database is over. Others may still wait: on a full disk, those
+        that write do, while reading works."""
         with self._troubles_lock:
             waited = self._troubles.pop(threading.get_ident(), None) is not None
             is_over = waited and not self._troubles
@@ -230,16 +231,16 @@ class JobWorker:
 
     def _claim(self, *, is_express: bool) -> Job | None:
         with self._database.write() as session:
-            session.connection()  # takes the write lock, as only the first statement would
-            # Asked while nobody can add a job: one that comes after the doors shut is not taken,
-            # to be called running and only wait.
+            session.connection()  # takes the write lock now, not with the first statement
+            # Asked under the lock, so that no job can be added after the answer: it would be
+            # claimed, and shown as running, only to wait.
             if not self._may_begin():
                 return None
             in_use = self._items_in_use()
             return running_queries.claim_job(session, in_use, only_waited_for=is_express)
 
     def _give_up(self, unreadable: UnreadableJobError) -> None:
-        """Else it would be the next one again, for ever."""
+        """Fail a job that cannot be read: it would be claimed again and again."""
         logger.error("%s, and fails", unreadable, exc_info=unreadable)
         with self._database.write() as session:
             running_queries.fail_unreadable(session, unreadable.job_id)
@@ -253,7 +254,7 @@ class JobWorker:
             if state == "queued":
                 logger.info("Job %d goes on after the restart", job.id)
         except StorageError as error:
-            # It stays `running`: the next start takes it for one that a crash interrupted.
+            # It stays `running`: the next start treats it like one that a crash interrupted.
             logger.warning("Job %d was not handed back: %s", job.id, error.detail)
         self._bell.ring(job.id)
 
@@ -261,9 +262,9 @@ class JobWorker:
         return outcome_of(self._handlers, job, listener, self._stopping.is_set)
 
     def _finish(self, job: Job, listener: JobListener, outcome: Outcome) -> None:
-        """Write the outcome down, however long the database takes to answer again.
+        """Store the outcome, however long it takes until the database answers again.
 
-        Raises LeaseLostError when the job is not ours any more.
+        Raises LeaseLostError when the job is no longer ours.
         """
         while True:
             try:
@@ -291,8 +292,8 @@ class JobWorker:
         reached(FaultPoint.JOB_FINISHED)
         if delay is not None and state == "queued":
             logger.info("Job %d is tried again in %.0f s", job.id, delay.total_seconds())
-        # What waited for this one to end can run, perhaps not in this thread; and if it is tried
-        # again, somebody must wait for just so long.
+        # Jobs that waited for this one can run now, perhaps on another thread; and if this one is
+        # to be retried, some thread has to wait until then.
         self.wake()
         self._bell.ring(job.id)
 
