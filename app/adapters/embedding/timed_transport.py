@@ -8,6 +8,8 @@ from collections.abc import Iterable
 import httpcore
 import httpx
 
+from app.adapters.deadline_stream import DeadlineStream
+
 MOST_CONNECTIONS, MOST_IDLE_CONNECTIONS, IDLE_SECONDS = 100, 20, 5.0
 """Those of httpx."""
 
@@ -41,11 +43,11 @@ class _Request(threading.local):
 
     end = float("inf")
 
-    def remaining_seconds(self, late: type[httpcore.TimeoutException]) -> float:
-        """Seconds left, always above 0; raises `late` when none are."""
+    def remaining_seconds(self) -> float:
+        """Seconds left, always above 0; raises httpcore.ReadTimeout when none are."""
         remaining = self.end - time.monotonic()
         if remaining <= 0:
-            raise late("timed out")
+            raise httpcore.ReadTimeout("timed out")
         return remaining
 
 
@@ -63,36 +65,6 @@ class _TimedBackend(httpcore.SyncBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        remaining = self._request.remaining_seconds(httpcore.ConnectTimeout)
+        remaining = self._request.remaining_seconds()
         stream = super().connect_tcp(host, port, remaining, local_address, socket_options)
-        return _TimedStream(stream, self._request)
-
-
-class _TimedStream(httpcore.NetworkStream):
-    """A connection whose every read and write ends when the time of the request is over."""
-
-    def __init__(self, stream: httpcore.NetworkStream, request: _Request) -> None:
-        self._stream = stream
-        self._request = request
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        return self._stream.read(max_bytes, self._request.remaining_seconds(httpcore.ReadTimeout))
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        self._stream.write(buffer, self._request.remaining_seconds(httpcore.WriteTimeout))
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ARG002
-    ) -> httpcore.NetworkStream:
-        remaining = self._request.remaining_seconds(httpcore.ConnectTimeout)
-        secured = self._stream.start_tls(ssl_context, server_hostname, remaining)
-        return _TimedStream(secured, self._request)
-
-    def get_extra_info(self, info: str) -> object:
-        return self._stream.get_extra_info(info)
+        return DeadlineStream(stream, self._request.remaining_seconds)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import httpcore
 import httpx
 
+from app.adapters.deadline_stream import DeadlineStream
 from app.adapters.loading.public_address import is_public
 from app.errors import SourceRefusedError, SourceUnavailableError
 
@@ -121,7 +122,7 @@ class GuardedBackend(httpcore.NetworkBackend):
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
                 failure = error
                 continue
-            return _DeadlineStream(stream, self._deadline)
+            return DeadlineStream(stream, self._deadline.remaining_seconds)
         raise SourceUnavailableError(f"{host} does not answer: {failure}")
 
     def _resolve(self, host: str, port: int) -> Sequence[str]:
@@ -154,37 +155,6 @@ class GuardedBackend(httpcore.NetworkBackend):
             raise SourceRefusedError(
                 f"{host} is not on the public internet and may not be fetched; {setting}"
             )
-
-
-class _DeadlineStream(httpcore.NetworkStream):
-    """A connection whose every read and write ends at the deadline, however slowly it drips."""
-
-    def __init__(self, stream: httpcore.NetworkStream, deadline: Deadline) -> None:
-        self._stream = stream
-        self._deadline = deadline
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        return self._stream.read(max_bytes, self._deadline.remaining_seconds())
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        self._stream.write(buffer, self._deadline.remaining_seconds())
-
-    def close(self) -> None:
-        self._stream.close()
-
-    def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,  # noqa: ARG002
-    ) -> httpcore.NetworkStream:
-        secured = self._stream.start_tls(
-            ssl_context, server_hostname, self._deadline.remaining_seconds()
-        )
-        return _DeadlineStream(secured, self._deadline)
-
-    def get_extra_info(self, info: str) -> object:
-        return self._stream.get_extra_info(info)
 
 
 class GuardedTransport(httpx.BaseTransport):
