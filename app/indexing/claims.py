@@ -1,4 +1,4 @@
-"""One piece of work an item at a time; whoever takes an item out stops the work on it."""
+"""Lets one piece of work at a time hold an item; taking the item out stops the work on it."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from app.errors import AppError, ItemStoppedError, StoppingError
 
 WAITING_SECONDS = 0.5
-"""How often somebody who waits for an item looks whether that is still wanted."""
+"""How often whoever waits for an item checks whether it is still to wait."""
 
 
 class StopSignal:
-    """Set by whoever wants work to stop; checked by the work between two steps."""
+    """Set by whoever wants the work to stop; checked by the work between two steps."""
 
     def __init__(self) -> None:
         self._reason: AppError | None = None
@@ -22,7 +22,7 @@ class StopSignal:
         self._reason = reason
 
     def check(self) -> None:
-        """Raise the reason once somebody asked."""
+        """Raise the reason, once the work was asked to stop."""
         if self._reason is not None:
             raise self._reason
 
@@ -32,7 +32,7 @@ class _Turn:
     """A place in the line for an item."""
 
     is_removal: bool
-    """Removals are not stopped by removals: what they want is the same."""
+    """A removal does not stop other removals: they want the same."""
     signal: StopSignal = field(default_factory=StopSignal)
     has_begun: bool = False
 
@@ -40,20 +40,20 @@ class _Turn:
 class ItemClaims:
     """Who works on which item, and who waits for it: first come, first served.
 
-    `on_freed` is called each time that nobody works on an item any more, and when runs may begin
-    again after nobody might.
+    `on_freed` is called whenever an item is no longer worked on, and whenever runs may begin again
+    after they were held back.
     """
 
     def __init__(self, on_freed: Callable[[], None] = lambda: None) -> None:
         self._on_freed = on_freed
         self._changed = threading.Condition()
         self._lines: dict[int, list[_Turn]] = {}
-        """The first in a line holds the item."""
+        """By item id; the first in a line holds the item."""
         self._closed = False
         self._holds = 0
-        """How many want that nobody works on anything."""
+        """How many blocks of `hold_all` are open."""
         self._closed_doors = 0
-        """How many want that no more runs begin."""
+        """How many blocks of `close_door` are open."""
 
     @contextmanager
     def claim(
@@ -61,7 +61,7 @@ class ItemClaims:
     ) -> Iterator[StopSignal]:
         """Wait until nobody else works on the item, then hold it for the block.
 
-        `while_waiting` is called now and then meanwhile; what it raises ends the waiting. Raises
+        `while_waiting` is called now and then until then; what it raises ends the waiting. Raises
         ItemStoppedError when the item is taken out before its turn comes.
         """
         with self._turn(item_id, _Turn(is_removal=False), while_waiting) as turn:
@@ -69,9 +69,9 @@ class ItemClaims:
 
     @contextmanager
     def take_over(self, item_id: int) -> Iterator[None]:
-        """Stop all who work on the item or wait for it, then hold it for the block.
+        """Stop all runs that work on the item or wait for it, then hold it for the block.
 
-        Who began to wait meanwhile is stopped as well, unless the block raises.
+        Runs that begin to wait during the block are stopped as well, unless it raises.
         """
         self.stop(item_id)
         with self._turn(item_id, _Turn(is_removal=True), lambda: None):
@@ -80,11 +80,11 @@ class ItemClaims:
 
     @contextmanager
     def hold_all(self, timeout_seconds: float | None = None) -> Iterator[bool]:
-        """Wait until nobody works on any item, and let nobody begin during the block.
+        """Wait until no item is worked on, and let no work begin during the block.
 
-        Gives whether that is so: False, and nothing is held, when the time is over. Nobody else
-        waits while this waits: one run may take hours. Raises UnavailableError when everything is
-        closed meanwhile.
+        Gives False, and holds nothing, when the time runs out first. While this waits, other work
+        may still begin, since one run may take hours. Raises StoppingError when the claims are
+        closed in the meantime.
         """
         is_held = self._hold_when_idle(timeout_seconds)
         try:
@@ -97,9 +97,9 @@ class ItemClaims:
 
     @contextmanager
     def close_door(self) -> Iterator[None]:
-        """Let no run begin during the block; who comes waits. What has begun goes on.
+        """Let no run begin during the block: new ones wait, those that have begun go on.
 
-        Removals go in: somebody waits for them, and they are short.
+        Removals may still begin: a client waits for them, and they are short.
         """
         with self._changed:
             self._closed_doors += 1
@@ -111,11 +111,11 @@ class ItemClaims:
             self._tell_if_open()
 
     def stop(self, item_id: int) -> None:
-        """Ask whoever holds the item or waits for it now to stop."""
+        """Ask the runs that hold the item now, or wait for it, to stop."""
         self.stopper(item_id)()
 
     def stopper(self, item_id: int) -> Callable[[], None]:
-        """Asks whoever holds the item or waits for it now to stop, when it is called."""
+        """What asks the runs that hold the item now, or wait for it, to stop when it is called."""
         with self._changed:
             runs = [turn for turn in self._lines.get(item_id, ()) if not turn.is_removal]
 
@@ -129,17 +129,17 @@ class ItemClaims:
         return stop
 
     def items_in_use(self) -> frozenset[int]:
-        """The items that somebody works on."""
+        """The items that are worked on or waited for."""
         with self._changed:
             return frozenset(self._lines)
 
     def runs_may_begin(self) -> bool:
-        """Whether a run that began now would not have to wait, whatever it works on."""
+        """Whether runs may begin at all: neither `hold_all` nor `close_door` holds them back."""
         with self._changed:
             return not self._closed_doors and not self._holds
 
     def stop_all(self) -> None:
-        """Ask all work to stop, and let none begin any more."""
+        """Ask all work to stop, and let no more begin."""
         with self._changed:
             self._closed = True
             for line in self._lines.values():
@@ -148,7 +148,7 @@ class ItemClaims:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Stop all work, let none begin, and wait until the last has ended."""
+        """Stop all work, let no more begin, and wait until the last has ended."""
         self.stop_all()
         with self._changed:
             self._changed.wait_for(lambda: not self._lines)
@@ -157,7 +157,7 @@ class ItemClaims:
     def _turn(
         self, item_id: int, turn: _Turn, while_waiting: Callable[[], None]
     ) -> Iterator[_Turn]:
-        """Stand in line until it is this one's turn, and leave the line in the end."""
+        """Wait in line for the turn, hold it for the block, then leave the line."""
         with self._changed:
             if self._closed:
                 raise StoppingError
@@ -177,7 +177,7 @@ class ItemClaims:
                 self._on_freed()
 
     def _has_come(self, turn: _Turn, line: list[_Turn]) -> bool:
-        """Wait a moment for the turn; raises what the turn was stopped for."""
+        """Wait a moment for the turn; returns whether it has come. Raises why it was stopped."""
         with self._changed:
             turn.signal.check()
             if not self._may_begin(turn, line):

@@ -1,4 +1,4 @@
-"""Says who may work on an item and when: indexes it, takes it out again, stops what works on it."""
+"""Indexes items and takes them out, one piece of work an item at a time; stops work under way."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -30,10 +30,10 @@ TAKEN_OUT = "The item was deleted or removed from the index before the turn of t
 
 
 class Indexer:
-    """Safe from many threads; one item is worked on by one thread at a time.
+    """Safe to call from many threads; one item is worked on by one thread at a time.
 
-    `on_item_freed` is called each time that nobody works on an item any more, and when runs may
-    begin again after they were held.
+    `on_item_freed` is called whenever an item is no longer worked on, and whenever runs may begin
+    again after they were held back.
     """
 
     def __init__(
@@ -59,13 +59,14 @@ class Indexer:
         progress: ProgressListener | None = None,
         with_all: bool = False,
     ) -> IndexingResult:
-        """Bring what is searchable of an item up to date with its source.
+        """Bring the index of an item up to date with its source.
 
-        `with_all`: the job that runs is to index all items. That the item was taken out since
-        that job was promised is not undone.
+        `with_all`: the run belongs to a job that indexes all items. If the item was taken out since
+        that job was promised, it is left out.
 
-        A source that cannot be read, a model that fails, or what nobody expected gives a result
-        with `error`; what was searchable stays so, but for what is known to be gone at the source.
+        A source that cannot be read, a model that fails, or an unexpected failure gives a result
+        with `error`. What was searchable stays so, except for what is known to be gone at the
+        source.
 
         Raises NotFoundError, WorkStoppedError, StorageError.
         """
@@ -73,10 +74,10 @@ class Indexer:
 
         def still_wanted() -> None:
             if progress is not None:
-                progress(Progress())  # whoever listens stops cancelled work this way
+                progress(Progress())  # the listener raises if the work was cancelled
 
         with self._claims.claim(item_id, while_waiting=still_wanted) as signal:
-            # Read only now: while it waited for its turn, the item may have changed.
+            # Read only now: the item may have changed while this waited for its turn.
             with self._database.read() as session:
                 item = existing_item(session, item_id)
                 if with_all and is_left_out(session, item_id):
@@ -90,14 +91,14 @@ class Indexer:
     def remove(self, item_id: int) -> bool:
         """Take all chunks of an item out; False if it had none. Raises NotFoundError.
 
-        When this returns, no search shows them, and whatever worked on the item or waited to do
-        so has stopped or will do nothing.
+        When this returns, no search shows them, and all work on the item, under way or waiting,
+        has stopped or will do nothing.
         """
         with self._claims.take_over(item_id), self._database.write() as session:
             require_item(session, item_id)
             documents, chunks = item_queries.clear_item(session, item_id)
             if documents:
-                # What the history names is to be gone as well; how much went is all that stays.
+                # The history names documents, so it goes too; only the numbers of what went stay.
                 history_queries.forget_runs(session, item_id)
                 removal = IndexingRun(
                     "removed", now(), now(), documents_removed=documents, chunks_removed=chunks
@@ -114,7 +115,7 @@ class Indexer:
         return self._claims.items_in_use()
 
     def runs_may_begin(self) -> bool:
-        """Whether a run that began now would not be held; see `paused` and `beginning_nothing`."""
+        """Whether runs may begin: neither `paused` nor `beginning_nothing` holds them back."""
         return self._claims.runs_may_begin()
 
     def stop(self) -> None:
@@ -122,14 +123,14 @@ class Indexer:
         self._claims.stop_all()
 
     def close(self) -> None:
-        """Stop all runs between two steps, and wait for them; what they stored stays."""
+        """Stop all runs at their next step, and wait for them; what they stored stays."""
         self._claims.close()
 
     def deleting_item(self, session: Session, item_id: int) -> Callable[[], None]:
-        """Cancel the jobs of an item that is about to go.
+        """Cancel the jobs of an item that is about to be deleted.
 
-        What this gives, called once that is committed, ends all other work on it and has both
-        indexes cleaned.
+        Returns what to call once the deletion is committed: it stops all other work on the item,
+        and has both indexes cleaned.
         """
         cancel_jobs_of_item(session, item_id, TAKEN_OUT)
         stop_work = self._claims.stopper(item_id)
@@ -144,22 +145,22 @@ class Indexer:
     def paused(self, timeout_seconds: float | None = None) -> Iterator[bool]:
         """Wait until nothing is being indexed, and let nothing begin during the block.
 
-        Gives whether that is so; False once the time is over. Raises UnavailableError when the
-        service stops meanwhile.
+        Gives False, and holds nothing back, when the time runs out first. Raises StoppingError when
+        the service stops in the meantime.
         """
         with self._claims.hold_all(timeout_seconds) as is_held:
             yield is_held
 
     @contextmanager
     def beginning_nothing(self) -> Iterator[None]:
-        """Let runs wait that would begin during the block; those that have begun go on."""
+        """Keep new runs waiting during the block; those that have begun go on."""
         with self._claims.close_door():
             yield
 
     def switch_to(self, splitter: TextSplitter, embedder: Embedder, generation: Generation) -> None:
-        """Cut and embed for another generation from here on; only while `paused`."""
+        """Split and embed for another generation from now on; call it only while `paused`."""
         self._pipeline.switch_to(splitter, embedder, generation)
 
     def index_changes_noted(self) -> None:
-        """Somebody else wrote into the outbox."""
+        """Call after adding rows to the outbox: they are settled soon."""
         self._publisher.settle_soon()

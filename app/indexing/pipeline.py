@@ -40,17 +40,17 @@ logger = logging.getLogger(__name__)
 
 PREFETCHED_DOCUMENTS = 32
 PREFETCHED_CHARACTERS = 4_000_000
-"""What is loaded and split ahead of the embedding, at most (but always one document)."""
+"""At most this much is loaded and split ahead of the embedding (but always one document)."""
 
 PUBLISHING_AHEAD = 2
-"""Groups that may wait for the writer while the next is embedded."""
+"""How many groups may wait for the writer while the next one is embedded."""
 
 WITHDRAWN_AT_ONCE = 100
-"""Documents that one transaction takes out, of about a thousand chunks: others write in between."""
+"""Documents, of about a thousand chunks, that one transaction removes: others write in between."""
 
 
 class IndexingPipeline:
-    """Runs for many threads at once; whoever calls holds the claim on the run's item."""
+    """Safe to call from many threads; the caller holds the claim on the run's item."""
 
     def __init__(
         self,
@@ -73,15 +73,15 @@ class IndexingPipeline:
         self._under_way = TextsUnderWay()
 
     def switch_to(self, splitter: TextSplitter, embedder: Embedder, generation: Generation) -> None:
-        """Cut and embed for another generation from here on; only while nothing runs."""
+        """Split and embed for another generation from now on; call it only while nothing runs."""
         self._splitter, self._embedder, self._generation = splitter, embedder, generation
 
     def run(self, run: IndexingRunState, *, force: bool) -> IndexingResult:
-        """Take in what has changed, and note in the history how that ended.
+        """Index what has changed, and note in the history how that ended.
 
-        A source that cannot be read, a model that fails, or what nobody expected gives a result
-        with `error`. Raises NotFoundError, WorkStoppedError, StorageError; what was stored by then
-        is noted, too.
+        A source that cannot be read, a model that fails, or an unexpected failure gives a result
+        with `error`. Raises NotFoundError, WorkStoppedError, StorageError; what was stored before
+        is noted in the history, too.
         """
         try:
             result = survive(
@@ -103,7 +103,7 @@ class IndexingPipeline:
         with self._database.read() as session:
             known = queries.known_documents(session, run.item.id, self._generation.id)
             mounts = item_queries.mounts_of(session, run.item.id)
-        run.tally.known = known  # so that a run that fails at once tells what stays as it was
+        run.tally.known = known  # a run that fails at once still counts what stays as it was
         source = self._sources.open(run.item.uri, run.item.document_type)
         listing = source.scan().without_lost_mounts(mounts)
         run.mounts = listing.mounts
@@ -148,7 +148,7 @@ class IndexingPipeline:
                 if len(run.publishing) > PUBLISHING_AHEAD:
                     run.take_stored()
         finally:
-            # Also on the way out of a failure: the claim must outlast every write it covers.
+            # Also after a failure: the claim on the item must outlast every write it covers.
             for future, _ in run.publishing:
                 future.exception()
         while run.publishing:
@@ -211,7 +211,7 @@ class IndexingPipeline:
             run.tally.note_removed(some, self._publisher.withdraw(some).result())
 
     def _note_stop(self, run: IndexingRunState) -> None:
-        """Something ends a run half-way: what it has stored belongs into the history."""
+        """Note in the history what a run has stored that ends half-way."""
         run.count_what_was_stored()
         run.report_the_end()
         if not run.tally.has_changes:
@@ -258,7 +258,7 @@ class IndexingPipeline:
         )
 
     def _fail_unexpectedly(self, run: IndexingRunState) -> IndexingResult:
-        """Note it on the item alone: the history may be what cannot be read."""
+        """Note the failure on the item only: the history may be what could not be read."""
         run.count_what_was_stored()
         with self._database.write() as session:
             if item_exists(session, run.item.id, run.item.created_at):
@@ -291,7 +291,7 @@ class IndexingPipeline:
 
 
 def _groups(documents: Iterable[PreparedDocument]) -> Iterator[list[PreparedDocument]]:
-    """Documents in order, about GROUP_CHUNKS chunks at a time."""
+    """The documents in order, in groups of about GROUP_CHUNKS chunks."""
     group: list[PreparedDocument] = []
     chunks = 0
     for document in documents:
@@ -312,11 +312,11 @@ def _unmounted(uri: str) -> str:
 
 
 def _nothing_to_index(skipped: Sequence[SourceNote]) -> str:
-    """With the reason that tells most: `.git` is in most folders, and hidden in all of them."""
+    """The message, with the most telling reason: `.git`, say, is hidden in almost every folder."""
     reasons = [note for note in skipped if note.reason != NO_CONTENT]
     if not reasons:
         return NO_CONTENT
-    telling = min(reasons, key=_says_little)  # the first of those that tell as much
+    telling = min(reasons, key=_says_little)  # of equally telling ones, the first
     return f"{NO_CONTENT}; for example, {telling.uri} was skipped: {telling.reason}"
 
 

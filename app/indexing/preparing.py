@@ -1,4 +1,4 @@
-"""Load and split: finds out what changed at a source, and prepares just that."""
+"""Load and split: finds out what changed at a source, and prepares only that."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ class Survey:
 
     skipped: list[SourceNote] = field(default_factory=list)
     warnings: list[SourceNote] = field(default_factory=list)
-    """What is odd about documents that were taken in all the same."""
+    """What is odd about documents that were indexed all the same."""
     errors: list[SourceError] = field(default_factory=list)
     """Why listed documents could not be read."""
     restamped: dict[int, SourceTimes] = field(default_factory=dict)
@@ -100,9 +100,9 @@ class DocumentPreparer:
         self._note_gone()
 
     def _prepare_guarded(self, entry: SourceEntry) -> PreparedDocument | None:
-        """As `_prepare`; a document that shows a mistake of ours costs itself, not the others.
+        """As `_prepare`; a document that trips a bug of ours fails alone, not with the others.
 
-        What was known of it stays.
+        Its stored version stays.
         """
         try:
             return self._prepare(entry)
@@ -145,7 +145,7 @@ class DocumentPreparer:
     def _read(
         self, entry: SourceEntry, known: KnownDocument | None, stamp: str | None
     ) -> LoadedDocument | None:
-        """Read a document, if it has changed since it had this stamp."""
+        """Read a document; None if it is unchanged since it had this stamp, or unreadable."""
         try:
             if stamp is not None and isinstance(self._source, ConditionalSource):
                 loaded = self._source.read_if_changed(entry, stamp)
@@ -154,7 +154,7 @@ class DocumentPreparer:
         except SourceError as error:
             self.survey.errors.append(error)
             self.survey.skipped.append(SourceNote(entry.uri, error.detail))
-            # What did not answer may come back; what has no text (any more) has none to find.
+            # A source that did not answer may come back; a document without text has none to find.
             if known and not isinstance(error, SourceUnavailableError | SourceNotFoundError):
                 self.survey.gone.append(known)
             if known and isinstance(error, SourceGoneError):

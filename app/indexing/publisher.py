@@ -4,12 +4,13 @@ A new version of documents becomes visible in four steps:
 
 1. the ids of its new chunks are committed to the outbox;
 2. the chunks go into both indexes, where no search shows them, since SQL has no such rows;
-3. one transaction swaps the rows, and leaves the chunks that went in the outbox;
-4. those leave the indexes, and the outbox row closes. Where none went, it did with the third.
+3. one transaction swaps the rows, and replaces the ids in the outbox by those of the old chunks;
+4. the old chunks leave the indexes, and the outbox row is deleted. Where no old chunk went, step 3
+   has already deleted it.
 
-An outbox row names chunks for which an index and SQL may differ. Settling it is the same at any
-time and in any order: what SQL holds is put into the indexes, what it does not hold is taken out.
-So whatever a crash leaves is mended by settling the rows that are still there.
+An outbox row names chunks for which an index and SQL may differ. Settling a row means putting into
+the indexes what SQL holds of these chunks, and taking out the rest. It may be done at any time and
+in any order, so whatever a crash leaves is mended by settling the rows that are still there.
 """
 
 import logging
@@ -41,12 +42,13 @@ from app.surviving import survive
 logger = logging.getLogger(__name__)
 
 UPSERTED_AT_ONCE = 200
-"""Records that go into the vector index between two looks at whether the service is stopping."""
+"""Records written to the vector index between two checks whether the service is stopping."""
 
 SETTLED_AT_START = 4
-"""Rows of the outbox that a start waits for: of a thousand chunks as a rule, half a second each;
-with Chroma open, 0.1 s more for vectors that it holds, or 1 s for those that it lacks. A process
-that dies leaves one or two; a collection that was given a language may be hundreds."""
+"""Outbox rows that are settled before the start goes on. A row of about a thousand chunks takes
+half a second; with Chroma open, 0.1 s more for vectors that it holds, or 1 s for those that it
+lacks. A process that dies leaves one or two rows; a change of a collection's language may leave
+hundreds."""
 
 RETRY_SECONDS = 5.0
 """Pause before the outbox is tried again after a failure."""
@@ -74,23 +76,23 @@ class Publisher:
         generation: Generation,
         retry_seconds: float = RETRY_SECONDS,
     ) -> None:
-        """The indexes hold, or are to hold, the chunks of this generation."""
+        """`generation` is the one whose chunks the indexes hold, or are to hold."""
         self._retry_seconds = retry_seconds
         self._database = database
         self._indexes = KeptIndexes(vector_index, lexical_index, generation)
         self._next_indexes: KeptIndexes | None = None
         self.versions = ContentVersions()
-        """Which searches go by."""
+        """Tells searches whether documents changed while they ran."""
         self._settling = threading.Event()
         self._writer = WriterThread("publisher")
 
     @property
     def generation(self) -> Generation:
-        """Whose indexes follow SQL. It changes on the writer thread alone."""
+        """The generation whose indexes follow SQL. It changes only on the writer thread."""
         return self._indexes.generation
 
     def start(self) -> None:
-        """Settle what the last process left, then take work; much of it is settled beside that."""
+        """Settle what the last process left, then take work; many rows are settled alongside it."""
         if all(self._settle_oldest() for _ in range(SETTLED_AT_START)):
             self.settle_soon()
         reached(FaultPoint.OUTBOX_SETTLED)
@@ -101,7 +103,7 @@ class Publisher:
         self._writer.stop()
 
     def close(self) -> None:
-        """End what was handed in, then stop."""
+        """Finish what was handed in, then stop."""
         self._writer.close()
 
     def publish(
@@ -114,17 +116,17 @@ class Publisher:
     ) -> "Future[Changes]":
         """Store new versions of documents whose embeddings are stored already.
 
-        `created_at` is the item's: one that was given its id since gets nothing of them. `anew`:
-        chunks that are there already are written again, since they may be damaged.
+        `created_at` is the item's: a newer item that was given the same id gets none of them.
+        `anew`: chunks that are already there are written again, since they may be damaged.
         """
         return self._writer.submit(lambda: self._publish(item_id, documents, created_at, anew=anew))
 
     def withdraw(self, documents: Sequence[KnownDocument]) -> "Future[int]":
-        """Remove documents that their source lacks; gives how many chunks could be found."""
+        """Remove documents that their source lacks; gives how many searchable chunks went."""
         return self._writer.submit(lambda: self._withdraw(documents))
 
     def settle_soon(self) -> None:
-        """There are rows in the outbox: settle them when there is time."""
+        """Settle the rows of the outbox when the writer has time."""
         if not self._settling.is_set():
             self._settling.set()
             self._writer.add(self._settle_when_idle)
@@ -134,30 +136,30 @@ class Publisher:
         return self._writer.submit(self.settle_outbox)
 
     def keep_also(self, following: KeptIndexes | None) -> None:
-        """Settle into these indexes, too, which are to answer next; None: no more.
+        """Settle the outbox into these indexes, too, which are to answer next; None: no longer.
 
-        Only for the writer thread. What is published goes into the indexes that answer alone.
+        Only for the writer thread. `publish` still writes only to the indexes that answer now.
         """
         self._next_indexes = following
 
     def switch_to(self, indexes: KeptIndexes) -> None:
-        """Keep these indexes alone from here on. Only for the writer thread.
+        """Keep only these indexes from now on. Only for the writer thread.
 
-        No group of documents may be on its way.
+        No documents may be in the middle of being published.
         """
         self._indexes, self._next_indexes = indexes, None
 
     def between_changes(self, work: Callable[[], Result]) -> "Future[Result]":
-        """Have work done on the writer thread, between two changes: nothing is under way then.
+        """Run `work` on the writer thread, between two changes.
 
-        What SQL and the indexes may differ in meanwhile stands in the outbox, and only there.
+        While it runs, SQL and the indexes differ only in the chunks that the outbox names.
         """
         return self._writer.submit(work)
 
     # On the writer thread ------------------------------------------------------------------
 
     def _settle_when_idle(self) -> None:
-        """One row, then whatever else has been handed in: a collection may be many rows."""
+        """Settle one row, and let other work go before the next: there may be many rows."""
         self._settling.clear()
         try:
             was_open = survive(
@@ -206,7 +208,7 @@ class Publisher:
                 item_now = _item_as_it_stands(session, item_id, created_at, moment)
                 changes, touched = self._swap(session, item_id, documents, anew=anew)
                 if item_now != item:
-                    # Whoever changed it meanwhile knew of no chunk that SQL did not hold yet.
+                    # The change could not reach the new chunks: SQL did not hold them yet.
                     touched += fresh
                 outbox_queries.update_index_change(session, change_id, touched)
             reached(FaultPoint.ROWS_SWAPPED)
@@ -236,7 +238,7 @@ class Publisher:
         documents: Sequence[PreparedDocument],
         fresh: set[str],
     ) -> tuple[list[VectorRecord], list[LexicalRecord]]:
-        """Index records of chunks that SQL does not hold yet; their vectors it does hold."""
+        """Index records of the chunks that SQL does not hold yet, though it holds their vectors."""
         wanted = [
             (document, chunk)
             for document in documents
@@ -273,7 +275,7 @@ class Publisher:
             pass
 
     def _settle_oldest(self) -> bool:
-        """Whether there was an open row."""
+        """Settle the oldest open row; returns whether there was one."""
         with self._database.read() as session:
             change = outbox_queries.oldest_index_change(session)
         if change is None:
@@ -286,7 +288,7 @@ class Publisher:
         return True
 
     def _give_up(self, change_id: int) -> None:
-        """Else it would be the next one again, for ever, and nothing behind it be settled."""
+        """Drop a damaged row: it would stay the oldest, and no row behind it would be settled."""
         logger.error(
             "Row %d of the outbox is damaged and is dropped; what the indexes lack for that is "
             "found by the care in the background, or by `groundwork verify --repair`.",
@@ -296,7 +298,7 @@ class Publisher:
             outbox_queries.close_index_change(session, change_id)
 
     def _settle_or_later(self, change_id: int, chunk_ids: Sequence[str]) -> None:
-        """What fails is in SQL all the same, and is tried again when there is time."""
+        """Settle a row; on failure it stays in the outbox, and is tried again later."""
         try:
             self._settle(change_id, chunk_ids)
         except BaseException:
@@ -311,7 +313,7 @@ class Publisher:
         reached(FaultPoint.OUTBOX_CLOSED)
 
     def equalise(self, chunk_ids: Sequence[str]) -> None:
-        """Make the indexes hold of these chunks what SQL holds. Only for the writer thread."""
+        """Make the indexes equal to SQL for these chunks. Only for the writer thread."""
         for indexes in (self._indexes, self._next_indexes):
             if indexes is not None:
                 self._equalise(indexes, chunk_ids)
@@ -333,7 +335,7 @@ class Publisher:
 
 @dataclass(frozen=True)
 class _IndexedItem:
-    """What all records of an item share."""
+    """What all index records of an item share."""
 
     metadata: Mapping[str, Any]
     language: str | None

@@ -1,4 +1,4 @@
-"""Retrieve, fuse, join to SQL, cut, cite."""
+"""Answers a search: retrieve, fuse, rank, join to SQL; look deeper if there are too few."""
 
 import dataclasses
 import math
@@ -29,21 +29,21 @@ from app.search.words_by_collection import WordsByCollection
 from app.web.metrics import Metrics
 
 HASTY_ATTEMPTS = 2
-"""So often an answer may be overtaken by a new version before the search keeps that waiting."""
+"""How often new versions may overtake an answer before the search keeps them waiting."""
 MOST_ATTEMPTS = 8
-"""A version that is kept waiting may still come after a while (ContentVersions)."""
+"""A version that is kept waiting still goes ahead after a while: see ContentVersions."""
 
 DEEPER = 8
-"""Factor by which more are asked for when too few candidates proved to be in SQL."""
+"""Factor by which more candidates are asked for when too few of them became results."""
 
 MOST_REJECTED = 4_000
-"""Texts that are read in vain before a search ends. Where no lexical index says which hold a
-phrase, they have to be read, and so have those that may say what the query excludes. Up to twice as
-many, or a few more, are read in a round, and it takes 1 to 3 seconds."""
+"""How many texts are read in vain before a search ends. Texts have to be read where no lexical
+index says which hold a phrase, or where they may say what the query excludes. A round reads up to
+about twice as many, and takes 1 to 3 seconds."""
 
 
 class Searcher:
-    """Answers searches. Safe from many threads."""
+    """Answers searches. Safe to call from many threads."""
 
     def __init__(
         self,
@@ -59,9 +59,9 @@ class Searcher:
         collection_languages: Callable[[], Mapping[str, str]] = dict,
         clock: Callable[[], datetime] = now,
     ) -> None:
-        """`versions` tell whether an answer under way may have missed new chunks.
+        """`versions` tell whether new chunks may have been missed while an answer was made.
 
-        `collection_languages` are those of collections that have one of their own.
+        `collection_languages` gives the languages of collections that have one of their own.
         """
         self._database = database
         self._scopes = ScopeResolver(database)
@@ -83,9 +83,8 @@ class Searcher:
     def search(self, request: SearchRequest) -> SearchAnswer:
         """The chunks that answer the query best, best first.
 
-        Never fewer than exist, unless the ranking leaves weak ones out, or nearly everything holds
-        what the query excludes: then those may be missing that are farther than MOST_REJECTED
-        others.
+        Never fewer than there are, unless the ranking leaves out weak ones, or nearly every text
+        says what the query excludes: then those behind MOST_REJECTED others may be missing.
 
         Raises EmbeddingError, StorageError, UnavailableError, VectorIndexError, LexicalIndexError.
         """
@@ -99,12 +98,12 @@ class Searcher:
         return dataclasses.replace(answer, duration_ms=round(total * 1000, 2))
 
     def _consistent_answer(self, request: SearchRequest) -> SearchAnswer:
-        """Results that see each document's old version or its new one, whole.
+        """An answer in which each document is seen whole, in its old version or its new one.
 
         The indexes are asked before SQL. If a new version became visible in between, its chunks
-        may not be among the candidates while those of the old are gone: then everything is asked
-        again, at last with further versions kept waiting. Raises UnavailableError rather than give
-        an answer that may mix versions.
+        may not be among the candidates while the old ones are gone. Then everything is asked again,
+        in the end with further versions kept waiting. Raises UnavailableError rather than give an
+        answer that may mix versions.
         """
         for attempt in range(MOST_ATTEMPTS):
             with self._versions.kept() if attempt >= HASTY_ATTEMPTS else nullcontext():
@@ -181,10 +180,11 @@ class Searcher:
     def _found(
         self, request: SearchRequest, ranking: Ranking, demands: Demands, deeper: int
     ) -> Candidates:
-        """What the indexes give; they know of whole documents only."""
+        """What the indexes give; they can filter by document, but not by type of chunk."""
         words = demands.words
-        if request.mode == "dense" and words.require_words:  # who says that a text holds them?
-            self._retriever.embed(words.meaning)  # it stays a search by meaning, or is none
+        if request.mode == "dense" and words.require_words:
+            # Only the lexical index tells which texts hold the phrases.
+            self._retriever.embed(words.meaning)  # fails here: words alone are no dense search
             request = dataclasses.replace(request, mode="hybrid")
         if ranking.widens:
             return self._widener.retrieve(request, ranking, demands, deeper)
@@ -224,11 +224,11 @@ def _is_nearest(
     ranking: Ranking,
     words: WordsByCollection,
 ) -> bool:
-    """Whether no text that holds the phrases can be nearer than a result.
+    """Whether no text that holds the phrases can be nearer to the query than a result.
 
-    That is asked of the mode `dense`, where the holders that the lexical index names may be the
-    best by words only. Nearer than `complete_above`, every text is known; but where more than
-    nearness counts, all holders have to be.
+    This only matters in mode `dense`, where the texts that the lexical index names as holding them
+    may be the best by words only. Every text nearer than `complete_above` is known; but where more
+    than nearness counts, all texts that hold the phrases have to be known.
     """
     if request.mode != "dense" or not words.require_words or not candidates.lexical_answered:
         return True
@@ -239,13 +239,13 @@ def _is_nearest(
 
 
 def _must_read(candidates: Candidates, words: WordsByCollection) -> bool:
-    """Whether only its text tells of a candidate that it is no result."""
+    """Whether the text of a candidate has to be read to tell that it is not a result."""
     unsure = words.must_read_phrases or not candidates.lexical_answered
     return words.exclude_any or (words.require_words and unsure)
 
 
 def _further(candidates: Candidates, words: WordsByCollection) -> int:
-    """The factor by which more are asked for: not far beyond what may be read where all must be."""
+    """The factor by which more are asked for: where all are read, not far beyond MOST_REJECTED."""
     if not _must_read(candidates, words):
         return DEEPER
     return max(2, min(DEEPER, math.ceil(2 * MOST_REJECTED / max(len(candidates.chunk_ids), 1))))
@@ -257,7 +257,7 @@ def _complete(
     words: WordsByCollection,
     rejected: int,
 ) -> bool:
-    """Whether going deeper could not bring any further result, or took too long."""
+    """Whether going deeper could bring no further result, or would take too long."""
     by_words = words.require_words and candidates.lexical_answered
     if _must_read(candidates, words) and rejected > MOST_REJECTED:
         return True
