@@ -32,10 +32,10 @@ from app.storage_errors import LOCKED, sqlite_advice, storage_errors
 from app.table_revisions import NEWEST, bring_to, present_revisions
 
 LOCK_TIMEOUT_SECONDS = 30.0
-"""How long a writer waits for another one before it gives up."""
+"""How long a writer waits for another before it gives up."""
 
 _OF_A_CELL = " value in "
-"""What SQLite says of a cell that holds nothing, or another type than its column."""
+"""Stands in SQLite's complaint about a cell that is NULL, or of another type than its column."""
 
 
 class Database:
@@ -76,7 +76,7 @@ class Database:
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """A connection on one consistent snapshot, for reading rows where every 0.1 ms counts.
+        """A connection on one consistent snapshot, for reads where every 0.1 ms counts.
 
         The rows of a search cost 0.5 ms this way, and 1.6 ms through a session.
         """
@@ -87,7 +87,7 @@ class Database:
     def write(self) -> Iterator[Session]:
         """A session that commits when the block ends.
 
-        It holds the write lock from its start, so that what it read stays true.
+        It holds the write lock from its start, so that what it has read stays true.
         """
         if self._hold is not None:
             self._hold.ensure()
@@ -104,9 +104,9 @@ class Database:
 
     @contextmanager
     def _in_turn(self) -> Iterator[None]:
-        """One writer of this process after the other, on SQLite; raises StorageError.
+        """On SQLite, let this process's writers in one after the other; raises StorageError.
 
-        SQLite itself has who waits look again after pauses of up to 0.1 s.
+        Without this, SQLite lets a waiting writer look again only after pauses of up to 0.1 s.
         """
         if not self.is_sqlite:
             yield
@@ -119,10 +119,10 @@ class Database:
             self._turn.release()
 
     def version(self) -> int | str:
-        """As long as it stays the same, so does what stands here.
+        """As long as this stays the same, so does everything in the database.
 
-        SQLite tells a connection by a number that another one has committed; so it is asked of
-        one that never writes, and always from the same. 15 microseconds; PostgreSQL takes ten
+        SQLite has a number that changes for a connection when another one commits, so it is always
+        read on the same connection, which never writes. It takes 15 microseconds, on PostgreSQL ten
         times as long.
         """
         if not self.is_sqlite:
@@ -138,7 +138,7 @@ class Database:
         return int(row[0])
 
     def hold(self) -> None:
-        """Have this database for this process alone, until `close`; raises StorageError."""
+        """Keep this database for this process alone until `close`; raises StorageError."""
         if not self.is_sqlite:
             self._hold = postgres.ServiceHold(self._engine)
         elif self._file is not None:
@@ -157,13 +157,13 @@ class Database:
             self._hold.note_opened()
 
     def sign(self) -> None:
-        """Note that this process works on what it holds, once migrated; raises StorageError."""
+        """Mark the database, once migrated, as held by this process; raises StorageError."""
         if isinstance(self._hold, postgres.ServiceHold):
             self._hold.sign()
 
     @property
     def lost_because(self) -> str | None:
-        """Why this process may not write any more, until it is started again."""
+        """Why this process may no longer write until it is restarted; None: it may."""
         hold = self._hold
         return postgres.LOST if isinstance(hold, postgres.ServiceHold) and hold.is_lost else None
 
@@ -173,9 +173,9 @@ class Database:
         return not self.is_sqlite and self._hold is None
 
     def migrate(self, revision: str = NEWEST) -> None:
-        """Bring the tables to a revision; `base` takes everything down again.
+        """Bring the tables to a revision; `base` removes everything.
 
-        Raises StorageError, also for tables that are up to date but cannot be written.
+        Raises StorageError, even for tables that are up to date if they cannot be written.
         """
         self._require_writable_files()
         with storage_errors(), self._writing_engine.begin() as connection:
@@ -184,7 +184,7 @@ class Database:
 
     @property
     def _file(self) -> Path | None:
-        """SQLite's file; None on PostgreSQL, and where the address is a URI of SQLite's own."""
+        """SQLite's file; None on PostgreSQL, or where the URL names a `file:` URI of SQLite's."""
         database = self._engine.url.database
         if not self.is_sqlite or not database or database.startswith("file:"):
             return None
@@ -192,15 +192,15 @@ class Database:
 
     @property
     def _files(self) -> list[Path]:
-        """That file with those that SQLite has beside it; not all of them are always there."""
+        """That file and those that SQLite keeps beside it, some of which may not exist."""
         if self._file is None:
             return []
         return [self._file, *(Path(f"{self._file}{suffix}") for suffix in ("-wal", "-shm"))]
 
     def _require_writable_files(self) -> None:
-        """Raise StorageError for a file that SQLite would open for reading only.
+        """Raise StorageError for a file that SQLite would open read-only.
 
-        Before it is opened: SQLite would leave files beside it that are read-only as well.
+        Call it before the file is opened: SQLite would leave read-only files beside it.
         """
         for path in self._files:
             if path.exists() and not os.access(path, os.W_OK):
@@ -209,10 +209,10 @@ class Database:
                 )
 
     def missing(self) -> str | None:
-        """The name of this database where `migrate` would begin it anew; raises StorageError.
+        """The name of this database if `migrate` would create it; raises StorageError.
 
-        That is SQLite's file where there is none or one of 0 bytes, and a database of PostgreSQL
-        without our tables. Ask before anything is read.
+        That is so where SQLite's file is missing or has 0 bytes, and where a database of PostgreSQL
+        has none of our tables. Ask before anything is read: reading creates SQLite's file.
         """
         if self.is_sqlite:
             path = self._file
@@ -232,7 +232,7 @@ class Database:
             session.execute(select(ItemRow.id).limit(1))
 
     def size_bytes(self) -> int:
-        """What the database takes: SQLite's files, or our tables with their indexes."""
+        """The space that the database takes: SQLite's files, or our tables with their indexes."""
         if not self.is_sqlite:
             sizes = [
                 func.pg_total_relation_size(table.name) for table in Base.metadata.sorted_tables
@@ -242,9 +242,9 @@ class Database:
         return sum(file.stat().st_size for file in self._files if file.is_file())
 
     def vacuum(self) -> None:
-        """Write the database anew without what was deleted: nothing of it is in the files then.
+        """Rewrite the database, so that nothing of what was deleted is left in its files.
 
-        Nobody else may use it meanwhile. Raises StorageError, and leaves it as it was.
+        Nothing else may use it while this runs. On StorageError, it is left as it was.
         """
         if not self.is_sqlite:
             with storage_errors(), self._asking_engine.connect() as connection:
@@ -257,9 +257,9 @@ class Database:
             self._ask_sqlite("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def damage(self) -> list[str]:
-        """What SQLite finds wrong with its pages and indexes, the first of it; reads everything.
+        """The first things that SQLite finds wrong with its pages and indexes; reads everything.
 
-        PostgreSQL looks at its own. What stands in a cell is none of it: see `damaged_cells`.
+        Empty on PostgreSQL, which checks its own. For the contents of cells see `damaged_cells`.
         """
         if not self.is_sqlite:
             return []
@@ -274,17 +274,17 @@ class Database:
         return [each for each in found if each != "ok" and _OF_A_CELL not in each]
 
     def reindex(self) -> None:
-        """Make SQLite's own indexes anew from its tables; raises StorageError."""
+        """Rebuild SQLite's own indexes from its tables; raises StorageError."""
         if self.is_sqlite:
             with self._in_turn():
                 self._ask_sqlite("REINDEX")
 
     @contextmanager
     def _passing_files_beside(self) -> Iterator[None]:
-        """Have SQLite's temporary files, of which one is as large as all, on the database's disk.
+        """Put SQLite's temporary files, one as large as the database, on the database's own disk.
 
-        Else they lie in /var/tmp or /tmp: on another disk than the one whose space is looked at,
-        or in memory. They do all the same where the folder's name is no text.
+        By default they lie in /var/tmp or /tmp: on another disk than the one whose free space is
+        checked, or in memory. They still do where the folder's name is not valid text.
         """
         folder = "" if self._file is None else str(self._file.absolute().parent).replace("'", "''")
         if not folder or folder.encode(errors="ignore").decode() != folder:
@@ -297,13 +297,13 @@ class Database:
             self._ask_sqlite("PRAGMA temp_store_directory = ''")
 
     def _fold_log(self) -> Folded:
-        """Fold in what no reader needs in the log; raises StorageError."""
+        """Move what no reader needs from the log into the database; raises StorageError."""
         with self._folding_lock:
             answer = self._ask_sqlite("PRAGMA wal_checkpoint(PASSIVE)")
         return Folded.told_by(answer)
 
     def _ask_sqlite(self, statement: str) -> tuple[Any, ...]:
-        """The row that a statement gives outside of any transaction, if any."""
+        """Run a statement outside of any transaction; returns its row, empty if it gives none."""
         with storage_errors(), closing(self._engine.raw_connection()) as pooled:
             cursor = pooled.cursor()
             try:
@@ -329,10 +329,10 @@ class Database:
 
 
 def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
-    """An engine that connects to nothing yet; raises SettingError when the URL is no use."""
+    """An engine that has not connected yet; raises SettingError when the URL cannot be used."""
     try:
         parsed = _parsed(url)
-        # The time that sqlite3 itself waits for a lock, or that a connection may take.
+        # How long sqlite3 itself waits for a lock, or how long connecting may take.
         options: dict[str, float] = {
             name: value
             for name, value in postgres.CONNECT_OPTIONS.items()
@@ -360,7 +360,7 @@ def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
 
 
 def _parsed(url: str) -> URL:
-    """Raises ArgumentError; it quotes nothing that may be of a password, nor does what connects."""
+    """Parse the URL; raises ArgumentError, which quotes nothing that may belong to a password."""
     try:
         parsed = make_url(url)
     except ValueError as error:

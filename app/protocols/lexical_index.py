@@ -16,12 +16,12 @@ class LexicalRecord:
     document_number: int
     content: str
     titles: tuple[str, ...] = ()
-    """Of the document, and of its item where that is its title as well."""
+    """The document's title, and its item's where that is the document's as well."""
     heading_path: tuple[str, ...] = ()
     path: str = ""
     """The document's key: a relative path or an address."""
     language: str | None = None
-    """Whose stems its words are reduced to, as Snowball names it; None: the index's own."""
+    """The language by which its words are stemmed, as Snowball names it; None: the index's own."""
 
 
 class LexicalHit(NamedTuple):
@@ -29,14 +29,14 @@ class LexicalHit(NamedTuple):
 
     chunk_id: str
     score: float
-    """BM25 over the fields, more for words as they were typed; above 0, comparable within one
-    answer only."""
+    """BM25 over the fields, more for words in the order in which they were typed. Above 0;
+    comparable only within one answer."""
 
 
 class LexicalIndex(Protocol):
     """Full-text search by words. A cache of SQL: losing it loses nothing.
 
-    Safe for many readers beside one writer. Failures raise LexicalIndexError.
+    Safe for one writer and many readers at once. Failures raise LexicalIndexError.
     """
 
     def upsert(self, records: Sequence[LexicalRecord]) -> None:
@@ -48,18 +48,22 @@ class LexicalIndex(Protocol):
         ...
 
     def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
-        """The records that match best within the scope, best first; of equals the lower id.
+        """The records that match best within the scope, best first; of equals the lower id first.
 
-        The query is text, never a query language, but for two things: words in double quotes must
-        stand side by side in a record's content, title or headings, and a record whose content
-        says a word after `-` is left out; not what has it within a name only (`Java` in
-        `JavaScript`), nor what shows it with its `-`. Of excluded phrases and names it may leave
-        some in, where names are spelt in several ways: the text itself has the last word. Words are
-        compared by their stems in the language of each record. What lies at a path that the query
-        names, such as `docs/keys.md`, counts for more than what says all words of that path; what
-        says plain words side by side as the query does for more than what says them apart; and what
-        stands under a heading that is the query for more than what mentions it. In the place of a
-        plain word that no record holds, known words that are spelt nearly so may be looked for.
+        The query is plain text and not a query language, with two exceptions:
+
+        - Words in double quotes must stand side by side in a record's content, title or headings.
+        - A record whose content says a word after `-` is left out, but not one that has the word
+          only within a name (`Java` in `JavaScript`), or shows it with its `-`, as a switch. Where
+          names are spelt in several ways, some records that say an excluded phrase or name may be
+          left in: the caller has to check the text itself.
+
+        Words are compared by their stems in the language of each record. What lies at a path that
+        the query names, such as `docs/keys.md`, counts for more than what says all words of that
+        path; what says plain words side by side, as the query does, for more than what says them
+        apart; and what stands under a heading that is the query for more than what mentions it. In
+        place of a plain word that no record holds, known words that are spelt almost alike may be
+        looked for.
         """
         ...
 
@@ -68,15 +72,14 @@ class LexicalIndex(Protocol):
         ...
 
     def in_other_language(self, expected: Mapping[str, str | None]) -> set[str]:
-        """Those of these records, given with their languages, that it holds in another one."""
+        """Which of these records it holds in another language than the one given for each."""
         ...
 
     def ceiling(self, query: str) -> float:
-        """The BM25 that would be full for this query: that of a text which says all of its words.
+        """The BM25 score of a text that says all words of the query as densely as BM25 rewards.
 
-        Words as they were typed may lift a score above it.
-
-        0 when the query has no word that is searched for.
+        Words in the order in which they were typed may lift a score above it. 0 when the query has
+        no word that is searched for.
         """
         ...
 
@@ -89,7 +92,7 @@ class LexicalIndex(Protocol):
         ...
 
     def close(self) -> None:
-        """Flush and release files."""
+        """Flush, and release the files."""
         ...
 
 

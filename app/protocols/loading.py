@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 MANY_DOCUMENTS = frozenset({"folder"})
-"""The types of items that have a document for each of their files; an item of another has one."""
+"""The types of items that have a document for each of their files; all others have just one."""
 
 
 @dataclass(frozen=True)
@@ -26,12 +26,12 @@ class LoadedDocument:
     """SPDX identifier or expression."""
     language: str | None = None
     modified_at: datetime | None = None
-    """When it was last changed, as it says itself or its server does; with a time zone."""
+    """When it was last changed, by its own account or its server's; with a time zone."""
     warnings: tuple[str, ...] = ()
     first_line: int = 1
     """1-based line of the source at which `content` starts."""
     stamp: str | None = None
-    """As SourceEntry's, of a source that tells it only with the text."""
+    """As in SourceEntry, from a source that tells it only together with the text."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class SourceEntry:
 
 @dataclass(frozen=True)
 class SourceNote:
-    """A place in a source and what is to be said of it: why it was skipped, or what is odd."""
+    """A place in a source, and what to say about it: why it was skipped, or what is odd."""
 
     uri: str
     reason: str
@@ -70,7 +70,7 @@ class SourceListing:
     entries: tuple[SourceEntry, ...]
     skipped: tuple[SourceNote, ...] = ()
     incomplete: tuple[str, ...] = ()
-    """Prefixes of keys that could not be listed now: what is known below them is not gone."""
+    """Prefixes of keys that could not be listed now: documents below them do not count as gone."""
     mounts: tuple[str, ...] = ()
     """Prefixes of keys at which another file system is mounted; "" for the source itself, and the
     absolute paths of the mount points above it."""
@@ -78,11 +78,11 @@ class SourceListing:
     """Prefixes of keys that rules leave out, whatever is or was mounted there."""
 
     def without_lost_mounts(self, mounts_before: Collection[str]) -> "SourceListing":
-        """The listing, with what is no longer mounted as incomplete, and still to be mounted.
+        """The listing, with what is no longer mounted counted as incomplete, and still as a mount.
 
-        What lies at a mount point when its file system has gone, be it nothing, a note or an
-        empty folder, says nothing of the files, and must not take their places. Without a mount
-        above the source, nothing is known of all of it.
+        Whatever lies at a mount point while its file system is away (nothing, a note, an empty
+        folder) says nothing about the files there, and must not replace them. If a mount above the
+        source is lost, nothing can be said of any of its files.
         """
         missing = {*mounts_before} - {*self.mounts}
         lost = tuple(sorted(key for key in missing if not key.startswith(self.left_out)))
@@ -110,10 +110,10 @@ class Source(Protocol):
 
 @runtime_checkable
 class ConditionalSource(Source, Protocol):
-    """A source that can say, when it is asked for a document, that it has not changed."""
+    """A source that can answer that a document has not changed."""
 
     def read_if_changed(self, entry: SourceEntry, stamp: str) -> LoadedDocument | None:
-        """Read a document; None when it is as it was when it had this stamp."""
+        """Read a document; None if it has not changed since it had this stamp."""
         ...
 
 

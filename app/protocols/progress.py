@@ -1,4 +1,4 @@
-"""How far a piece of work is, and who is told."""
+"""How far a piece of work has come, and who is told."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -6,7 +6,7 @@ from typing import Protocol
 from app.protocols.loading import SourceNote
 
 MOST_SKIPPED_SHOWN = 20
-"""Progress is written often: the result lists all that was skipped."""
+"""Progress is stored often, so it is kept short; the result lists everything that was skipped."""
 
 
 @dataclass(frozen=True)

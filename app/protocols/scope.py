@@ -1,4 +1,4 @@
-"""What a search may find, as the indexes are told."""
+"""The filter of a search, as the indexes are given it."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ class SearchScope:
     document_numbers: Collection[int] | None = None
     """Numbers of documents, as the records carry them."""
     share: float = 1.0
-    """How much of all items or documents that is, 0 to 1. An index may choose its way by it; what
-    is found does not depend on it."""
+    """Which share of all items or documents that is, 0 to 1. An index may choose the quicker way
+    by it; what is found does not depend on it."""
 
 
 EVERYWHERE = SearchScope()

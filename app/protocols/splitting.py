@@ -37,7 +37,7 @@ class TokenMeter(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """Tokens of text that the model reads (its special tokens already taken off)."""
+        """How many tokens of text the model reads (its special tokens already subtracted)."""
         ...
 
     def count(self, text: str) -> int:
@@ -60,7 +60,7 @@ class TextSplitter(Protocol):
     def split_text(
         self, content: str, metadata: Mapping[str, Any] | None = None, *, name: str = ""
     ) -> list[TextChunk]:
-        """Cut the text; the metadata is handed on to every chunk.
+        """Cut the text; every chunk gets the metadata.
 
         `name` is the path or address of the document, which tells how its text is marked up.
         """

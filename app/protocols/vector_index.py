@@ -31,7 +31,7 @@ class VectorHit(NamedTuple):
 class VectorIndex(Protocol):
     """Nearest neighbours by cosine. A cache of SQL: losing it loses nothing.
 
-    Safe for many readers beside one writer. Failures raise VectorIndexError.
+    Safe for one writer and many readers at once. Failures raise VectorIndexError.
     """
 
     def upsert(self, records: Sequence[VectorRecord]) -> None:
@@ -73,7 +73,7 @@ class VectorIndex(Protocol):
         ...
 
     def close(self) -> None:
-        """Flush and release files."""
+        """Flush, and release the files."""
         ...
 
 

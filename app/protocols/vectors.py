@@ -1,4 +1,4 @@
-"""What a vector is, for all who make, keep or compare them."""
+"""What a vector is, for everything that makes, keeps or compares them."""
 
 import numpy as np
 import numpy.typing as npt
