@@ -1,4 +1,4 @@
-"""Leaves of the candidates those of the wanted chunk types; indexes know whole documents only."""
+"""Keeps the candidates of the wanted chunk types, which the indexes cannot filter by."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -20,10 +20,10 @@ _OF_TYPES = select(ChunkRow.id).where(
 def of_types(
     connection: Connection, request: SearchRequest, candidates: Candidates, deeper: int
 ) -> tuple[Candidates, bool]:
-    """The candidates that pass, and whether they are as good as if the indexes had chosen them.
+    """The candidates that pass, and whether they are as good as if the indexes had filtered.
 
-    They are when as many of each side pass as would have been asked for, or a side has no more.
-    The rows of what passes are to be read in the same snapshot: in a later one they may be gone.
+    They are if as many pass from each side as its depth asks for, or the side has no more. Read the
+    rows of those that pass in the same snapshot: in a later one they may be gone.
     """
     if not request.chunk_types:
         return candidates, True

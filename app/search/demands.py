@@ -18,12 +18,12 @@ class Demands:
     allowed: ResolvedFilter
     words: WordsByCollection
     by_words: frozenset[str] = frozenset()
-    """Chunks that the lexical index found: mostly they hold the phrases, so nobody need look."""
+    """Chunks that the lexical index found: as a rule they hold the phrases without a look."""
     chunk_types: tuple[str, ...] = ()
-    """Which chunks; none named: all."""
+    """The types of chunks that may be results; empty: all."""
 
     def suits(self, row: Any) -> bool:
-        """Whether a row is of a type asked for, says something, all phrases, nothing excluded."""
+        """Whether a row is of a wanted type, not blank, says all phrases and nothing excluded."""
         if row.content.isspace():  # a stretch of blanks as long as a chunk
             return False
         if self.chunk_types and row.chunk_type not in self.chunk_types:
@@ -38,6 +38,6 @@ class Demands:
         return not words.lack_phrases(*texts_of(row))
 
     def suiting(self, connection: Connection, chunk_ids: Sequence[str]) -> list[str]:
-        """Those of the chunks that can become results, in their order. At most some hundred."""
+        """Those of the chunks that can become results, in order. For a few hundred at most."""
         rows = rows_by_chunk(connection, chunk_ids, self.allowed)
         return [key for key in chunk_ids if key in rows and self.suits(rows[key])]

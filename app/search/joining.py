@@ -1,4 +1,4 @@
-"""Joins ranked candidates to SQL: which of them are results, and what is shown with them."""
+"""Joins ranked candidates to SQL: finds which of them are results, and what is shown with them."""
 
 import dataclasses
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -29,16 +29,16 @@ GROUPINGS: Mapping[GroupBy, Callable[[Sequence[RowHit]], list[GroupedHits]]] = {
 
 @dataclass(frozen=True)
 class JoinedRows:
-    """All that results are made of."""
+    """Everything that results are made of."""
 
     ranked: RankedCandidates
-    """In the order by which the rows were chosen."""
+    """In the order in which the rows were chosen."""
     rows: Sequence[tuple[Any, int, ResultGroup | None]]
-    """What is shown, each with its position in the ranking and the hits that it stands for."""
+    """The rows of the results, each with its position in the ranking, and the group it leads."""
     least: float
-    """What is less strong was left out as weak; -inf: nothing was."""
+    """Candidates of less strength were left out as weak; -inf: none were."""
     rejected: int
-    """Candidates that were read and can be no results."""
+    """How many candidates were read that cannot be results."""
     near: Mapping[str, Neighbours]
     tags: Mapping[int, tuple[str, ...]]
 
@@ -50,7 +50,7 @@ class JoinedRows:
         earlier: Mapping[str, Explanation | None],
         deeper: int,
     ) -> list[SearchResult]:
-        """Needs no connection any more. What was a result earlier is explained as it was then."""
+        """The results; needs no connection. One of an earlier round keeps its explanation."""
         return [
             result_of(
                 row,
@@ -87,9 +87,9 @@ def join(
 ) -> JoinedRows:
     """The first candidates that SQL holds and the filter allows, in the ranking's own order.
 
-    `earlier` are chunks that were results before it was asked deeper: these stay first, since an
-    answer of fewer results would have ended there. How many candidates there are bears on scores.
-    `fingerprint` is that of the model whose vectors tell what repeats what.
+    `earlier` are the results of shallower rounds. They stay first, since a request for fewer
+    results would have got just these, and scores depend on how many candidates there are.
+    `fingerprint` is that of the model by whose vectors `diversity` tells what repeats what.
     """
     found_first = len(ranked.chunk_ids)
     if ranking.weighs:
@@ -113,7 +113,7 @@ def join(
 
 
 def _wanted_hits(request: SearchRequest, deeper: int) -> int:
-    """How far down the ranking results are looked for, unless these turn out to be too few."""
+    """How many candidates are read at first; all of them, if these turn out to be too few."""
     if request.group_by is None:
         return request.n_results
     return hits_to_group(request.n_results) * deeper
@@ -130,13 +130,14 @@ def _spread_hits(
 ) -> tuple[RankedCandidates, RowHits]:
     """The candidates spread over documents, and the first hits among them.
 
-    What can be no result costs the others of its document nothing. Whatever cost a hit anything
-    stands before it, so it was read: it is taken out, and the rest are spread anew.
+    A chunk that cannot be a result must not cost the others of its document anything. What costs a
+    hit anything stands before it in the order, so it has been read: if it is unfit, it is taken
+    out, and the rest are spread again.
     """
     unfit: frozenset[str] = frozenset()
     while True:
         ordered = ranked
-        if not demands.words.exclude_any:  # they may leave out most, a few more each time
+        if not demands.words.exclude_any:  # else most may be unfit, and each round finds only a few
             ordered = spread(ranked, request, ranking)
         ordered = ordered.begun_by(earlier)
         found = strong_hits(connection, ordered, demands, ranking.least_share, wanted)

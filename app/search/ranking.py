@@ -1,4 +1,4 @@
-"""The order of a search's candidates, and how it came about."""
+"""Puts a search's candidates in order, and explains how each came to its place."""
 
 import dataclasses
 from collections.abc import Collection, Sequence
@@ -19,7 +19,7 @@ METHODS: dict[str, fusion.Fuse] = {
     "rrf": fusion.rrf,
 }
 RRF_SCALE = fusion.RRF_K + 1
-"""Makes 1 of what the best of both lists gets from `rrf`."""
+"""Scales `rrf` so that the first of both lists scores 1."""
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,15 @@ class RankedCandidates:
     chunk_ids: tuple[str, ...]
     cosines: tuple[float, ...]
     places: fusion.Ranks
-    """Of each, its place among the candidates as they were retrieved; shape (ranked,)."""
+    """The place of each among the candidates as they were retrieved; shape (ranked,)."""
     fused: fusion.Fusion
     """By place."""
     scale: float = 1.0
-    """Of fused scores, so that they are about 0 to 1 however they were fused."""
+    """What fused scores are multiplied by, to be about 0 to 1 however they were fused."""
     weighed: Weighed | None = None
-    """How more than the fused score decided the order, if it did."""
+    """What else decided the order besides the fused score, if anything did."""
     penalties: fusion.Floats | None = None
-    """By position: what each loses for the better ones of its document. None: nothing."""
+    """By position: what each loses to the better ones of its document. None: nothing."""
 
     def scaled_scores(self) -> fusion.Floats:
         """The fused scores in the order of the candidates, times their scale."""
@@ -58,18 +58,18 @@ class RankedCandidates:
         return float(final) - self.penalty(position)
 
     def penalty(self, position: int) -> float:
-        """What the candidate at this position loses for the better ones of its document."""
+        """What the candidate at this position loses to the better ones of its document."""
         return 0.0 if self.penalties is None else float(self.penalties[position])
 
     def without(self, chunk_ids: Collection[str]) -> Self:
-        """All but these, in their order."""
+        """All candidates but these, in the same order."""
         if not chunk_ids:
             return self
         gone = set(chunk_ids)
         return self.in_order([n for n, key in enumerate(self.chunk_ids) if key not in gone])
 
     def begun_by(self, chunk_ids: Collection[str]) -> Self:
-        """These first, in their order, as far as they are candidates; then the others."""
+        """Those of these chunks that are candidates first, in the order given; then the others."""
         if not chunk_ids:
             return self
         positions = {key: position for position, key in enumerate(self.chunk_ids)}
@@ -77,7 +77,7 @@ class RankedCandidates:
         return self.in_order([*first, *positions.values()])
 
     def in_order(self, positions: Sequence[int] | fusion.Ranks) -> Self:
-        """These of the candidates, in this order."""
+        """The candidates at these positions, in this order."""
         chosen = np.asarray(positions, np.int64)
         return dataclasses.replace(
             self,
@@ -92,16 +92,16 @@ class RankedCandidates:
 def rank(
     request: SearchRequest, candidates: Candidates, *, words_required: bool
 ) -> RankedCandidates:
-    """Put the candidates that the mode wants, and `min_score` allows, in order.
+    """Put in order the candidates that suit the mode and `min_score`.
 
-    With `words_required`, only those that the lexical side found, if it could be asked.
+    With `words_required`, only those that the lexical side found, if it answered.
     """
     by_words = candidates.lexical_scores > 0
     eligible = np.ones(len(candidates.chunk_ids), np.bool_)
     if request.mode == "lexical":
         eligible &= by_words
     elif words_required and candidates.lexical_answered:
-        # Where not all that hold them are known, the nearest may hold them as well.
+        # Unless all that hold the words are known, the nearest by meaning may hold them as well.
         nearest_count = request.mode == "dense" or knows_all_near_enough(request, candidates)
         known = candidates.lexical_exhausted or not nearest_count
         eligible &= by_words if known else by_words | candidates.found_dense
@@ -145,8 +145,8 @@ def explain(
 ) -> Explanation:
     """How the candidate at this position (0 is the best) came to its place.
 
-    Its rank is that among the candidates: those that SQL no longer holds leave gaps, unless a
-    document penalty or signals had them taken out.
+    Its rank counts all candidates. Those that SQL no longer holds leave gaps, unless they were
+    taken out for a document penalty or for signals.
     """
     place = int(ranked.places[position])
     how = ranked.fused.explain(place)

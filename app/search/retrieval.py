@@ -1,4 +1,4 @@
-"""Both sides of a search: candidates by meaning and by words, each with its exact cosine."""
+"""Retrieves the candidates of a search by meaning and by words, each with its exact cosine."""
 
 import functools
 import time
@@ -23,40 +23,40 @@ from app.protocols import (
 from app.search.requests import SearchRequest
 
 LEXICAL_THREADS = 4
-"""Lexical searches that run beside the embedding of their queries, where a search is alone."""
+"""How many lexical searches may run while their queries are embedded, if no other search runs."""
 
 CACHED_QUERIES = 512
-"""Queries whose vectors are kept: people page, filter and repeat. At most 1 MB of vectors."""
+"""How many queries' vectors are kept, since people page, filter and repeat: 1 MB at most."""
 
 Scores = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """What both sides found; arrays of shape (candidates,) in the order of `chunk_ids`."""
+    """What both sides found; arrays have shape (candidates,), in the order of `chunk_ids`."""
 
     chunk_ids: tuple[str, ...]
     cosines: Scores
-    """Exact, whichever side found the candidate; 0 when the query has no vector."""
+    """Exact, whichever side found the candidate; 0 if the query has no vector."""
     found_dense: npt.NDArray[np.bool_]
     """Whether the dense side found it."""
     lexical_scores: Scores
     """BM25; 0 where the lexical side did not find the candidate."""
     documents: npt.NDArray[np.int64]
-    """The number of each one's document; below 0 for a candidate that has just left the index."""
+    """The number of each candidate's document; below 0 for one that has just left the index."""
     lexical_ceiling: float | None
-    """The BM25 that would count as full for this query; None: not known."""
+    """See LexicalIndex.ceiling; None: not known."""
     lexical_answered: bool
     exhausted: bool
-    """Both sides gave all they have: asking for more finds nothing new."""
+    """Both sides gave all they have: asking for more would find nothing new."""
     lexical_exhausted: bool
-    """The lexical side did: no other text holds the words."""
+    """The lexical side gave all it has: no other text holds the words."""
     complete_above: float
-    """Every record whose cosine is greater is among the candidates; -1: all are."""
+    """Every record with a greater cosine is among the candidates; -1: all records are."""
     degraded: tuple[str, ...]
-    """Which side is missing, and why."""
+    """Which sides are missing, and why."""
     seconds: tuple[tuple[str, float], ...]
-    """How long each stage took; of a search that is alone, the lexical one beside the embedding."""
+    """How long each stage took; the lexical one may have run alongside the embedding."""
     ranking_cosines: Scores | None = None
     """What to rank by instead of `cosines`, where several rounds found them."""
 
@@ -73,7 +73,7 @@ class Candidates:
 
 
 class Retriever:
-    """Asks both indexes, at once where no other search is under way. Safe from many threads."""
+    """Asks both indexes, in parallel if no other search is under way. Safe for many threads."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Retriever:
         lexical_index: LexicalIndex,
         searches: UnderWay | None = None,
     ) -> None:
-        """`searches`: those under way, which others may have to know as well."""
+        """`searches` counts those under way; it may be shared with what has to know it, too."""
         self.searches = searches or UnderWay()
         self.fingerprint = embedder.fingerprint
         self._embed = functools.lru_cache(CACHED_QUERIES)(embedder.embed_query)
@@ -98,9 +98,9 @@ class Retriever:
 
         `meaning` is the text to embed.
 
-        In hybrid mode the model or the lexical index may fail while the other side answers. Raises
-        EmbeddingError, LexicalIndexError and VectorIndexError when there is nobody left to answer,
-        and EmbeddingError when a `min_score` needs cosines that are not to be had.
+        In hybrid mode the model or the lexical index may fail, and the other side answers alone.
+        Raises EmbeddingError, LexicalIndexError and VectorIndexError when no side is left, and
+        EmbeddingError when a `min_score` needs cosines that cannot be computed.
         """
         lexical = None
         if request.mode != "dense":
@@ -125,11 +125,11 @@ class Retriever:
         return self._candidates(vector, dense, words, degraded, seconds)
 
     def embed(self, meaning: str) -> Vector:
-        """The vector of a query, which is kept; raises EmbeddingError."""
+        """The vector of a query, which is cached; raises EmbeddingError."""
         return self._embed(meaning)
 
     def close(self) -> None:
-        """Let running searches end."""
+        """Wait for running searches to end."""
         self._threads.shutdown()
 
     def _vector(self, request: SearchRequest, meaning: str, degraded: list[str]) -> Vector | None:
@@ -151,10 +151,11 @@ class Retriever:
     def _start_lexical(
         self, request: SearchRequest, scope: SearchScope, deeper: int
     ) -> "Callable[[], _Lexical]":
-        """What gives the answer of the lexical side, which is looked for on a thread beside.
+        """Start the lexical search on another thread; returns what waits for its answer.
 
-        Where other searches keep the cores busy, it is looked for when it is asked for: to change
-        threads takes longer. That gave 8 clients on two cores, two searches at once, 12 % more.
+        If other searches keep the cores busy, it only starts when its answer is asked for, on the
+        same thread: changing threads would take longer. With 8 clients on two cores, two searches
+        at once, that gave 12 % more searches.
         """
 
         def search() -> _Lexical:
@@ -186,8 +187,8 @@ class Retriever:
         cosines = dict(dense.hits)
         bm25 = dict(words.hits)
         only_lexical = [key for key in bm25 if key not in cosines]
-        # One that the dense index lacks has just been deleted, and SQL will drop it; or its vector
-        # is damaged, and its words are found all the same.
+        # A chunk that the dense index lacks has either just been deleted, and SQL will drop it, or
+        # its vector is damaged, and it is still found by its words.
         cosines |= dict.fromkeys(only_lexical, 0.0)
         if vector is not None and only_lexical:
             cosines |= self._vector_index.similarities(vector, only_lexical)

@@ -14,26 +14,26 @@ from app.search.retrieval import Candidates
 from app.slices import VALUES_AT_ONCE
 
 SPARE_ROWS = 2
-"""Rows that are read beyond the wanted results: the indexes may hold chunks that SQL lost."""
+"""How many rows are read beyond those wanted: SQL may lack some chunks that the indexes hold."""
 
 FURTHER = 8
 """Factor by which more are read when too few suited."""
 
 LAST_OF_A_SIDE = 16
-"""So many that a side found last tell how strong the next are: the others of one document may be
-stronger, or weaker, than those beside it."""
+"""How many of the last that a side found tell how strong its next ones would be: a single one may
+be stronger or weaker than those beside it, for the other chunks of its document."""
 
 
 @dataclass(frozen=True)
 class RowHits:
-    """What came of the first candidates of a ranking."""
+    """What reading the rows of the first candidates gave."""
 
     hits: list[tuple[Any, int]]
     """Rows that suit, with their positions in the ranking."""
     least: float
-    """What is less strong is weak; -inf: nothing is."""
+    """Candidates of less strength are weak; -inf: none are."""
     unfit: frozenset[str]
-    """Candidates that were read and can be no results."""
+    """Candidates that were read and cannot be results."""
 
 
 def strong_hits(
@@ -43,9 +43,9 @@ def strong_hits(
     least_share: float,
     wanted: int,
 ) -> RowHits:
-    """The first rows that suit, but weak ones.
+    """The first rows that suit, without weak ones.
 
-    Weak are those below this share of the first's strength, if that is above 0.
+    A candidate is weak below `least_share` of the strength of the first, if that is above 0.
     """
     hits: list[tuple[Any, int]] = []
     unfit: set[str] = set()
@@ -68,10 +68,11 @@ def strong_hits(
 
 
 def others_are_weak(ranked: RankedCandidates, candidates: Candidates, least: float) -> bool:
-    """Whether the first candidates are followed by weak ones alone, as far as anybody can tell.
+    """Whether only weak candidates follow, as far as that can be told.
 
-    That there are weak ones does not tell: what was found by words alone may be weak however strong
-    the next by meaning would be. So each side that has more to give must have come to weak ones.
+    It does not follow from there being weak ones: one that was found only by words may be weak,
+    however strong the next by meaning would be. So each side that has more to give must have come
+    to weak ones.
     """
     strengths, places = ranked.strengths(), ranked.places
     if not (strengths < least).any():

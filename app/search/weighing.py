@@ -33,10 +33,11 @@ def weigh(
     fingerprint: str,
     now: datetime,
 ) -> RankedCandidates:
-    """The candidates in the order of what they weigh; of equals, as they stood before.
+    """The candidates in the order of their weighed strengths; equals stay in their order.
 
-    What SQL does not hold (any more) is left out where rows have to be read. `fingerprint` is that
-    of the model whose vectors tell what repeats what; only what can become a result is repeated.
+    Candidates that SQL no longer holds are left out if rows have to be read. `fingerprint` is that
+    of the model by whose vectors `diversity` tells what repeats what; only a possible result can be
+    repeated.
     """
     facts = _facts(connection, ranked, ranking)
     if facts is not None:
@@ -53,9 +54,10 @@ def weigh(
 def _comparable(
     connection: Connection, ranked: RankedCandidates, demands: Demands, fingerprint: str
 ) -> tuple[RankedCandidates, npt.NDArray[np.float32]]:
-    """Less what was seen to be no result, with the vectors of the first DIVERSE_DEPTH.
+    """The candidates less those seen not to be results, and the vectors of the first ones.
 
-    Where SQL holds a text and its vector is lost or damaged, it is like nothing else: zeros.
+    Vectors are given for the first DIVERSE_DEPTH. A text whose vector is lost or damaged gets
+    zeros: it is like nothing else.
     """
     held: list[str] = []
     gone: set[str] = set()
@@ -90,7 +92,7 @@ def _diverse(
 def _facts(
     connection: Connection, ranked: RankedCandidates, ranking: Ranking
 ) -> dict[str, SignalFacts] | None:
-    """By chunk id; None where nothing of them counts."""
+    """The facts by chunk id; None if the ranking counts none of them."""
     signals_count = (
         ranking.recency_weight or ranking.importance_weight or ranking.completeness_weight
     )
