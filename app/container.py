@@ -1,4 +1,4 @@
-"""The composition root: with `app.assembly`, all that names concrete adapters."""
+"""The composition root; only it and `app.assembly` name concrete adapters."""
 
 import logging
 from collections.abc import Mapping
@@ -54,7 +54,7 @@ class Container:
         self.most_waiting_searches = settings.most_waiting_searches
         self._data_directory = opened.data_directory
         self.database = opened.database
-        # The choice itself is not kept: it knows the former model, which is to go after a switch.
+        # `opened.choice` is not kept: it holds the former model, which is freed after a switch.
         self._wanted_embedder = opened.choice.wanted_embedder
         self._closes_embedder = opened.closes_embedder
         self.collection_settings = CollectionSettings(
@@ -112,14 +112,14 @@ class Container:
     ) -> Self:
         """Take the data directory and start everything.
 
-        Where the settings want another model or splitter than what is stored was made with, that
-        goes on answering while everything is made anew in the background. `open_model` opens the
-        model of the settings, and then the former one; that is left out with `any_model`, for work
-        that embeds everything again.
-        Without `run_jobs`, what was promised waits for the next server, and so does a change of
-        model or splitter.
+        If the settings name another model or splitter than what is stored was made with, the old
+        generation goes on answering while a new one is made in the background. `open_model` opens
+        the model of the settings, and then the former one; with `any_model` the former one is not
+        opened, for work that embeds everything again.
+        Without `run_jobs`, jobs wait for the next server, and so does a change of model or
+        splitter.
 
-        Raises StartupError: the directory is in use or not writable, or a model is not to be had.
+        Raises StartupError: the directory is in use or not writable, or a model cannot be opened.
         """
         opened = open_data(settings, embedder, open_model, any_model=any_model)
         with released_on_failure(opened.data_directory):
@@ -131,19 +131,19 @@ class Container:
             try:
                 container.start(run_jobs=run_jobs)
             except AppError:
-                container.close()  # no thread of it may outlive the lock
+                container.close()  # none of its threads may outlive the lock
                 raise
         return container
 
     def start(self, *, run_jobs: bool) -> None:
-        """Open the indexes, then take work."""
+        """Open the indexes, then run jobs."""
         self.collection_settings.load()
         self._keeper.start(renew=run_jobs)
         if run_jobs:
             self._work.start()
 
     def close(self) -> None:
-        """Stop in order: no new work, finish what is under way, flush, mark as clean."""
+        """Stop cleanly: take no new work, finish what is under way, flush, leave the clean mark."""
         if self._closed:
             return
         self._closed = True
@@ -154,7 +154,7 @@ class Container:
         if self._closes_embedder:
             self._wanted_embedder.close()
         try:
-            if in_use is not None:  # else the next start must not trust them either
+            if in_use is not None:  # else one is not sound, and the next start must check both
                 self._keeper.seal(in_use)
             self.database.close()
             if in_use is not None:
@@ -165,7 +165,7 @@ class Container:
             self._data_directory.release()
 
     def stop_work(self) -> None:
-        """Ask all indexing to end soon, without waiting; its requests then end with 503."""
+        """Ask all indexing to end soon, without waiting; requests that wait for it get 503."""
         self._work.stop()
         self._keeper.stop()
         self.indexer.stop()
@@ -173,7 +173,7 @@ class Container:
     def run_job(
         self, kind: str, arguments: Mapping[str, Any], watcher: ProgressListener
     ) -> Outcome:
-        """Run a job in the calling thread, beside the worker's."""
+        """Run a job in the calling thread, beside those of the worker."""
         return self._work.run_here(kind, arguments, watcher)
 
     def stats(self) -> CollectionStats:
@@ -181,7 +181,7 @@ class Container:
         return self._keeper.asked(lambda parts: parts.maintenance.stats())
 
     def verify(self, *, repair: bool = False) -> VerifyReport:
-        """Compare SQL with itself and with both indexes, once these are open; perhaps mend it."""
+        """Check SQL, and compare both indexes with it once they are open; mend it with `repair`."""
 
         def verify(parts: GenerationParts) -> VerifyReport:
             parts.settle()
@@ -190,7 +190,7 @@ class Container:
         return self._keeper.asked(verify)
 
     def compact(self) -> CompactionReport:
-        """Give space back, and erase for good what was deleted; raises StorageError."""
+        """Free disk space, and erase for good what was deleted; raises StorageError."""
 
         def compact(parts: GenerationParts) -> CompactionReport:
             parts.settle()
@@ -199,29 +199,29 @@ class Container:
         return self._keeper.asked(compact)
 
     def settle(self) -> None:
-        """Wait until both indexes are loaded, and mended if that was necessary."""
+        """Wait until both indexes are loaded, and mended if necessary."""
         self.parts.settle()
 
     def rebuild(self, *, embed: bool = False) -> None:
-        """Fill both indexes anew from SQL, or make and take what the settings want instead.
+        """Switch to the generation that the settings want, or else refill both indexes from SQL.
 
-        Nothing is embedded but for that, and with `embed` what has no vector. Raises
+        Refilling embeds nothing, except with `embed`: then it embeds what has no vector. Raises
         EmbeddingError, StorageError.
         """
         if not self.renew():
             self.maintenance.rebuild(embed=embed)
 
     def renew(self) -> bool:
-        """Switch to the generation that the settings want, and wait for it; False: it answers."""
+        """Switch to the generation that the settings want, and wait; False: it answers now."""
         return self._keeper.renew()
 
     @property
     def needs_renewal(self) -> bool:
-        """Another generation answers than the settings want."""
+        """Whether another generation answers than the settings want."""
         return self._keeper.needs_renewal
 
     def wait_for_renewal(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until the generation that the settings want answers; whether it does."""
+        """Wait until the generation that the settings want answers; returns whether it does."""
         return self._keeper.wait_for_renewal(timeout_seconds)
 
     # The generation that answers -----------------------------------------------------------
@@ -233,27 +233,27 @@ class Container:
 
     @property
     def generation(self) -> Generation:
-        """What answers and what is indexed into."""
+        """The generation that answers, and that documents are indexed into."""
         return self.parts.stored.generation
 
     @property
     def embedder(self) -> Embedder:
-        """The model that questions and documents are embedded by."""
+        """The model that embeds queries and documents."""
         return self.parts.embedder
 
     @property
     def splitter(self) -> TextSplitter:
-        """What cuts documents."""
+        """What splits documents into chunks."""
         return self.parts.splitter
 
     @property
     def vector_index(self) -> FailoverVectorIndex | LoadedExactIndex:
-        """The index that is asked by meaning."""
+        """The index that is searched by meaning."""
         return self.parts.vector_index
 
     @property
     def lexical_index(self) -> HealingLexicalIndex:
-        """The index that is asked by words."""
+        """The index that is searched by words."""
         return self.parts.lexical_index
 
     @property
@@ -263,23 +263,23 @@ class Container:
 
     @property
     def compaction(self) -> Compaction:
-        """What gives space back."""
+        """What frees disk space."""
         return self.parts.compaction
 
     # Health --------------------------------------------------------------------------------
 
     def part_health(self) -> dict[str, PartHealth]:
-        """How database, indexes, model and generation are."""
+        """The state of database, indexes, model and generation."""
         return self._health.parts()
 
     def refresh_gauges(self) -> None:
-        """Count what the metrics show as it stands now."""
+        """Set the gauges of the metrics to what they measure now."""
         self._health.refresh_gauges()
 
     # Parts ---------------------------------------------------------------------------------
 
     def pipeline_for(self, sources: SourceOpener) -> IndexingPipeline:
-        """What indexes these sources into the generation that answers now."""
+        """A pipeline that indexes these sources into the generation that answers now."""
         return IndexingPipeline(
             database=self.database,
             sources=sources,

@@ -1,43 +1,43 @@
-"""Says when new versions of documents become visible, and lets a search keep the next waiting."""
+"""Tells searches when new versions of documents become visible, and lets them delay the next."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 LONGEST_WAIT_SECONDS = 10.0
-"""So long each side waits for the other; then it goes on, and the number tells the search so."""
+"""How long each side waits for the other before it goes on; the number then tells the search."""
 
 
 class ContentVersions:
     """Shared by one publisher and many searches.
 
     A search that finds the number changed since it began may have seen neither the old nor the new
-    version of a document, and has to ask again. One to which that happens again and again keeps the
-    next version waiting until it is done. A version that waits lets nobody else keep it waiting,
-    and all who waited for its end begin before the next one does. So both sides get on, also where
-    the publisher makes no pause.
+    version of a document, and has to ask again. A search to which that happens repeatedly keeps the
+    next version waiting until it is done (`kept`). A version that waits admits no further searches
+    of that kind, and all that waited for it to end begin before the next version does. So both
+    sides make progress, even if the publisher never pauses.
 
-    They never wait for each other: while the publisher waits for searches to begin, no change keeps
-    these from it; and the searches whose end it waits for have begun.
+    They cannot deadlock: while the publisher waits for searches to begin, no change holds them
+    back; and the searches whose end it waits for have begun.
     """
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self._number = 0
         self._keepers = 0
-        """Searches that keep the next version waiting now."""
+        """How many searches keep the next version waiting."""
         self._waiting = 0
-        """Searches that wait for a change to end, or have not noticed yet that it has."""
+        """How many searches wait for a change to end, or have yet to notice that it has."""
         self._changing = False
 
     @property
     def number(self) -> int:
-        """Changes after new chunks are in the indexes and before SQL shows them."""
+        """Changes each time, after new chunks went into the indexes and before SQL shows them."""
         return self._number
 
     @contextmanager
     def changing(self) -> Iterator[None]:
-        """SQL comes to show a new version within the block. For one thread at a time."""
+        """In the block, SQL comes to show a new version. For one thread at a time."""
         with self._condition:
             self._condition.wait_for(lambda: not self._waiting, LONGEST_WAIT_SECONDS)
             self._changing = True
@@ -52,7 +52,7 @@ class ContentVersions:
 
     @contextmanager
     def kept(self) -> Iterator[None]:
-        """No new version becomes visible within the block, unless that takes too long."""
+        """In the block, no new version becomes visible, unless it takes too long."""
         with self._condition:
             self._wait_for_an_end()
             self._keepers += 1

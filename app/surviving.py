@@ -1,4 +1,4 @@
-"""Keeps threads going when something fails in a way that nobody expected."""
+"""Keeps threads going after an unexpected failure."""
 
 import logging
 from collections.abc import Callable
@@ -9,15 +9,16 @@ logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
 
 WENT_WRONG = "Something went wrong on our side; the server's log says what."
-"""What is shown of a failure that nobody expected."""
+"""What is shown of an unexpected failure."""
 
 
 def survive(
     work: Callable[[], Result], remark: str, expected: tuple[type[Exception], ...]
 ) -> Result | None:
-    """What the work gives, or None when it failed unexpectedly, which is logged with the remark.
+    """The result of the work, or None if it failed unexpectedly, which is logged with the remark.
 
-    Raises what is `expected`: whoever calls knows what that means. So does Ctrl-C or SIGTERM.
+    Exceptions of the types `expected` are raised, for the caller to handle; so are those of Ctrl-C
+    and SIGTERM.
     """
     try:
         return work()
@@ -31,22 +32,22 @@ def survive(
 
 
 def is_failure(error: BaseException) -> bool:
-    """Whether something went wrong; else somebody wants an end, as with Ctrl-C."""
+    """Whether this is a failure, and not a wish to end the process, such as Ctrl-C."""
     return isinstance(error, Exception) or is_panic(error)
 
 
 def is_panic(error: BaseException) -> bool:
-    """Whether it comes from a library in Rust that gave up what it was asked for.
+    """Whether the error is the panic of a library in Rust, such as a tokenizer.
 
-    Such as a tokenizer. It is a BaseException, of a class that cannot be imported.
+    It is a BaseException, of a class that cannot be imported.
     """
     return type(error).__name__ == "PanicException"
 
 
 def _interruption_before(error: BaseException) -> BaseException | None:
-    """What ended the work, if that failed only on its way out of this.
+    """The Ctrl-C or SIGTERM that ended the work, if the error only arose on its way out.
 
-    It may come between any two steps, such as of a lock that is let go then and is not held.
+    An interruption may come between any two steps: a lock, say, is then released that is not held.
     """
     earlier = error.__context__
     while earlier is not None and not isinstance(earlier, KeyboardInterrupt | SystemExit):

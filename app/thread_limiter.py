@@ -1,4 +1,4 @@
-"""So many blocking calls at a time, on whatever event loops they are waited for."""
+"""Limits how many blocking calls run at a time, whatever event loops wait for them."""
 
 import asyncio
 import threading
@@ -15,10 +15,10 @@ Result = TypeVar("Result")
 
 
 class ThreadLimiter:
-    """Places on worker threads, given in the order in which they are asked for.
+    """Places on worker threads, given out in the order in which they are asked for.
 
-    Safe from many threads with an event loop each, as of a program that calls `asyncio.run` where
-    it searches. anyio's limiters are of one loop: who waits on another is never woken.
+    Safe for many threads with an event loop each, as in a program that calls `asyncio.run` for
+    every search. anyio's own limiters belong to one loop: waiters on another are never woken.
     """
 
     def __init__(self, total: int) -> None:
@@ -28,27 +28,27 @@ class ThreadLimiter:
 
     @property
     def free(self) -> int:
-        """Places that nobody has."""
+        """How many places are free."""
         return self._free
 
     @property
     def waiting(self) -> int:
-        """Callers for whom there is none."""
+        """How many callers wait for a place."""
         return len(self._waiting)
 
     async def run(self, call: Callable[[], Result]) -> Result:
-        """Do it on a worker thread when there is a place, and keep the place until it is done."""
+        """Run the call on a worker thread once there is a place; it keeps that until it is done."""
         place = self._asked_for()
         try:
             if not place.done():
                 await asyncio.wrap_future(place)
-            own = anyio.CapacityLimiter(1)  # the one of the loop is for others
+            own = anyio.CapacityLimiter(1)  # the loop's default one is for other calls
             return await anyio.to_thread.run_sync(call, limiter=own)
         finally:
             self._given_up(place)
 
     def _asked_for(self) -> Future[None]:
-        """A place, or the promise of one."""
+        """A place: a future that is done once the caller has it."""
         place: Future[None] = Future()
         with self._lock:
             if self._free:
@@ -59,7 +59,7 @@ class ThreadLimiter:
         return place
 
     def _given_up(self, place: Future[None]) -> None:
-        """Pass the place on, unless whoever asked for it has gone before there was one."""
+        """Pass the place on, unless the caller went away before it got one."""
         with self._lock:
             with suppress(ValueError):
                 self._waiting.remove(place)

@@ -1,4 +1,4 @@
-"""RAGService: the one door to everything Groundwork does. Here `async` ends."""
+"""RAGService: the one door to everything Groundwork does. Everything below it is synchronous."""
 
 import atexit
 import functools
@@ -33,7 +33,7 @@ from app.search.soundness import listed, require_sound_ranking, sound_context, s
 
 
 class RAGService:
-    """Indexes and searches knowledge. What is `async` does its work on a worker thread.
+    """Indexes and searches knowledge. Its `async` methods work on worker threads.
 
     Used inside the service, or as a library:
 
@@ -52,14 +52,14 @@ class RAGService:
         *,
         engine: Engine | None = None,
     ) -> None:
-        """Open a data directory; what is None comes from the environment, as for the service.
+        """Open a data directory; arguments that are None come from the environment.
 
         `persist_directory` is a data directory, or the folder `chroma` in one. Raises StartupError
-        when it is in use or cannot be written, or when the model is not to be had, and pydantic's
+        when it is in use or cannot be written, or when the model cannot be opened, and pydantic's
         ValidationError for a setting that cannot be used.
         """
         if engine is None:
-            # A library composes itself: the one import that runs against the layers.
+            # A library composes itself: this is the one import against the order of the layers.
             from app.library import open_as_library  # noqa: PLC0415
 
             engine = open_as_library(
@@ -82,7 +82,7 @@ class RAGService:
     ) -> IndexingResult:
         """Create or update the item with this id, and index it.
 
-        A source that cannot be read gives `success=False` and an `error`, no exception. Raises
+        A source that cannot be read gives `success=False` and an `error`, not an exception. Raises
         InvalidRequestError for an item that HTTP would refuse.
         """
         draft = sound_draft(
@@ -99,7 +99,7 @@ class RAGService:
     async def index_item(self, knowledge_id: int, *, force: bool = False) -> IndexingResult:
         """Index an item that exists; raises NotFoundError and InvalidRequestError.
 
-        It becomes a job, which goes on if whoever waits for it here goes away.
+        It becomes a job, which goes on even if the caller stops waiting for it.
         """
         submit = functools.partial(self._submit_index, knowledge_id, force=force, waited_for=True)
         return indexing_answer(await self._watched(submit))
@@ -107,7 +107,7 @@ class RAGService:
     async def index_all(
         self, status: str | None = None, *, force: bool = False
     ) -> BulkIndexingResult:
-        """Index all items of a status, or all but the archived ones; as a job, too.
+        """Index all items of a status, or all but the archived ones; also as a job.
 
         Raises InvalidRequestError for a status that no item can have.
         """
@@ -117,9 +117,9 @@ class RAGService:
     def index_here(
         self, knowledge_id: int, progress: ProgressListener, *, force: bool = False
     ) -> IndexingResult:
-        """Index an item in the calling thread, which is the one that Ctrl-C interrupts.
+        """Index an item in the calling thread, so that Ctrl-C interrupts it.
 
-        It is a job all the same: the next server ends what a kill interrupts. Raises
+        It is still a job: if the process is killed, the next server finishes it. Raises
         NotFoundError.
         """
         self._engine.knowledge.get(knowledge_id)
@@ -171,7 +171,7 @@ class RAGService:
     ) -> list[SearchResult]:
         """The chunks that answer the query best, best first; raises InvalidRequestError.
 
-        `answer` takes a SearchRequest, which knows all the other filters and wishes.
+        `answer` takes a SearchRequest, which has all the other filters and options.
         """
         request = SearchRequest(
             query=query,
@@ -187,7 +187,7 @@ class RAGService:
         return list((await self.answer(request)).results)
 
     async def answer(self, request: SearchRequest) -> SearchAnswer:
-        """Search, with all that is known about how the answer came about.
+        """Search, and tell how the answer came about.
 
         Raises InvalidRequestError for a request that HTTP would refuse.
         """
@@ -195,12 +195,12 @@ class RAGService:
         return await self._threads.search(search)
 
     async def context(self, request: ContextRequest) -> ContextAnswer:
-        """The passages that answer, put together for a prompt; raises InvalidRequestError."""
+        """The passages that answer, assembled for a prompt; raises InvalidRequestError."""
         assemble = functools.partial(self._engine.context.assemble, sound_context(request))
         return await self._threads.search(assemble)
 
     def collections(self) -> list[Collection]:
-        """The collections that items name or that say something, and the default one."""
+        """All collections: named by items, with settings of their own, and the default one."""
         return self._engine.collection_settings.all()
 
     def collection(self, name: str) -> Collection:
@@ -208,7 +208,7 @@ class RAGService:
         return self._engine.collection_settings.get(name)
 
     def rank_collection(self, name: str, ranking: RankingWishes) -> Collection:
-        """Let searches of a collection be ranked so from now on.
+        """Set how searches of a collection are ranked from now on.
 
         Raises InvalidRequestError and NotFoundError.
         """
@@ -216,7 +216,7 @@ class RAGService:
         return self._engine.collection_settings.rank(name, ranking)
 
     def set_collection_language(self, name: str, language: str | None) -> Collection:
-        """Let the words of a collection's items be reduced to the stems of a language.
+        """Set the language by whose stems the words of a collection's items are compared.
 
         None stands for LEXICAL_LANGUAGE. Raises NotFoundError, InvalidRequestError.
         """
@@ -229,26 +229,26 @@ class RAGService:
     # Care ----------------------------------------------------------------------------------
 
     def verify(self, *, repair: bool = False) -> VerifyReport:
-        """Compare SQL with itself and with both indexes, once these are open; perhaps mend it."""
+        """Check SQL, and compare both indexes with it once they are open; mend it with `repair`."""
         return self._engine.verify(repair=repair)
 
     def compact(self) -> CompactionReport:
-        """Give space back, and erase for good what was deleted; raises StorageError."""
+        """Free disk space, and erase for good what was deleted; raises StorageError."""
         return self._engine.compact()
 
     def rebuild(self, *, embed: bool = False) -> None:
-        """Fill the indexes from SQL anew, and first switch to the model and splitter wanted.
+        """Switch to the model and splitter that the settings want, or else refill both indexes.
 
-        With `embed`, what has no vector is embedded even without such a change.
+        They are refilled from SQL. With `embed`, what has no vector is embedded, too.
         """
         self._engine.rebuild(embed=embed)
 
     def generations(self) -> list[GenerationReport]:
-        """Which generations there are, and how far the one is that is made."""
+        """The generations, and how far the one that is being made has come."""
         return self._engine.generations.all()
 
     def drop_generation(self, generation_id: int) -> None:
-        """Drop one that is only kept; raises NotFoundError, ConflictError."""
+        """Drop a generation that is only kept; raises NotFoundError, ConflictError."""
         self._engine.generations.drop(generation_id)
 
     def close(self) -> None:
@@ -271,13 +271,13 @@ class RAGService:
 
     @property
     def _engine(self) -> Engine:
-        """What does the work; raises StoppingError once closed: the data may be another's now."""
+        """What does the work. Raises StoppingError once closed: another may hold the data now."""
         if self._is_closed:
             raise StoppingError("This RAGService is closed; open another.")
         return self._opened
 
     async def _watched(self, submit: Callable[[], Job]) -> Job:
-        """Promise a job and wait until it has ended, or has failed for the first time."""
+        """Add a job, and wait until it has ended or has failed for the first time."""
         watch = self._engine.job_watch
         with watch.place():
             return await watch.wait_for_end(await self._threads.run(submit))
@@ -301,16 +301,16 @@ _instance: RAGService | None = None
 
 
 def set_rag_service(service: RAGService | None) -> None:
-    """Make this the process's instance (the server does, when it starts and when it stops)."""
+    """Set the process's instance; the server does so when it starts and when it stops."""
     global _instance  # noqa: PLW0603, the one deliberate singleton: the specification calls for it
     with _instance_lock:
         _instance = service
 
 
 def get_rag_service() -> RAGService:
-    """The process's instance: the server's inside a server, else one opened at the first call.
+    """The process's instance: in a server that of the server, else one opened at the first call.
 
-    One that was closed is followed by another.
+    After it has been closed, another one is opened.
     """
     global _instance  # noqa: PLW0603, see above
     with _instance_lock:
