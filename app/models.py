@@ -25,7 +25,7 @@ ITEM_STATUSES = ("pending", "active", "error", "archived")
 RUN_OUTCOMES = ("changed", "unchanged", "failed", "stopped", "removed")
 JOB_STATES = ("queued", "running", "succeeded", "failed", "cancelled")
 QUEUED_JOB = "state = 'queued'"
-"""The jobs of which no two may be to do the same."""
+"""The condition for jobs of which no two may do the same."""
 
 
 class Base(DeclarativeBase):
@@ -56,7 +56,7 @@ class CollectionRow(Base):
 
 
 class CollectionRankingRow(Base):
-    """How searches of a collection are ranked unless they say so themselves."""
+    """How searches of a collection are ranked, where they do not say so themselves."""
 
     __tablename__ = "collection_rankings"
 
@@ -66,7 +66,7 @@ class CollectionRankingRow(Base):
 
 
 class CollectionLanguageRow(Base):
-    """The language of a collection's items, for the lexical index; none: that of the settings."""
+    """The language of a collection's items, for the lexical index; no row: that of the settings."""
 
     __tablename__ = "collection_languages"
 
@@ -77,10 +77,10 @@ class CollectionLanguageRow(Base):
 
 
 class GenerationRow(Base):
-    """One way to cut and embed everything: a model, and the rules of a splitter.
+    """One way to split and embed everything: a model, and the rules of a splitter.
 
-    Each has chunks of its own. The current one answers; the next is made beside it, from the text
-    of the documents, and the last is kept until it is dropped.
+    Each generation has its own chunks. The current one answers; the next one is made beside it,
+    from the text of the documents; the previous one is kept until it is dropped.
     """
 
     __tablename__ = "generations"
@@ -91,17 +91,17 @@ class GenerationRow(Base):
 
     id: Mapped[int] = mapped_column(RowId, primary_key=True)
     embedding_provider: Mapped[str | None] = mapped_column(String(32))
-    """None: of before providers were noted, which is the one that the settings name."""
+    """None in rows from before providers were stored: then it is the one that the settings name."""
     embedding_model: Mapped[str] = mapped_column(String(512))
     fingerprint: Mapped[str] = mapped_column(String(16))
     dimension: Mapped[int]
     splitter: Mapped[str] = mapped_column(String(100))
-    """Its fingerprint, and that of the rule for contexts."""
+    """The fingerprint of the splitter, and that of the rule for contexts."""
     created_at: Mapped[datetime] = mapped_column(default=now)
 
 
 class CurrentGenerationRow(Base):
-    """The one row that says which generation answers: to change it is to switch."""
+    """The single row that says which generation answers: changing it is the switch."""
 
     __tablename__ = "current_generation"
     __table_args__ = (CheckConstraint("id = 1", name="one_row"),)
@@ -111,7 +111,7 @@ class CurrentGenerationRow(Base):
 
 
 class GenerationDocumentRow(Base):
-    """A document whose present text a generation has cut and embedded."""
+    """A document whose present text a generation has split and embedded."""
 
     __tablename__ = "generation_documents"
 
@@ -122,11 +122,11 @@ class GenerationDocumentRow(Base):
         ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True, index=True
     )
     splitter: Mapped[str] = mapped_column(String(100))
-    """The rules that made the chunks: older ones than the generation's after an upgrade."""
+    """The rules that made the chunks; after an upgrade, they may be older than the generation's."""
 
 
 class ItemRow(Base):
-    """A knowledge item: something a person told us to know."""
+    """A knowledge item: a source that somebody wants to be searchable."""
 
     __tablename__ = "knowledge_items"
     __table_args__ = (
@@ -143,18 +143,18 @@ class ItemRow(Base):
     collection: Mapped[str] = mapped_column(String(512), index=True)
     licence: Mapped[str | None] = mapped_column(String(200))
     importance: Mapped[float | None]
-    """0 to 1: what its owner thinks of it, for rankings that ask."""
+    """0 to 1, as its owner rates it; for rankings that count it."""
     status: Mapped[str] = mapped_column(String(16), default="pending", index=True)
     content_hash: Mapped[str | None] = mapped_column(String(64))
     error: Mapped[str | None] = mapped_column(Text)
     refresh_interval: Mapped[int | None]
-    """Seconds between two looks at the source; 0: never, None: what suits its type."""
+    """Seconds between two looks at the source; 0: never; None: the default of its type."""
     refresh_failures: Mapped[int] = mapped_column(default=0, server_default="0")
-    """Indexing runs that failed since the last that did not."""
+    """How many indexing runs have failed since the last that succeeded."""
     next_refresh_at: Mapped[datetime | None] = mapped_column(index=True)
-    """When the source is looked at again by itself."""
+    """When the schedule looks at the source again."""
     mounts: Mapped[list[str] | None] = mapped_column(StoredNames)
-    """Where other file systems were mounted in its folder when it was indexed."""
+    """Where other file systems were mounted in its folder when it was last indexed."""
     last_fetched_at: Mapped[datetime | None]
     indexed_at: Mapped[datetime | None]
     created_at: Mapped[datetime] = mapped_column(default=now)
@@ -188,7 +188,7 @@ class DocumentRow(Base):
 
     __tablename__ = "documents"
     __table_args__ = (
-        # On PostgreSQL another one, and one by hash: see revision 0011.
+        # On PostgreSQL this index differs, and there is another by hash: see revision 0011.
         Index("uq_documents_item_id_key", "item_id", "key", unique=True),
         {"sqlite_autoincrement": True},
     )
@@ -198,13 +198,13 @@ class DocumentRow(Base):
     key: Mapped[str] = mapped_column(Text)
     """Unique within the item and stable: relative path or address."""
     number: Mapped[int] = mapped_column(BigInteger, server_default="0")
-    """Derived from item and key: what the indexes know the document by. Never 0 once stored."""
+    """Derived from item and key: the document's number in the indexes. Never 0 once stored."""
     document_id: Mapped[str] = mapped_column(Text)
     """What the document calls itself: from frontmatter, else the key."""
     uri: Mapped[str] = mapped_column(Text)
     title: Mapped[str | None] = mapped_column(Text)
     category: Mapped[str | None] = mapped_column(String(500), index=True)
-    """The document's own, which counts instead of its item's."""
+    """The document's own, which takes precedence over its item's."""
     tags: Mapped[list[str]] = mapped_column(StoredNames)
     licence: Mapped[str | None] = mapped_column(String(200))
     language: Mapped[str | None] = mapped_column(String(64))
@@ -217,7 +217,7 @@ class DocumentRow(Base):
     fetched_at: Mapped[datetime]
     indexed_at: Mapped[datetime]
     content: Mapped[str] = mapped_column(Text, server_default=text("''"))
-    """Last column: SQLite then reads the others without touching the text."""
+    """The last column, so that SQLite reads the others without touching the text."""
 
 
 class DocumentTagRow(Base):
@@ -264,7 +264,7 @@ class ChunkRow(Base):
 
 CURRENT_GENERATION = select(CurrentGenerationRow.generation_id).scalar_subquery()
 IS_CURRENT = ChunkRow.generation_id == CURRENT_GENERATION
-"""Of chunks: they are of the generation that answers."""
+"""Of chunks: they belong to the generation that answers."""
 
 
 class EmbeddingRow(Base):
@@ -279,7 +279,7 @@ class EmbeddingRow(Base):
 
 
 class IndexingRunRow(Base):
-    """What indexing an item changed; runs after one another that changed nothing share a row."""
+    """What indexing an item changed; consecutive runs that changed nothing share a row."""
 
     __tablename__ = "indexing_runs"
     __table_args__ = (
@@ -306,13 +306,13 @@ class IndexingRunRow(Base):
     chunks_added: Mapped[int]
     chunks_removed: Mapped[int]
     added: Mapped[list[str]] = mapped_column(StoredNames)
-    """Keys of documents, up to a bound; so are the next two."""
+    """Keys of documents, up to a bound; so are `changed` and `removed`."""
     changed: Mapped[list[str]] = mapped_column(StoredNames)
     removed: Mapped[list[str]] = mapped_column(StoredNames)
 
 
 class IndexChangeRow(Base):
-    """Outbox: chunks for which an index may differ from SQL until this row is gone."""
+    """Outbox: as long as this row is there, an index may differ from SQL in these chunks."""
 
     __tablename__ = "index_changes"
     __table_args__ = ({"sqlite_autoincrement": True},)
@@ -323,7 +323,7 @@ class IndexChangeRow(Base):
 
 
 class IndexStampRow(Base):
-    """The stamp under which an index was last closed in order beside this database."""
+    """The stamp with which an index was last closed cleanly, together with this database."""
 
     __tablename__ = "index_stamps"
 
@@ -338,9 +338,9 @@ class JobRow(Base):
       │          ├───────► failed ─────► (retried by hand) ──► queued
       └──────────┴───────► cancelled ──► (retried by hand) ──► queued
 
-    From running back to queued: the service stopped or died (or to failed, when that has happened
-    too often), or what failed may pass by itself, and is tried again after `not_before`. Whoever
-    runs a job writes only as long as `attempt_token` is that of its claim.
+    A running job is queued again when the service stopped or died (if that happened too often, it
+    fails), or when it failed for a reason that may pass: then it waits until `not_before`. A worker
+    may write to a job only as long as `attempt_token` is that of its own claim.
     """
 
     __tablename__ = "jobs"
@@ -362,26 +362,26 @@ class JobRow(Base):
     kind: Mapped[str] = mapped_column(String(32))
     arguments: Mapped[dict[str, Any]] = mapped_column(JSON)
     item_id: Mapped[int | None] = mapped_column(RowId)
-    """The item that the job is about, if it is one; no foreign key, since jobs outlive items."""
+    """The item that the job is about, if any; no foreign key, since jobs outlive items."""
     state: Mapped[str] = mapped_column(String(16), default="queued")
     attempts: Mapped[int] = mapped_column(default=0)
-    """Starts since the job was queued or retried, or an attempt gained something."""
+    """Starts since the job was queued or retried, or since an attempt made progress."""
     furthest: Mapped[int] = mapped_column(default=0, server_default="0")
-    """The most documents that an attempt has reached which the process did not outlive."""
+    """The most documents that any attempt had reached when its process died."""
     cancel_requested: Mapped[bool] = mapped_column(default=False)
     priority: Mapped[int] = mapped_column(default=0, server_default="0")
-    """Higher goes first: what a client waits for before what goes on in the background."""
+    """Higher goes first: work that a client waits for goes before background work."""
     arguments_key: Mapped[str | None] = mapped_column(String(64))
-    """SHA-256 of the arguments; None for one that was queued again beside another like it."""
+    """SHA-256 of the arguments; None for a job that was queued again beside another like it."""
     retryable: Mapped[bool] = mapped_column(default=True, server_default=true())
-    """Whether a failure that may pass by itself is tried again without being asked."""
+    """Whether the job is retried by itself after a failure that may pass."""
     retries: Mapped[int] = mapped_column(default=0, server_default="0")
-    """How often that has happened since the job was added or retried by hand."""
+    """How often it has been retried by itself since it was added or retried by hand."""
     not_before: Mapped[datetime | None]
     attempt_token: Mapped[int] = mapped_column(BigInteger, default=0, server_default="0")
     """Raised at every claim."""
     lease_expires_at: Mapped[datetime | None]
-    """When a running job may be taken over, unless its worker renews the lease before."""
+    """When a running job may be taken over, unless its worker renews the lease before then."""
     progress: Mapped[dict[str, Any]] = mapped_column(JSON, default=dict)
     result: Mapped[dict[str, Any] | None] = mapped_column(JSON)
     error: Mapped[str | None] = mapped_column(Text)

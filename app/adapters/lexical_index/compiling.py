@@ -34,21 +34,21 @@ from app.adapters.lexical_index.terms import Phrase, Word
 from app.protocols import EVERYWHERE, SearchScope
 
 MAX_SEARCHED_WORDS = 48
-"""Of more plain words, the rarest are searched. No question of the evaluation sets has as many; a
-pasted text of 8,000 characters then takes 12 ms at 100,000 records, with 512 words 18 ms."""
+"""How many plain words are searched; of more, the rarest. No question of the evaluation sets has as
+many. A pasted text of 8,000 characters takes 12 ms at 100,000 records, and 18 ms with 512 words."""
 BM25_FULL = 2.2
-"""k1 + 1, the factor that BM25 nears as a word is repeated; tantivy's k1 is 1.2."""
+"""k1 + 1, the factor that BM25 approaches as a word is repeated; tantivy's k1 is 1.2."""
 SUBSTITUTE_WEIGHT = 0.5
-"""What known words count for, all together, in the place of one that no record holds."""
+"""What known words count for together, in place of one that no record holds."""
 MAX_RESPELT = 2
-"""Words of a query that others stand in for: one with more unknown words is about something else,
-or in another language."""
+"""How many words of a query are replaced by others: a query with more unknown words is about
+something else, or in another language."""
 
 
 class QueryCompiler:
-    """Builds what one query asks of one state of the index (a searcher's) within a scope.
+    """Builds the tantivy query for one query, one scope and one state of the index (a searcher).
 
-    `queries` are its forms in the languages of the records. No record holds terms of two.
+    `queries` are its forms in the languages of the records. No record holds terms of two languages.
     """
 
     def __init__(
@@ -80,21 +80,22 @@ class QueryCompiler:
         return None if allowed is None else self._compiled(allowed)
 
     def compile_unfiltered(self) -> Query | None:
-        """What gives the same scores, and also finds what lies outside the scope."""
+        """The query without its scope: it gives the same scores, and also finds records outside."""
         return self._compiled([])
 
     def ceiling(self) -> float:
-        """What BM25 gives to a text that says all of the query again and again."""
+        """The BM25 of a text that says all of the query again and again."""
         parsed = self._queries[0].parsed
         quoted = (word for phrase in parsed.searched_phrases for word in phrase)
         full = self._full([*self._searched(self._queries[0]), *quoted])
         return full + sum(map(self._worth, parsed.all_operators))
 
     def as_typed(self) -> Query | None:
-        """Finds records that say words of the query side by side, as it does.
+        """A query for records that say words of the query side by side, as the query does.
 
-        Their score is the share of its runs, each weighed by its rarity: 1 for the query as it was
-        typed, less where it names a document. None where it has no runs that count.
+        It scores a record by the share of the query's runs that it says, each weighed by its
+        rarity: 1 for the query as it was typed, less where the query names a document. None if it
+        has no runs that count.
         """
         runs = typed_runs(self._queries, self._dotted.members)
         weights = {forms: self._run_weight(forms) for forms in runs}
@@ -126,7 +127,7 @@ class QueryCompiler:
         return clauses[0][1] if len(clauses) == 1 else Query.boolean_query(clauses)
 
     def _full(self, words: Iterable[Word]) -> float:
-        """What BM25 gives to these words at most: the parts of names count as words."""
+        """The most that BM25 gives for these words; the parts of names count as words."""
         mark = self._queries[0].mark
         parts = dict.fromkeys(mark + part for word in words for part in word.version or word.parts)
         return BM25_FULL * sum(self._blending.rarity(BODY, part) for part in parts)
@@ -134,7 +135,7 @@ class QueryCompiler:
     def _wanted(self) -> list[tuple[Occur, Query]]:
         """What a record must hold, and what it should."""
         words = self._plain()
-        # Every language takes a text apart alike: the first phrase of one is the first of each.
+        # Every language takes a text apart alike: phrases at the same place belong together.
         phrases = zip(*(query.parsed.searched_phrases for query in self._queries), strict=False)
         clauses = [(Occur.Must, self._phrases.saying(forms)) for forms in phrases]
         operators = self._queries[0].parsed.quoted_operators
@@ -148,7 +149,7 @@ class QueryCompiler:
     def _plain(self) -> Query | None:
         """Any of the words in any field: one flat union, which tantivy need not score in full.
 
-        But with a version, whose parts stand side by side, it does: ADR 23 says what that takes.
+        It does have to with a version, whose parts stand side by side: ADR 23 says what that costs.
         """
         places = dict.fromkeys(
             place
@@ -167,7 +168,7 @@ class QueryCompiler:
         return Query.boolean_query(clauses) if clauses else None
 
     def _within_longer_words(self) -> Iterator[tuple[Occur, Query]]:
-        """What says a plain word as a name in longer ones alone: `github` in `GitHub-hosted`.
+        """Records that say a plain word only as a name within longer ones: `GitHub-hosted`.
 
         It counts as an identifier does, but is none: a definition is longer for each that it calls,
         and would come after what only mentions it.
@@ -190,7 +191,7 @@ class QueryCompiler:
                 yield Occur.Should, Query.const_score_query(Query.boolean_query(clauses), score)
 
     def _named(self) -> Iterator[tuple[Occur, Query]]:
-        """What lies at the paths of the query, and for half as much what may be meant as well."""
+        """Records at the paths of the query; each further reading of a path scores half as much."""
         for path in self._queries[0].parsed.paths if self._weights.tails > 0 else ():
             score = self._weights.tails * self._full(path.words) ** 2 / self.ceiling()
             for term in path.ways:
@@ -200,7 +201,7 @@ class QueryCompiler:
                     score /= 2
 
     def _under_heading(self) -> Iterator[tuple[Occur, Query]]:
-        """What stands under a heading that is the query."""
+        """Records under a heading that is the query."""
         for query in self._queries if self._weights.heading > 0 else ():
             term = query.mark + query.parsed.heading
             if query.parsed.heading and self._searcher.doc_freq(HEADING, term):
@@ -209,7 +210,7 @@ class QueryCompiler:
                 yield Occur.Should, Query.const_score_query(found, score)
 
     def _switches(self) -> Iterator[Place]:
-        """Where a word after a minus is shown as a switch."""
+        """The places where a word after a minus is shown as a switch."""
         if self._places.weight(SIGNED) > 0:
             for switch in self._queries[0].parsed.excluding_switches:
                 yield Place(SIGNED, (switch,))
@@ -219,13 +220,13 @@ class QueryCompiler:
         return Query.const_score_query(says_it, self._worth(operator))
 
     def _worth(self, operator: str) -> float:
-        """What a record scores for saying it."""
+        """What a record scores for saying the operator."""
         return self._places.weight(OPERATORS) * self._blending.rarity(OPERATORS, operator)
 
     def _searched(self, query: SpokenQuery) -> Sequence[Word]:
-        """The words that are looked for, of very many the rarest.
+        """The words that are looked for; of very many, the rarest.
 
-        No stop words beside an operator that is there.
+        None if all are stop words and a record holds an operator of the query.
         """
         mark, words = query.mark, query.parsed.words
         if query.parsed.says_only_stop_words and any(
@@ -237,7 +238,7 @@ class QueryCompiler:
         return sorted(words, key=lambda word: self._frequency(word, mark))[:MAX_SEARCHED_WORDS]
 
     def _places_of(self, word: Word, mark: str) -> Iterator[Place]:
-        """Each field and term where a plain word is looked for, or terms side by side."""
+        """Each field where a plain word is looked for, with its term or terms side by side."""
         parts: list[tuple[str, ...]] = [(mark + part,) for part in word.parts]
         names: list[tuple[str, ...]] = [(word.whole,)] if word.whole else []
         members = [(whole,) for whole, _, _ in self._dotted.members(word)]
@@ -260,7 +261,7 @@ class QueryCompiler:
                 yield from (Place(field, terms) for terms in sequences)
 
     def _respelt(self) -> Iterator[tuple[Occur, Query]]:
-        """Known words in the place of those that no record holds; they share what these count."""
+        """Known words in place of those that no record holds, sharing SUBSTITUTE_WEIGHT."""
         for forms in self._unknown():
             instead = [
                 (phrase, mark)
@@ -283,7 +284,7 @@ class QueryCompiler:
         )
 
     def _unknown(self) -> Sequence[dict[str, Word]]:
-        """The words that may be mistyped, as no record of any language holds them: by marks."""
+        """The words that no record of any language holds: perhaps mistyped; their forms by mark."""
         words: dict[str, dict[str, Word]] = {}
         for query in self._queries:
             for word in self._searched(query):
@@ -302,7 +303,7 @@ class QueryCompiler:
         )
 
     def _frequency(self, word: Word, mark: str) -> tuple[bool, int]:
-        """Sorts the rarest first, and what the content never holds last."""
+        """A sort key: the rarest words come first, and those that no content holds last."""
         frequencies = [self._searcher.doc_freq(BODY, mark + part) for part in word.parts]
         field = SIGNED if word.has_signs else IDENTIFIERS
         frequencies += [self._searcher.doc_freq(field, word.whole)] if word.whole else []
@@ -312,8 +313,8 @@ class QueryCompiler:
     # Words as they were typed ------------------------------------------------------------------
 
     def _run_weight(self, forms: Sequence[Run]) -> float:
-        """How rare its two words are; 0 where no record says one of them, so that none can be told
-        from others by the run.
+        """How rare the two words of the run are; 0 if no record says one of them: then no record
+        says the run.
         """
         ends = forms[0][0], forms[0][-1]
         count = self._blending.frequency
@@ -322,14 +323,14 @@ class QueryCompiler:
         return sum(self._blending.rarity(BODY, term) for term in ends)
 
     def _in_a_row(self, forms: Sequence[Run]) -> Query:
-        """The terms side by side, in any of the languages."""
+        """A query for the terms side by side, in any of the languages."""
         places = [Place(field, run) for field in (BODY, TITLE) for run in forms]
         return Query.boolean_query(
             [(Occur.Should, self._places.side_by_side(each)) for each in places]
         )
 
     def _terms_naming_documents(self) -> Set[str]:
-        """Those that name a document which is there: what mentions PEP 8 is not PEP 8."""
+        """Terms that name a document which exists: what mentions PEP 8 is not PEP 8 itself."""
         query = self._queries[0]
         return {
             query.mark + part

@@ -1,4 +1,4 @@
-"""What a person means by the text of a query: words, phrases, and what must not be there."""
+"""Takes the text of a query apart: words, phrases, and what must not be there."""
 
 import dataclasses
 import functools
@@ -18,15 +18,15 @@ from app.adapters.lexical_index.stop_words import StopWords, elisions, stop_word
 from app.adapters.lexical_index.terms import Phrase, Word
 
 MAX_CHARACTERS = 8_000
-"""What stands behind is not read; the API refuses longer queries anyway."""
+"""The rest is not read; the API refuses longer queries anyway."""
 MAX_WORDS = 512
-"""Distinct plain words that are kept; an index may look for fewer, the rarest."""
+"""How many distinct plain words are kept; an index may look only for the rarest of them."""
 MOST_APART = 4
-"""Places from a word to the next that still counts as its neighbour: `state of the art` has 3."""
+"""How many places further a word may stand and count as a neighbour: in `state of the art`, 3."""
 MAX_PHRASES = 8
-"""Beyond these, a query is a pasted text: the surplus phrases are plain words."""
+"""A query with more is a pasted text: the surplus phrases are plain words."""
 MAX_EXCLUSIONS = 16
-"""An index need look for no more; whether a text says the others, only the text tells."""
+"""An index looks for no more; for the rest, the text itself has to be checked."""
 MAX_PHRASE_WORDS = 64
 """The same of the words of a phrase."""
 
@@ -44,44 +44,43 @@ _TOKEN = regex.compile(
 
 @dataclass(frozen=True)
 class ParsedQuery:
-    """A query taken apart. Each word stands once, in the order of the text."""
+    """A query taken apart. Each word is listed once, in the order of the text."""
 
     words: tuple[Word, ...] = ()
     """A record should hold some of these."""
     operators: tuple[str, ...] = ()
-    """So it should some of these."""
+    """A record should hold some of these."""
     phrases: tuple[Phrase, ...] = ()
     """A record must hold each of these."""
     quoted_operators: tuple[str, ...] = ()
-    """And each of these."""
+    """A record must hold each of these."""
     excluded: tuple[Phrase, ...] = ()
-    """A record must hold none of these; empty unless there is something to find. Of a switch, one
-    that shows it may: it is what the query types."""
+    """A record must hold none of these; empty unless there is something to find. A record that
+    shows the excluded word as a switch may stay: it says what the query says."""
     excluded_operators: tuple[str, ...] = ()
-    """The same."""
+    """A record must hold none of these."""
     paths: tuple[AskedPath, ...] = ()
-    """File names, paths and numbered documents in the plain text: what is called so comes first."""
+    """File names, paths and numbered documents in the plain text: those come first."""
     neighbours: tuple[Phrase, ...] = ()
-    """Each word of the plain text but stop words and the next such one, with the stop words between
-    them; at most MOST_APART places apart."""
+    """Pairs of plain words that follow each other, with the stop words between them; at most
+    MOST_APART places apart."""
     heading: str = ""
-    """The term for a heading that says all of the query and nothing else; empty where it is pasted
-    or long."""
+    """The term for a heading that says exactly the query; empty if the query is pasted or long."""
     wanted: str = ""
-    """The text without what is excluded: what the query means."""
+    """The text without what is excluded: what to embed."""
     says_only_stop_words: bool = False
     """Whether the plain words say nothing of the subject."""
 
     @property
     def searched_phrases(self) -> tuple[Phrase, ...]:
-        """What an index looks for of the phrases: of very long ones, how they begin."""
+        """The phrases as an index looks for them: very long ones are cut."""
         return tuple(phrase[:MAX_PHRASE_WORDS] for phrase in self.phrases)
 
     @property
     def are_phrases_surely_found(self) -> bool:
-        """Whether what an index finds by its terms surely says the phrases.
+        """Whether every record that an index finds surely says the phrases.
 
-        Of several words with `--reload` among them, it finds what says reload there, too.
+        For a phrase of several words with `--reload` among them, it also finds those with `reload`.
         """
         return not any(
             len(phrase) > MAX_PHRASE_WORDS
@@ -91,20 +90,20 @@ class ParsedQuery:
 
     @property
     def searched_exclusions(self) -> tuple[Phrase, ...]:
-        """Those of the exclusions that an index looks for."""
+        """The exclusions that an index looks for."""
         return tuple(
             phrase for phrase in self.excluded[:MAX_EXCLUSIONS] if len(phrase) <= MAX_PHRASE_WORDS
         )
 
     @property
     def excluding_switches(self) -> tuple[str, ...]:
-        """Those of the exclusions that are a switch where a record shows it so."""
+        """The exclusions that may be meant as a switch, in the form in which records show it."""
         switches = (phrase[0].switch for phrase in self.excluded[:MAX_EXCLUSIONS])
         return tuple(dict.fromkeys(filter(None, switches)))
 
     @property
     def all_operators(self) -> tuple[str, ...]:
-        """Those that a record should hold, and must."""
+        """The operators that a record should hold, and those that it must."""
         return self.operators + self.quoted_operators
 
 
@@ -235,7 +234,7 @@ def _words(stretch: str, analyser: Analyser) -> tuple[Word, ...]:
 
 
 def _words_apart(stretch: str, analyser: Analyser, languages: frozenset[str]) -> tuple[Word, ...]:
-    """With `dell'utente` as two words, of which the first has the apostrophe."""
+    """The words, with `dell'utente` as two, of which the first has the apostrophe."""
     words: list[Word] = []
     end = 0
     for elided in elisions(stretch, languages):
@@ -248,7 +247,7 @@ def _words_apart(stretch: str, analyser: Analyser, languages: frozenset[str]) ->
 
 
 def _left_out(stretch: str, analyser: Analyser) -> tuple[Word, ...]:
-    """What no text may say; a word with its minus may also be the switch of a command."""
+    """The words that no text may say; a single word with its minus may also be a switch."""
     bare = _words(stretch.removeprefix("-"), analyser)
     with_minus = _words(stretch, analyser)
     if len(bare) == len(with_minus) == 1 and bare[0].parts == with_minus[0].parts:
@@ -273,7 +272,7 @@ def _neighbours(words: Sequence[Word], idle: StopWords) -> Iterator[Phrase]:
 
 
 def _distinct(words: list[Word]) -> list[Word]:
-    """The first of each spelling that the index tells apart."""
+    """The first word of each spelling that the index tells apart."""
     distinct: dict[tuple[tuple[str, ...], str, str], Word] = {}
     for word in words:
         distinct.setdefault((word.parts, word.whole, word.switch), word)
