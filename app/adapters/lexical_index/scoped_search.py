@@ -1,4 +1,4 @@
-"""Searches tantivy within a scope, the quicker way for its size."""
+"""Searches tantivy within a scope, in whichever way is quicker for the size of the scope."""
 
 import math
 from collections.abc import Sequence, Set
@@ -10,16 +10,16 @@ from app.adapters.lexical_index.fields import DOCUMENT, ITEM
 from app.protocols import SearchScope
 
 WIDE_SCOPE = 100
-"""Items or documents from which on a scope is tried on the best of all records first."""
+"""For a scope of at least this many items or documents, the best of all records are tried first."""
 SPARE_SHARE = 1.5
-"""How many times the hits are asked for that would be enough if those within lay evenly."""
+"""Factor by which more are asked for than would do if hits within the scope were spread evenly."""
 
 SPARE_HITS = 64
-"""Asked for beyond those that are wanted, so that all that tie with the last of these are seen."""
+"""Hits asked for beyond those wanted, so that all that tie with the last of these are seen."""
 FURTHER = 4
-"""Factor by which more are asked for where more than that tie."""
+"""Factor by which more are asked for if more than that tie."""
 MOST_ASKED = 4096
-"""More are not asked for: where thousands tie, their places in the index say which are found."""
+"""The most to ask for: if thousands tie, their order in the index decides which are found."""
 
 ScoredAddress = tuple[float, tantivy.DocAddress]
 """The score of a record, and where it lies."""
@@ -31,7 +31,7 @@ def best_and_ties(
     """Scores and addresses of the `limit` best records in the compiler's scope, and of all that tie
     with the last.
 
-    What scores alike stands in an order that changes whenever tantivy merges its segments.
+    Tantivy's order of equal scores changes whenever it merges segments.
     """
     asked = limit + SPARE_HITS
     found = best_addresses(searcher, compiler, asked)
@@ -49,9 +49,9 @@ def best_addresses(
 ) -> Sequence[ScoredAddress]:
     """Scores and addresses of what matches best within the compiler's scope, best first.
 
-    The best 256 of 100,000 records within half of 5,000 items take 12 ms, and within a quarter 10.
-    So where the scope is that wide, it is first tried whether enough of the best of all lie within,
-    which takes 4.4 and 5.3 ms. For a tenth it would take as long as to search within.
+    The best 256 of 100,000 records within half of 5,000 items take 12 ms, within a quarter 10. So
+    with such a wide scope, the best of all records are tried first, to see whether enough of them
+    lie within: that takes 4.4 and 5.3 ms. For a tenth it would take as long as searching within.
     """
     asked = _asked_of_all(compiler.scope, limit)
     if asked is not None:
@@ -67,7 +67,7 @@ def best_addresses(
 
 
 def _asked_of_all(scope: SearchScope, limit: int) -> int | None:
-    """How many of the best of all to look at for those within; None: it is quicker not to."""
+    """How many of the best of all records to try first; None: searching within is quicker."""
     numbers = max(len(named or ()) for named in (scope.item_ids, scope.document_numbers))
     if numbers < WIDE_SCOPE or limit * SPARE_SHARE > scope.share * MOST_ASKED:
         return None
@@ -79,7 +79,7 @@ def _within(
     found: Sequence[ScoredAddress],
     scope: SearchScope,
 ) -> Sequence[ScoredAddress]:
-    """Those of the records found that the scope allows."""
+    """The found records that the scope allows."""
     for field, numbers in ((ITEM, scope.item_ids), (DOCUMENT, scope.document_numbers)):
         if numbers is not None:
             allowed = numbers if isinstance(numbers, Set) else frozenset(numbers)

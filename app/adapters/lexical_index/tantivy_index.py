@@ -31,22 +31,23 @@ from app.fault_points import FaultPoint, reached
 from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
 
 WRITER_HEAP_BYTES = 15_000_000
-"""The least that tantivy takes (15 MB a thread); it writes a segment whenever it is full."""
+"""The least that tantivy accepts (15 MB a thread); it writes a segment whenever this is full."""
 MANY_PENDING_REMOVALS = 256
-"""Removals that wait for the next commit, from which on `keep` makes one; each makes searches ask
-for one more hit."""
+"""Once this many removals wait for a commit, `keep` makes one; each makes searches ask for one more
+hit."""
 MOST_PENDING_REMOVALS = 2048
-"""From which on `remove` does so itself. At 100,000 records a delete that had to commit took 0.1 s:
-nobody who deletes shall wait for that as long as there is a moment of rest to be had."""
+"""Once this many wait, `remove` commits itself. At 100,000 records a delete that had to commit took
+0.1 s: a client that deletes should not wait for that as long as `keep` finds a quiet moment."""
 
 
 class TantivyIndex:
-    """The tantivy index in `folder`, which is made if it is not there.
+    """The tantivy index in `folder`, which is created if it is missing.
 
-    One writer thread at a time (a lock sees to it) beside any number of readers; one process
-    only. `upsert` returns when its records are found and on the disk. `remove` takes effect for
-    this object at once, and on the disk with the next `upsert`, with `keep` when 256 removals are
-    waiting, or when the index is closed: a kill before may bring removed records back.
+    One writer at a time (a lock ensures that) and any number of readers, in one process. When
+    `upsert` returns, its records can be found and are on the disk. `remove` takes effect at once
+    for this object, and on the disk with the next `upsert`, with `keep` when
+    MANY_PENDING_REMOVALS are waiting, or when the index is closed: a kill before then may bring
+    removed records back.
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class TantivyIndex:
     # Reading -----------------------------------------------------------------------------------
 
     def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
-        """The records that match best within the scope, best first; of equals the lower id."""
+        """See LexicalIndex.search."""
         view = self._open_view()
         searcher, removed = view.searcher, view.removed
         limit = min(limit, searcher.num_docs)
@@ -85,7 +86,7 @@ class TantivyIndex:
             compiler = self._compiler(query, view, scope)
             try:
                 found = best_and_ties(searcher, compiler, asked)
-            except ValueError:  # of more pairs with one character than tantivy looks for: 16,384
+            except ValueError:  # an open edge stands for more than 16,384 pairs, the most it takes
                 compiler = self._compiler(query, view, scope, edges_open=False)
                 found = best_and_ties(searcher, compiler, asked)
             chunk_ids = chunk_ids_at(searcher, [address for _, address in found])
@@ -113,7 +114,7 @@ class TantivyIndex:
             return dict(zip(chunk_ids_at(searcher, addresses), numbers, strict=True))
 
     def in_other_language(self, expected: Mapping[str, str | None]) -> set[str]:
-        """Those of these records, given with their languages, that it holds in another one."""
+        """Which of these records it holds in another language than the one given for each."""
         searcher, removed, languages, _ = self._open_view()
         wanted = {key: self._languages.known(language) for key, language in expected.items()}
         default = self._languages.default
@@ -129,10 +130,10 @@ class TantivyIndex:
         return {chunk_id for chunk_id, language in held.items() if wanted[chunk_id] != language}
 
     def fault(self) -> str | None:
-        """Why what lies in the folder is not what was committed last; None: it is, or may be."""
-        with self._look_lock:  # the look of another is over in a moment, a write may not be
+        """Why the folder does not hold what was committed last; None: it does, or may do so."""
+        with self._look_lock:  # another look is over in a moment, while a write may take long
             if not self._write_lock.acquire(blocking=False):
-                return None  # somebody writes: the next look will do
+                return None  # a write is under way: the next look will tell
             try:
                 return self._files.fault() if self._view is not None else None
             finally:
@@ -143,8 +144,8 @@ class TantivyIndex:
 
         `n` of `N` records hold the word in their content, each in its own language; a word that
         none holds counts in full.
-        What BM25 gives one field that says every word again and again; several fields, or words as
-        they were typed, may lift a score above it.
+        This is the BM25 of one field that says every word again and again. Several fields, or words
+        in the order in which they were typed, may lift a score above it.
         """
         view = self._open_view()
         with translated_errors("be searched"):
@@ -167,7 +168,7 @@ class TantivyIndex:
     # Writing -----------------------------------------------------------------------------------
 
     def upsert(self, records: Sequence[LexicalRecord]) -> None:
-        """Add or replace records: 40 ms, and 1 ms of CPU each; of equal ids the last is kept."""
+        """Add or replace records: 40 ms, and 1 ms of CPU each; of equal ids the last counts."""
         latest = {record.chunk_id: record for record in records}
         if not latest:
             return
@@ -180,7 +181,7 @@ class TantivyIndex:
                 self._commit(writer)
 
     def add(self, records: Sequence[LexicalRecord]) -> None:
-        """Add records that it does not hold: 1 ms of CPU each; found, and durable, after `keep`."""
+        """Add records that are not held yet, at 1 ms of CPU each; `keep` makes them visible."""
         with translated_errors("be written"):
             documents = [make_document(record, self._languages) for record in records]
             with self._writing() as writer:
@@ -189,8 +190,8 @@ class TantivyIndex:
                 self._has_unkept = self._has_unkept or bool(documents)
 
     def keep(self) -> None:
-        """Make what was added durable, and let searches find it; the same for many removals."""
-        if self._has_much_to_keep:  # else there may be no writer, and none is made
+        """Make what was added durable and visible to searches; also removals, if there are many."""
+        if self._has_much_to_keep:  # else no writer is needed, and none is created
             with translated_errors("be written"), self._writing() as writer:
                 if self._has_much_to_keep:
                     self._commit(writer)
@@ -233,7 +234,7 @@ class TantivyIndex:
 
     @contextmanager
     def _writing(self) -> Iterator[tantivy.IndexWriter]:
-        """Have the writer to oneself. After a failure, what was not committed is dropped."""
+        """Exclusive use of the writer. After a failure, what was not committed is dropped."""
         with self._write_lock:
             removed = self._open_view().removed
             if self._writer is None:
@@ -283,7 +284,7 @@ class TantivyIndex:
         )
 
     def _languages_in(self, searcher: tantivy.Searcher) -> frozenset[str]:
-        """Of which languages, beside the default one, there are records that are not deleted."""
+        """The languages, besides the default one, of the records that are not deleted."""
         start = language_term()
         names = [term[len(start) :] for term, _ in searcher.terms_with_prefix(SPLITS, start)]
         found = set()
@@ -302,9 +303,9 @@ class TantivyIndex:
     def _shares(
         self, searcher: tantivy.Searcher, compiler: QueryCompiler, hits: Sequence[LexicalHit]
     ) -> dict[str, float]:
-        """How much of the query the best of the hits say as it was typed; the best come first.
+        """The share of the query that the best hits say as it was typed; `hits` are sorted.
 
-        All that tie with the last of them are looked at: so the first of many are always the same.
+        All hits that tie with the last of them are looked at, so that ties never change an answer.
         """
         last = hits[READ_AGAIN - 1].score if len(hits) > READ_AGAIN else 0.0
         best = [hit.chunk_id for hit in hits if hit.score >= last]
@@ -331,10 +332,10 @@ class TantivyIndex:
 
 
 class _View(NamedTuple):
-    """What a reader sees: a committed state, less what was removed since."""
+    """What readers see: a committed state, less what has been removed since."""
 
     searcher: tantivy.Searcher
     removed: frozenset[str]
     languages: frozenset[str]
-    """Of the records, beside the default one."""
+    """Those of the records, besides the default one."""
     spelling: Spelling
