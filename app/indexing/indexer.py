@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from sqlalchemy.orm import Session
 
@@ -86,7 +87,7 @@ class Indexer:
             result = self._pipeline.run(run, force=force)
         self._metrics.observe_indexing("success" if result.success else "failure")
         milliseconds = (time.perf_counter() - started) * 1000
-        return IndexingResult(**{**vars(result), "duration_ms": round(milliseconds, 1)})
+        return replace(result, duration_ms=round(milliseconds, 1))
 
     def remove(self, item_id: int) -> bool:
         """Take all chunks of an item out; False if it had none. Raises NotFoundError.

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from app.adapters.loading.folder_scan import HIDDEN, ORDINARY_REASONS
 from app.adapters.loading.text_document import NO_CONTENT
@@ -243,18 +244,11 @@ class IndexingPipeline:
                 leave_host_alone(session, error.address or run.item.uri, pause)
         run.ended = True
         reached(FaultPoint.ITEM_FAILED)
-        return IndexingResult(
-            success=False,
-            knowledge_id=run.item.id,
-            error=reason,
+        return replace(
+            _failure(run, reason),
             unquoted_error=logged,
             error_is_transient=error.is_transient,
             retry_after_seconds=pause,
-            chunks_added=entry.chunks_added,
-            chunks_removed=entry.chunks_removed,
-            chunks_embedded=run.embedded,
-            skipped=reported(run.survey.skipped, run.item.uri),
-            warnings=reported(run.survey.warnings, run.item.uri),
         )
 
     def _fail_unexpectedly(self, run: IndexingRunState) -> IndexingResult:
@@ -264,16 +258,7 @@ class IndexingPipeline:
             if item_exists(session, run.item.id, run.item.created_at):
                 source = (run.item.uri, run.item.document_type)
                 item_queries.fail_item(session, run.item.id, WENT_WRONG, source)
-        return IndexingResult(
-            success=False,
-            knowledge_id=run.item.id,
-            error=WENT_WRONG,
-            chunks_added=run.changes.added,
-            chunks_removed=run.changes.removed + run.tally.removed_chunks,
-            chunks_embedded=run.embedded,
-            skipped=reported(run.survey.skipped, run.item.uri),
-            warnings=reported(run.survey.warnings, run.item.uri),
-        )
+        return _failure(run, WENT_WRONG)
 
     def _require_same_model(self, collection: str) -> None:
         """Record the model of a new collection; refuse to mix models in an old one."""
@@ -288,6 +273,20 @@ class IndexingPipeline:
                     f"{recorded.embedding_model!r}, which cannot be mixed with those of "
                     f"{embedder.model_name!r}. Run `groundwork rebuild --embed` to embed it again."
                 )
+
+
+def _failure(run: IndexingRunState, error: str) -> IndexingResult:
+    """The result of a run that failed, with what it had stored by then."""
+    return IndexingResult(
+        success=False,
+        knowledge_id=run.item.id,
+        error=error,
+        chunks_added=run.changes.added,
+        chunks_removed=run.changes.removed + run.tally.removed_chunks,
+        chunks_embedded=run.embedded,
+        skipped=reported(run.survey.skipped, run.item.uri),
+        warnings=reported(run.survey.warnings, run.item.uri),
+    )
 
 
 def _groups(documents: Iterable[PreparedDocument]) -> Iterator[list[PreparedDocument]]:
