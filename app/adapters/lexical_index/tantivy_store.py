@@ -12,7 +12,7 @@ import tantivy
 
 from app.adapters.index_files import any_file
 from app.adapters.lexical_index.checksums import damaged_file
-from app.adapters.lexical_index.fields import FieldWeights, LexicalIdentity
+from app.adapters.lexical_index.fields import LexicalIdentity
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.lexical_store import NoLexicalIndexError
 from app.adapters.lexical_index.probe import probe_tantivy
@@ -52,12 +52,10 @@ class TantivyStore:
         directory: Path,
         *,
         languages: Languages | None = None,
-        weights: FieldWeights | None = None,
         probe_first: bool = False,
     ) -> None:
         self._directory = directory
         self._languages = languages or Languages()
-        self._weights = weights
         self._probe_first = probe_first
         self._folder: Path | None = None
         """Of the index that was opened or made last."""
@@ -103,7 +101,7 @@ class TantivyStore:
             raise LexicalIndexError(f"The lexical index could not be deleted: {error}") from error
         reached(FaultPoint.LEXICAL_DELETED)
         folder = self._directory / f"generation-{max(known, default=0) + 1}"
-        index = TantivyIndex(folder, languages=self._languages, weights=self._weights)
+        index = TantivyIndex(folder, languages=self._languages)
         self._folder, self._latest = folder, index
         self._write_note(UNFINISHED_NAME)
         reached(FaultPoint.LEXICAL_RECREATED)
@@ -146,7 +144,7 @@ class TantivyStore:
         if not tantivy.Index.exists(str(folder)):
             raise LexicalIndexError("The lexical index has lost its files.")
         self._folder = folder
-        self._latest = TantivyIndex(folder, languages=self._languages, weights=self._weights)
+        self._latest = TantivyIndex(folder, languages=self._languages)
         return self._latest
 
     def _write_note(self, name: str) -> None:
