@@ -101,14 +101,13 @@ def test_indexes_that_are_as_small_as_can_be_are_not_said_to_grow(shelf: Contain
 
 
 def test_too_little_space_is_told_before_anything_is_changed(shelf: Container):
-    compaction = shelf.compaction
     full = Compaction(
-        database=compaction._database,
-        vector_index=compaction._index,
-        lexical_index=compaction._lexical_index,
-        publisher=compaction._publisher,
-        data_dir=compaction._data_dir,
-        index_folders=compaction._index_folders,
+        database=shelf.database,
+        vector_index=shelf.vector_index,
+        lexical_index=shelf.lexical_index,
+        publisher=shelf.publisher,
+        data_dir=shelf.settings.data_dir,
+        index_folders=shelf.parts.indexes.folders,
         free_bytes=lambda _: 1 << 20,
     )
     generations = sorted((shelf.settings.data_dir / "lexical").glob("generation-*"))
