@@ -3,11 +3,11 @@
 import numpy as np
 import numpy.typing as npt
 
+from app.search.fusion import Floats
+
 DIVERSE_DEPTH = 128
 """The best candidates, among which repetition is looked for; the rest counts as repeating wholly,
 and so comes after them in its own order."""
-
-Floats = npt.NDArray[np.float64]
 
 
 def marginal_relevance(

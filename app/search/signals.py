@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 
 import numpy as np
-import numpy.typing as npt
 
 from app.accents import composed
 from app.knowledge.items import normalise_category
+from app.search.fusion import Floats
 from app.search.language_tags import language_tag, tags_that_hold
 from app.search.profiles import LEAST_BOOST, MOST_BOOST, Boosts, Ranking
 
@@ -39,8 +39,6 @@ archived deprecated legacy old vendor third_party
 _PERIPHERAL_FOLDERS = frozenset(_PERIPHERAL.split())
 
 DAY = timedelta(days=1)
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

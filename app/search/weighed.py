@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from app.search.diversity import Floats
+from app.search.fusion import Floats
 from app.search.profiles import Ranking
 from app.search.results import SignalExplanation
 

@@ -10,7 +10,8 @@ from sqlalchemy import Connection
 
 from app.protocols import Vector
 from app.search.demands import Demands
-from app.search.diversity import DIVERSE_DEPTH, Floats, marginal_relevance
+from app.search.diversity import DIVERSE_DEPTH, marginal_relevance
+from app.search.fusion import Floats
 from app.search.profiles import Ranking
 from app.search.ranking import RankedCandidates
 from app.search.signal_queries import facts_of_chunks, vectors_of_chunks

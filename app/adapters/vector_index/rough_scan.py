@@ -11,12 +11,11 @@ import numkong
 import numpy as np
 import numpy.typing as npt
 
+from app.adapters.vector_index.scoring import Rows, Scores
 from app.protocols import Vector, Vectors
 
 Codes = npt.NDArray[np.int8]
 Steps = npt.NDArray[np.float32]
-Rows = npt.NDArray[np.int64]
-Scores = npt.NDArray[np.float32]
 
 LARGEST_CODE = 127
 
