@@ -1,4 +1,4 @@
-"""Looks at sources again after their time: adds a job for each item that has fallen due."""
+"""Looks at sources again when their time has come: adds a job for each item that is due."""
 
 import logging
 import random
@@ -29,7 +29,7 @@ from app.surviving import survive
 logger = logging.getLogger(__name__)
 
 MOST_OPEN_JOBS = 32
-"""While so many jobs wait for a worker or run, no scheduled one is added."""
+"""While this many jobs wait or run, no scheduled one is added."""
 
 BUSY_SECONDS = 5.0
 """Pause before items are tried again that are due but have to wait; also between two pages of
@@ -39,7 +39,7 @@ FAILURE_SECONDS = 30.0
 """Pause after jobs could not be added."""
 
 LONGEST_SLEEP_SECONDS = 600.0
-"""The clock may be put forward meanwhile."""
+"""The longest sleep: the clock may be put forward in the meantime."""
 
 LEAST_SLEEP_SECONDS = 1.0
 
@@ -52,7 +52,7 @@ what lies on this machine and would be looked at later."""
 class RefreshSchedule:
     """One thread that sleeps until the next item falls due. It never indexes anything itself.
 
-    `add_job` promises to index an item. `moment` and `chance` (0 to 1) can be replaced for tests.
+    `add_job` adds a job that indexes an item. Tests may replace `moment` and `chance` (0 to 1).
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class RefreshSchedule:
         self._thread = threading.Thread(target=self._run, name="refresh-schedule", daemon=True)
 
     def start(self) -> None:
-        """Spread what fell due meanwhile, then begin. Raises StorageError."""
+        """Spread what fell due while the service was off, then begin. Raises StorageError."""
         survive(self.spread_overdue, "What is overdue is not spread", (AppError,))
         self._thread.start()
 
@@ -94,9 +94,9 @@ class RefreshSchedule:
     def _run(self) -> None:
         while not self._stopped.is_set():
             self._woken.wait(self._seconds_after_dispatch())
-            # Only now: what it was woken for, its end above all, is looked at before it waits.
+            # Only now: everything it was woken for, above all its end, is handled before it waits.
             self._woken.clear()
-            # Whoever wakes it often does not make it ask the database often.
+            # However often it is woken, it does not ask the database more often than this.
             self._stopped.wait(LEAST_SLEEP_SECONDS)
 
     def _seconds_after_dispatch(self) -> float:
@@ -110,7 +110,7 @@ class RefreshSchedule:
         return FAILURE_SECONDS if seconds is None else seconds
 
     def spread_overdue(self) -> None:
-        """Give everything that is overdue, or lies too far ahead, a time of its own, soon.
+        """Give everything that is overdue, or due too far ahead, a time of its own, soon.
 
         A service that was off for a week must not do the work of a week at once.
         """
@@ -120,7 +120,7 @@ class RefreshSchedule:
         self._bring_forward(moment)
 
     def _bring_forward(self, moment: datetime) -> None:
-        """Spread what lies further ahead than it ever can: the clock was put back since."""
+        """Spread what is due later than it could be, had the clock not been put back."""
         with self._database.write() as session:
             ahead = queries.items_due_after(
                 session, moment + timedelta(seconds=LONGEST_RETRY_SECONDS)

@@ -1,4 +1,4 @@
-"""Has an item indexed soon after its files change: one thread, which waits for what is told."""
+"""Has an item indexed soon after its files change: one thread that waits for notifications."""
 
 import logging
 import threading
@@ -15,22 +15,21 @@ from app.surviving import survive
 logger = logging.getLogger(__name__)
 
 RECHECK_SECONDS = 300.0
-"""How often all folders are walked again: a file system that is mounted tells nobody."""
+"""How often all folders are walked again: nothing notifies us of a file system being mounted."""
 
 FAILURE_SECONDS = 30.0
 """Pause after something failed: the database, or the watching itself."""
 
 MOST_WALKS = 3
-"""Walks after which folders that keep coming are left to the next look."""
+"""How many walks in a row may find new folders; the rest is left to the next look."""
 
 
 class SourceWatch:
-    """One thread that waits for changes. It adds jobs through `add_job` and indexes nothing.
+    """One thread that waits for changes. It adds jobs through `add_job` and indexes nothing itself.
 
-    `add_job` gives None for an item that is not followed at that moment.
-
-    What changed before it began it cannot tell: those items it passes to `look_soon`, once.
-    Where folders cannot be watched it says so once; the schedule still looks at them.
+    `add_job` returns None for an item that is not followed at that moment.
+    It cannot know what changed before it began, so it passes those items to `look_soon`, once.
+    If folders cannot be watched, it logs that once; the schedule still looks at them.
     """
 
     def __init__(
@@ -62,7 +61,7 @@ class SourceWatch:
         self._thread = threading.Thread(target=self._run, name="source-watch", daemon=True)
 
     def start(self) -> None:
-        """Watch what is followed now, and have it looked at soon: it may have changed before."""
+        """Watch what is followed now, and have it looked at soon: it may have changed already."""
         self._thread.start()
 
     def wake(self) -> None:

@@ -1,4 +1,4 @@
-"""Whether there is an item, and what is said where there is none."""
+"""Checks that an item exists, and makes the errors for when it does not."""
 
 from datetime import datetime
 
@@ -11,9 +11,9 @@ from app.web.numbers import LARGEST_ID
 
 
 def require_item_id(item_id: int) -> None:
-    """Raise InvalidRequestError for what is no number of an item, whether there is one or not.
+    """Raise InvalidRequestError for what cannot be the id of an item, existing or not.
 
-    SQLite finds item 1 under "1", 1.0 and True, too; whoever works on it goes by the number.
+    SQLite would also find item 1 as "1", 1.0 and True, while everything else goes by the number.
     """
     is_number = isinstance(item_id, int) and not isinstance(item_id, bool)
     if not is_number or not 0 < item_id <= LARGEST_ID:
@@ -27,9 +27,10 @@ def item_exists(
 ) -> bool:
     """Whether there is such an item, archived or not.
 
-    With `created_at`, that very one: whoever numbers items may have given its id to another since.
+    With `created_at`, whether it is still the same one: a program that numbers items itself may
+    have given its id to another since.
     """
-    # Compared here: a damaged time is that of which `created_at` was read, too.
+    # Compared here and not in SQL: a damaged time is read here as it was read for `created_at`.
     found = connection.scalar(select(ItemRow.created_at).where(ItemRow.id == item_id))
     return found is not None and created_at in (None, found)
 
@@ -37,11 +38,11 @@ def item_exists(
 def require_item(
     connection: Connection | Session, item_id: int, created_at: datetime | None = None
 ) -> None:
-    """Raise NotFoundError where there is no such item; see `item_exists`."""
+    """Raise NotFoundError if there is no such item; see `item_exists`."""
     if not item_exists(connection, item_id, created_at):
         raise unknown_item(item_id)
 
 
 def unknown_item(item_id: int) -> NotFoundError:
-    """The error for an item that there is not."""
+    """The error for an item that does not exist."""
     return NotFoundError(f"There is no knowledge item {item_id}.")

@@ -1,6 +1,6 @@
-"""What lists and searches are narrowed by, as parameters: a filter that names nothing is refused.
+"""The filters of lists and searches, as parameters: one that names nothing is refused.
 
-Taken for "everything", the empty variable of a script would find what it was to leave out.
+If it meant "everything", an empty variable in a script would find what it was to leave out.
 """
 
 from typing import Annotated, Any

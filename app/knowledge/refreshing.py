@@ -1,4 +1,4 @@
-"""How often the source of an item is looked at by itself, and when next."""
+"""How often the schedule looks at the source of an item, and when it does so next."""
 
 import random
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from app.knowledge.items import is_web_address
 
 LOCAL_SECONDS = 300
-"""Default for what lies on this machine. Changes are seen sooner where folders are watched."""
+"""Default for sources on this machine. Where folders are watched, changes are seen sooner."""
 
 WEB_SECONDS = 86_400
 """Default for web pages: once a day."""
@@ -17,7 +17,7 @@ MOST_SECONDS = 31_536_000
 """The longest `refresh_interval`: a year."""
 
 JITTER = 0.1
-"""Part of a time by which it is made longer or shorter, so that items do not fall due at once."""
+"""The share by which times are varied, so that items do not all fall due at once."""
 
 RETRY_SECONDS = 600
 """Longest wait after a first failure; it doubles with each further one …"""
@@ -31,11 +31,11 @@ LONGEST_RETRY_AFTER_SECONDS = 7 * 86_400
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 FOLLOWED_STATUSES = ("active", "error")
-"""What somebody has had indexed. Pending items wait to be asked for, archived ones rest."""
+"""Items that have been indexed on request. Pending ones still wait for that; archived ones rest."""
 
 
 def host_of(uri: str) -> str | None:
-    """Host and port of a web address, as it is compared; None for any other, or without a host."""
+    """Host and port of a web address, normalised; None for another address, or without a host."""
     if not is_web_address(uri):
         return None
     try:
@@ -49,7 +49,7 @@ def host_of(uri: str) -> str | None:
 
 
 def interval_seconds(refresh_interval: int | None, uri: str) -> int | None:
-    """Seconds between two looks at a source; None: it is never looked at by itself."""
+    """Seconds between two looks at a source; None: the schedule never looks at it."""
     if refresh_interval is None:
         return WEB_SECONDS if is_web_address(uri) else LOCAL_SECONDS
     return refresh_interval or None
@@ -85,8 +85,8 @@ def next_refresh(
 def longest_wait_seconds(refresh_interval: int | None, uri: str) -> float:
     """The most that `next_refresh` puts between a run and the next, and a little more.
 
-    What lies further ahead was set before the clock was put back. The little more is for clocks
-    that are put right by a moment, as happens all the time.
+    A time further ahead was set before the clock was put back. The margin is for small corrections
+    of the clock, which happen all the time.
     """
     interval = interval_seconds(refresh_interval, uri) or 0
     asked = LONGEST_RETRY_AFTER_SECONDS if is_web_address(uri) else 0

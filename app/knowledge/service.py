@@ -25,17 +25,17 @@ INDEXED_FIELDS = frozenset({"title", "document_type", "category", "tags"})
 
 
 class ItemListener(Protocol):
-    """Told of changes; whoever indexes listens."""
+    """Told of changes to items; the indexing side listens."""
 
     def deleting_item(self, session: Session, item_id: int) -> Callable[[], None]:
-        """The item is about to go; gives what is to be called once that is committed.
+        """The item is about to be deleted; returns what to call once that is committed.
 
-        Afterwards its id may be that of another item, so what ends with it is to be found now.
+        By then another item may have its id, so the work that has to end is found now.
         """
         ...
 
     def index_changes_noted(self) -> None:
-        """There are new rows in the outbox; called after they are committed."""
+        """Called after new rows of the outbox have been committed."""
         ...
 
 
@@ -56,7 +56,7 @@ class KnowledgeService:
         self._default_language = default_language
 
     def create(self, draft: ItemDraft) -> KnowledgeItem:
-        """Add an item; it is not indexed by that. Raises ConflictError for a status of indexing."""
+        """Add an item without indexing it. Raises ConflictError for a status that indexing sets."""
         require_new_status(draft.status)
         with self._database.write() as session:
             item_id = queries.add_item(session, draft, self._default_collection)
@@ -74,11 +74,11 @@ class KnowledgeService:
             return queries.list_item_ids(session, wanted)
 
     def save(self, item_id: int, draft: ItemDraft) -> KnowledgeItem:
-        """Create the item under this very id, or update it: for programs that number items.
+        """Create the item with this id, or update it: for programs that number items themselves.
 
-        What the draft says nothing of (collection, licence, importance, status, interval) stays as
-        it is in an item that exists. Raises InvalidRequestError for a number after which no item
-        could be given another.
+        In an item that exists, what the draft leaves open (collection, licence, importance, status,
+        interval) stays as it is. Raises InvalidRequestError for an id so high that no further item
+        could get one.
         """
         require_item_id(item_id)
         with self._database.write() as session:
@@ -103,9 +103,9 @@ class KnowledgeService:
             return ItemPage(tuple(items), next_cursor, queries.count_items(session, wanted))
 
     def replace(self, item_id: int, draft: ItemDraft) -> KnowledgeItem:
-        """Give every field that a client may set a new value; raises NotFoundError.
+        """Replace every field that a client may set; raises NotFoundError.
 
-        Of the status, only whether the item is archived is for the client to say.
+        Of the status, the client decides only whether the item is archived.
         """
         changes = asdict(draft)
         changes["collection"] = draft.collection or self._default_collection
@@ -117,7 +117,7 @@ class KnowledgeService:
         return self.get(item_id)
 
     def update(self, item_id: int, changes: dict[str, Any]) -> KnowledgeItem:
-        """Change some fields; raises NotFoundError, and ConflictError when they do not agree.
+        """Change some fields; raises NotFoundError, and ConflictError for fields that contradict.
 
         An item whose source changes becomes `pending`: what is searchable is still the text of
         the old source, until the item is indexed again.
@@ -146,12 +146,12 @@ class KnowledgeService:
         changes: dict[str, Any],
         wished_status: str | None,
     ) -> None:
-        """Write what differs from the item as it stands, with what follows from it."""
+        """Store the fields that differ, with the changes that follow from them."""
         changes = {name: value for name, value in changes.items() if value != getattr(before, name)}
         source_changes = bool(SOURCE_FIELDS & changes.keys())
         if source_changes:
             _require_agreement(before, changes)
-            # They tell of the source that the item had: of this one, nothing is known yet.
+            # They belong to the source that the item had; of the new one, nothing is known yet.
             changes |= dict.fromkeys(("error", "content_hash", "last_fetched_at", "mounts"))
             changes["refresh_failures"] = 0
         status = status_after(before, wished_status, source_changes=source_changes)
@@ -170,7 +170,7 @@ class KnowledgeService:
     def _changes_language(
         self, session: Session, before: KnowledgeItem, changes: dict[str, Any]
     ) -> bool:
-        """Whether the lexical index is to compare the item's words by other stems than before."""
+        """Whether the item's words are to be stemmed by another language than before."""
         if "collection" not in changes:
             return False
         both = {before.collection, changes["collection"]}
