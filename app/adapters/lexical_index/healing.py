@@ -1,4 +1,4 @@
-"""The lexical index that the service uses: one that fails is set aside and made anew from SQL."""
+"""The lexical index that the service uses: one that fails is set aside and rebuilt from SQL."""
 
 import logging
 import threading
@@ -33,13 +33,13 @@ FILL_BATCH = 256
 
 
 class HealingLexicalIndex:
-    """Answers from the index of `store` while that is sound; searches raise otherwise.
+    """Answers from the index of `store` while that is sound; otherwise searches raise.
 
-    A failing index never fails a write: it is set aside until `rebuild`, and noted as incomplete
-    on disk. A rebuild begins with the latest writes, of which SQL may know nothing yet, takes
-    every write from then on, and adds what the source shows and nobody has removed. This rests on
-    an order that callers keep: a chunk is upserted before SQL commits it, and SQL forgets a chunk
-    before `remove` is called for it. Locks are taken in the order maintenance, write, state.
+    A failing index never fails a write: it is set aside until `rebuild`, and marked as incomplete
+    on disk. A rebuild begins with the latest writes, which SQL may not have committed yet, takes
+    every write from then on, and adds what the source shows and was not removed. This relies on an
+    order that callers keep: they upsert a chunk before SQL commits it, and delete it from SQL
+    before they call `remove` for it. Locks are taken in the order maintenance, write, state.
     """
 
     def __init__(self, store: LexicalStore, source: LexicalSource) -> None:
@@ -68,11 +68,11 @@ class HealingLexicalIndex:
         return self._answer(lambda index: index.documents_of(chunk_ids), is_harmless=True)
 
     def in_other_language(self, expected: Mapping[str, str | None]) -> set[str]:
-        """Which of these it holds in another language; LexicalIndexError without an index."""
+        """See LexicalIndex.in_other_language; LexicalIndexError while there is no index."""
         return self._answer(lambda index: index.in_other_language(expected), is_harmless=True)
 
     def ceiling(self, query: str) -> float:
-        """The BM25 that would be full; LexicalIndexError while there is no index."""
+        """See LexicalIndex.ceiling; LexicalIndexError while there is no index."""
         return self._answer(lambda index: index.ceiling(query))
 
     def chunk_ids(self) -> set[str]:
@@ -85,12 +85,12 @@ class HealingLexicalIndex:
 
     @property
     def degraded_reason(self) -> str | None:
-        """Why searches are not answered, or None; costs nothing."""
+        """Why searches are not answered, or None if they are; costs nothing."""
         return self._degraded_reason
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing is asked of it any more, so that whatever was under way broke off."""
+        """Whether it has been closed, so that work under way has broken off."""
         return self._closed
 
     @property
@@ -133,7 +133,7 @@ class HealingLexicalIndex:
                 self._filling.note_removed(chunk_ids)
 
     def close(self) -> None:
-        """Stop a rebuild that is under way, then release everything."""
+        """Stop a rebuild under way, then release everything."""
         self._closed = True
         with self._maintenance_lock, self._write_lock:
             self._retire("The lexical index is closed.")
@@ -144,9 +144,9 @@ class HealingLexicalIndex:
     def open(self, *, trusted: bool = True) -> None:
         """Open the index; when that fails, `status` says why.
 
-        One that is not trusted (after an unclean stop) is compared with the source, and mended,
-        before it answers anything; one whose making was interrupted is made to its end. Does
-        nothing when there is an index that answers.
+        An index that is not trusted (after an unclean stop) is compared with the source, and
+        mended, before it answers anything; one whose rebuild was interrupted is finished. Does
+        nothing if there is an index that answers.
         """
         with self._maintenance_lock:
             self._check_open()
@@ -177,7 +177,7 @@ class HealingLexicalIndex:
             self._lay_aside(index, reason)
 
     def rebuild(self) -> int:
-        """Make the index anew from the source; gives how many records that took.
+        """Rebuild the index from the source; returns how many records were written.
 
         Takes about 0.6 ms of CPU a record. Writers wait for FILL_BATCH records at most. Raises
         LexicalIndexError when the index cannot be written.
@@ -186,9 +186,9 @@ class HealingLexicalIndex:
             return self._rebuild()
 
     def tidy(self) -> None:
-        """Let go of what was removed, if it is much: a moment's work, for which writers wait.
+        """Commit removals, if there are many: it takes a moment, for which writers wait.
 
-        So it is left out when anything was written since the last call.
+        So it is skipped if anything was written since the last call.
         """
         with self._write_lock:
             index, self._was_written, rests = self._index, False, not self._was_written
@@ -199,7 +199,7 @@ class HealingLexicalIndex:
                     self._lay_aside(index, error.detail)
 
     def heal(self) -> int | None:
-        """Make the index anew as `rebuild` does; None: it answers, somebody was quicker."""
+        """Rebuild the index as `rebuild` does; None if it answers already: another was quicker."""
         with self._maintenance_lock:
             return self._rebuild() if self._index is None else None
 
@@ -238,7 +238,7 @@ class HealingLexicalIndex:
     def _answer(
         self, ask: Callable[[LexicalIndex], Answer], *, is_harmless: bool = False
     ) -> Answer:
-        """Ask the index; `is_harmless`: nobody's words are in the question."""
+        """Ask the index; `is_harmless`: the question holds no text of a client."""
         index = self._index
         if index is None:
             raise LexicalIndexAwayError(
@@ -254,15 +254,15 @@ class HealingLexicalIndex:
             raise
 
     def _examine(self, index: LexicalIndex) -> None:
-        """Set an index aside if it fails a harmless question too: else the question was at fault,
-        and nobody shall switch off search by asking it."""
+        """Set an index aside if it also fails a harmless question: otherwise the question was at
+        fault, and no question must be able to switch off search."""
         try:
             index.search("the", 1)
         except LexicalIndexError as error:
             self._lay_aside(index, error.detail)
 
     def _write(self, write: Callable[[LexicalIndex], None]) -> bool:
-        """Whether there is an index and it took the write. The write lock is held."""
+        """Write to the index if there is one; returns whether it took it. Holds the write lock."""
         index = self._filling.index if self._filling else self._index
         if index is None:
             self._missed_writes = True
@@ -284,7 +284,7 @@ class HealingLexicalIndex:
             self._missed_writes = False
 
     def _lay_aside(self, index: LexicalIndex, reason: str, *, has_failed: bool = True) -> None:
-        """Stop asking an index that failed. It stays open: others may be working in it.
+        """Stop using an index that failed. It stays open: other threads may be using it.
 
         One that has not failed is what could not be filled for what `reason` says, which is told
         to whoever had it filled.
@@ -319,7 +319,7 @@ class HealingLexicalIndex:
                 self._mark_incomplete()  # who knows how its files were left
 
     def _bring_up_to_date(self, get_index: Callable[[], FillableLexicalIndex]) -> int:
-        """Make an index hold what the source shows and what writers write, then serve from it."""
+        """Fill an index with what the source shows and what writers write, then serve from it."""
         reason: str | None = "The lexical index could not be brought up to date."
         index: FillableLexicalIndex | None = None
         has_failed = True

@@ -1,4 +1,4 @@
-"""The vector index of the service: an exact scan in memory, and one on disk for large sizes."""
+"""The vector index of the service: an exact scan in memory, beside an index on disk."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -26,15 +26,15 @@ Answer = TypeVar("Answer")
 
 EXACT_UP_TO_RECORDS = 250_000
 """Up to this size the exact scan answers every search: it misses nothing and waits for no write.
-2.5 ms of CPU for 100,000, and the time grows with their number."""
+It takes 2.5 ms of CPU for 100,000 records, and grows linearly."""
 
 
 class FailoverVectorIndex:
-    """Two indexes that hold the same: the exact one always answers, the primary helps out.
+    """Two indexes that hold the same: the exact one can always answer, the primary helps out.
 
-    The exact index answers every search within a scope, every search of up to
-    `exact_up_to_records`, and all others while the primary writes, fails, or is not there. So a
-    failing primary never fails a write or a search: it is healed in the background meanwhile.
+    The exact index answers every search within a scope, every search among up to
+    `exact_up_to_records`, and all others while the primary writes, fails, or does not exist. So a
+    failing primary never fails a write or a search; it is healed in the background.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class FailoverVectorIndex:
         on_healed: Callable[[], None] = lambda: None,
         is_intact: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`exact` must be new; the `records`, with their metadata, fill the primary.
+        """`exact` must be new; `records`, with their metadata, are what the primary is filled from.
 
-        `on_healed` is called whenever the primary failed or differed, and serves again;
-        `is_intact` says whether its files are those that were closed last.
+        `on_healed` is called when a primary that had failed or differed serves again; `is_intact`
+        tells whether its files are as they were last closed.
         """
         self._store = store
         self._exact = exact
@@ -74,7 +74,7 @@ class FailoverVectorIndex:
     ) -> list[VectorHit]:
         """The nearest records within the scope, best first; equal ones in the order of their ids.
 
-        As many as there are, and with the same cosines, whichever index knows them.
+        As many as exist, and with the same cosines, whichever index answers.
         """
         query = checked_vector(vector, self._exact.dimension)
         exact = self._exact.full()
@@ -84,7 +84,7 @@ class FailoverVectorIndex:
             if primary is not None and not primary.busy:
                 hits = self._answer(primary, lambda index: index.search(query, limit))
                 cosines = exact.similarities(query, [hit.chunk_id for hit in hits])
-                # A graph may lead to fewer than there are: to not even all that it holds.
+                # A search of the graph may find fewer records than it holds.
                 if len(cosines) >= min(limit, exact.count()):
                     nearest = sorted(cosines.items(), key=lambda found: (-found[1], found[0]))
                     return [VectorHit(*found) for found in nearest]
@@ -117,12 +117,12 @@ class FailoverVectorIndex:
 
     @property
     def degraded_reason(self) -> str | None:
-        """Why the index on disk does not do its part, or None; costs nothing."""
+        """Why the index on disk is not in use, or None if it is; costs nothing."""
         return self._keeper.degraded_reason
 
     @property
     def status(self) -> VectorIndexStatus:
-        """How the index is; never raises, never waits."""
+        """The state of the index; never raises, never waits."""
         return VectorIndexStatus(
             name=self._store.name,
             loaded=self._exact.loaded,
@@ -132,21 +132,21 @@ class FailoverVectorIndex:
         )
 
     def parts(self) -> dict[str, VectorPart]:
-        """What can be compared now by name: the exact index, the primary if it is open."""
+        """By name, what can be compared with SQL now: the exact index, and the primary if open."""
         primary = self._keeper.index
         return {"exact": self._exact} | ({} if primary is None else {self._store.name: primary})
 
     @property
     def rests(self) -> bool:
-        """Whether nobody has opened the index on disk since the start."""
+        """Whether the index on disk has not been opened since the start."""
         return self._keeper.rests
 
     def awaken(self) -> None:
-        """Have the index on disk opened, and wait until it is, or was given up."""
+        """Have the index on disk opened, and wait until it is open or given up."""
         self._awakened()
 
     def distrust(self, reason: str) -> None:
-        """Have the index on disk compared and mended, or made anew, in the background."""
+        """Have the index on disk compared and mended, or rebuilt, in the background."""
         self._keeper.distrust(reason)
 
     # Writing -----------------------------------------------------------------------------------
@@ -164,37 +164,38 @@ class FailoverVectorIndex:
             self._keeper.remove(chunk_ids)
 
     def clear(self) -> None:
-        """Remove everything; from here on the index is what is written to it."""
+        """Remove everything; from now on, the index holds only what is written to it."""
         self._keeper.clear()
 
     # Its life ----------------------------------------------------------------------------------
 
     def start(self, *, trusted: bool) -> None:
-        """Load the exact index and see to the one on disk, in the background.
+        """Load the exact index and open the one on disk, in the background.
 
-        `trusted`: the last process stopped in order. Otherwise the index on disk is compared with
-        SQL, and mended or made anew, before it answers anything. Writes may begin at once.
+        `trusted`: the last process stopped cleanly. Otherwise the index on disk is compared with
+        SQL, and mended or rebuilt, before it answers anything. Writes may begin at once.
         """
         self._exact.start()
         self._keeper.start(trusted=trusted)
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until nothing is left to do in the background; whether that is so.
+        """Wait until nothing is left to do in the background; returns whether that is so.
 
-        Then `status.ready` says whether the index on disk is sound.
+        After that, `status.ready` says whether the index on disk is sound.
         """
         self._exact.settle(timeout_seconds)
         return self._keeper.settle(timeout_seconds)
 
     def rebuild(self) -> int:
-        """Make the index on disk anew while the exact scan answers; gives its size.
+        """Rebuild the index on disk while the exact scan answers; returns its size.
 
-        Takes about 2 ms a record. VectorIndexError: it cannot be written; the scan goes on.
+        Takes about 2 ms a record. Raises VectorIndexError if it cannot be written; the scan goes
+        on answering.
         """
         return self._keeper.rebuild()
 
     def close(self) -> None:
-        """Stop what is under way, then release everything."""
+        """Stop the work under way, then release everything."""
         self._keeper.close()
         self._exact.close()
 
@@ -208,7 +209,7 @@ class FailoverVectorIndex:
         primary: PrimaryIndex | None,
         ask: Callable[[PrimaryIndex | VectorIndex], Answer],
     ) -> Answer:
-        """The primary's answer if it has one, else that of the exact index."""
+        """The answer of the primary if it gives one, else that of the exact index."""
         if primary is not None:
             try:
                 return ask(primary)

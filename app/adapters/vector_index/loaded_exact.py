@@ -1,4 +1,4 @@
-"""The exact index of the service: loaded from SQL after every start, nothing on disk."""
+"""The exact index of the service: loaded from SQL after every start, with nothing on disk."""
 
 import logging
 import threading
@@ -17,10 +17,10 @@ logger = logging.getLogger(__name__)
 class LoadedExactIndex:
     """An exact index that fills itself, once: after `start`, or when the first reader needs it.
 
-    Alone it is VECTOR_INDEX=exact. SQL commits some time after the index is written, so what is
-    read from SQL lacks what was upserted shortly before; therefore writes are taken from the very
-    start, and loading only adds to them. This rests on an order that callers keep: SQL forgets a
-    chunk before `remove` is called for it. A writer waits while it is being loaded.
+    With VECTOR_INDEX=exact it is the only index. SQL commits some time after the index is written,
+    so what is read from SQL lacks what was upserted shortly before. Therefore writes are accepted
+    from the start, and loading only adds to them. This relies on callers deleting a chunk from SQL
+    before they call `remove` for it. Writers wait while it is being loaded.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class LoadedExactIndex:
         self._thread.start()
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until everything is loaded; whether that is so."""
+        """Wait until everything is loaded; returns whether that is so."""
         if self._thread.ident is not None:
             self._thread.join(timeout_seconds)
         return self._loaded
 
     def rebuild(self) -> int:
-        """There is nothing on disk that could be wrong: gives the number of records."""
+        """Returns the number of records; nothing is on disk that could have to be rebuilt."""
         return self.count()
 
     def full(self) -> ExactVectorIndex:
@@ -78,7 +78,7 @@ class LoadedExactIndex:
 
     @property
     def status(self) -> VectorIndexStatus:
-        """How it is; never waits."""
+        """The state of the index; never waits."""
         return VectorIndexStatus("exact", self._loaded, True, None, self._exact.count())
 
     def parts(self) -> dict[str, VectorPart]:
@@ -144,7 +144,7 @@ class LoadedExactIndex:
         return self.full().count()
 
     def clear(self) -> None:
-        """Remove everything; from here on the index is what is written to it."""
+        """Remove everything; from now on, the index holds only what is written to it."""
         with self._loading_lock:
             self._require_open()
             self._exact.clear()

@@ -20,28 +20,28 @@ from app.surviving import WENT_WRONG, survive
 logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 5.0
-"""How often it is looked whether the process of the index has died while nobody asked it."""
+"""How often to check whether the process of the index has died while it had nothing to do."""
 
 
 class Phase(Enum):
-    """What there is to do."""
+    """What the keeper has to do."""
 
     STOPPED = auto()
-    """Nothing has been asked for yet, or all is closed."""
+    """Nothing yet, or no more: all is closed."""
     RESTING = auto()
-    """The index on disk is sound and complete, and nobody needs it yet."""
+    """The index on disk is sound and complete, and is not needed yet."""
     WANTED = auto()
     """It is to be opened, mended or made anew."""
     SERVING = auto()
     GIVEN_UP = auto()
-    """So many tries failed that it is tried again only now and then."""
+    """So many tries have failed that it is only tried again now and then."""
 
 
 class PrimaryKeeper:
-    """Owns the primary index. `write_lock` is the one that all writers hold while they write.
+    """Owns the primary index. `write_lock` is the lock that all writers hold while they write.
 
-    An index that is trusted rests on disk until the first write, or until somebody needs it.
-    Locks are taken in the order maintenance, write, state.
+    A trusted index rests on disk until the first write, or until a search needs it. Locks are
+    taken in the order maintenance, write, state.
     """
 
     def __init__(
@@ -82,23 +82,23 @@ class PrimaryKeeper:
 
     @property
     def index(self) -> PrimaryIndex | None:
-        """The index, while it is up to date and answers."""
+        """The index, as long as it is up to date and answers; else None."""
         return self._index
 
     @property
     def is_sound(self) -> bool:
-        """Whether what is on disk may be trusted once everything is closed."""
+        """Whether the files on disk can be trusted once everything is closed."""
         index = self._index
         serving = self._phase is Phase.SERVING and index is not None and index.failure is None
         return serving or self._phase is Phase.RESTING
 
     @property
     def rests(self) -> bool:
-        """Whether nobody has opened the index on disk since the start."""
+        """Whether the index on disk has not been opened since the start."""
         return self._phase is Phase.RESTING
 
     def distrust(self, reason: str) -> None:
-        """Have the index compared and mended, or made anew, whatever it says of itself."""
+        """Have the index compared and mended, or rebuilt, even if it seems sound."""
         index = self._index
         if index is not None:
             self.lay_aside(index, reason)
@@ -120,7 +120,7 @@ class PrimaryKeeper:
                 return
             logger.error("The %s index failed and is set aside: %s", self._store.name, reason)
             self._index, self._set_aside = None, index
-            self._suspect = True  # it is healed once it serves again, whatever that took
+            self._suspect = True  # so that it counts as healed once it serves again
             self.degraded_reason = reason
             self._enter(Phase.WANTED)
         self._mark_incomplete()
@@ -128,10 +128,10 @@ class PrimaryKeeper:
     # Its life ----------------------------------------------------------------------------------
 
     def start(self, *, trusted: bool) -> None:
-        """See to the index on disk in the background; returns at once.
+        """Start looking after the index on disk in the background; returns at once.
 
-        With `trusted` (the last process stopped in order), one that is noted as complete is left
-        to rest; else it is compared and mended, or made anew.
+        With `trusted` (the last process stopped cleanly), an index that is marked as complete is
+        left to rest; otherwise it is compared and mended, or rebuilt.
         """
         self._trusted = trusted and self._store.is_complete() and not self._was_exchanged()
         if not trusted:
@@ -148,12 +148,12 @@ class PrimaryKeeper:
                 self._enter(Phase.WANTED)
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until the index is open and up to date, rests, or was given up; whether it is so."""
+        """Wait until the index is up to date, rests, or is given up; returns whether it is so."""
         with self._state:
             return self._state.wait_for(self._is_settled, timeout_seconds)
 
     def rebuild(self) -> int:
-        """Make the index anew from the source; gives its size. VectorIndexError: it cannot be."""
+        """Rebuild the index from the source; returns its size. Raises VectorIndexError."""
         with self._maintenance_lock:
             self._require_open()
             self._pauses.forget_failures()
@@ -166,7 +166,7 @@ class PrimaryKeeper:
                 raise
 
     def clear(self) -> None:
-        """Empty the exact index and this one; from here on they are what is written to them."""
+        """Empty both indexes; from now on, they hold only what is written to them."""
         with self._maintenance_lock, self._write_lock:
             self._require_open()
             self._exact.clear()
@@ -180,7 +180,7 @@ class PrimaryKeeper:
                 self.awaken()
 
     def close(self) -> None:
-        """Stop what is under way, then release everything."""
+        """Stop the work under way, then release everything."""
         self._closed = True
         with self._state:
             self._state.notify_all()
@@ -200,7 +200,7 @@ class PrimaryKeeper:
                 self._note_unexpected_failure()
 
     def _do_what_is_due(self) -> bool:
-        """Do one thing, if it is only to wait a while; gives that it was done."""
+        """Do the next thing, even if it is only to wait a while; returns True when done."""
         if self._phase is Phase.WANTED and self._pauses.given_up:
             self._give_up()
         elif self._phase is Phase.WANTED:
@@ -228,12 +228,12 @@ class PrimaryKeeper:
 
     def _rest(self) -> None:
         with self._state:
-            # Looked at again under the lock: whoever came since the last look woke nobody.
+            # Checked again under the lock: a request since the last check woke no thread.
             if not self._closed and self._phase is not Phase.WANTED:
                 self._state.wait(CHECK_SECONDS)
 
     def _give_up(self) -> None:
-        """Let go whoever waits for the index: the next try is far off."""
+        """Release those who wait for the index: the next try is far off."""
         with self._state:
             if self._phase is not Phase.WANTED:  # somebody has rebuilt it by command
                 return
@@ -249,7 +249,7 @@ class PrimaryKeeper:
         self._try(Phase.WANTED)
 
     def _try(self, phase: Phase) -> None:
-        """Try once to have the index serve, unless somebody has ended this phase meanwhile."""
+        """Try once to have the index serve, unless this phase has ended in the meantime."""
         with self._maintenance_lock:
             if self._closed or self._phase is not phase:
                 return
@@ -267,7 +267,7 @@ class PrimaryKeeper:
                     self._pauses.forget_failures()
 
     def _restore(self) -> None:
-        """Open the index and bring it up to date; make it anew when that cannot be."""
+        """Open the index and bring it up to date; rebuild it if that fails."""
         trusted, self._trusted = self._trusted and not self._was_exchanged(), False
         self._missed.begin()
         exact, suspect = self._exact.full(), self._suspect
@@ -290,7 +290,7 @@ class PrimaryKeeper:
                 self._on_healed()
 
     def _fill(self, index: PrimaryIndex) -> int:
-        """Bring the index up to date, and serve from it; gives how many records were written."""
+        """Bring the index up to date, and serve from it; returns how many records it wrote."""
         self._set_aside = index
         filling = VectorFilling(index, self._exact.full(), self._missed, self._require_open)
         repaired = filling.run(self._source)
@@ -321,7 +321,7 @@ class PrimaryKeeper:
         return self._suspect
 
     def _note_failure(self, reason: str, *, is_news: bool = True) -> None:
-        """An attempt failed: what is missed from here on is found by comparing."""
+        """An attempt failed: what the index misses from now on will be found by comparing."""
         if is_news and not self._closed:  # else it was broken off, and the next start goes on
             logger.warning("The %s index cannot be used: %s", self._store.name, reason)
         self.degraded_reason = reason
@@ -332,7 +332,7 @@ class PrimaryKeeper:
                 self._enter(Phase.WANTED)
 
     def _note_unexpected_failure(self) -> None:
-        """Count it as a try that failed. The next one closes what is open of the index."""
+        """Count a failed try. The next one closes what is still open of the index."""
         with self._maintenance_lock, self._write_lock, self._state:
             self._pauses.note_failure()
             if self._index is not None:
