@@ -45,14 +45,14 @@ Errors are `application/problem+json` (RFC 9457).
 """
 
 TAGS = ("knowledge", "rag", "jobs", "service")
-"""In the order in which a reader meets them."""
+"""In the order in which the documentation shows them."""
 
 
 def create_app(settings: Settings | None = None, container: Container | None = None) -> FastAPI:
     """Make the application.
 
     Without a container, one is opened from the settings when the server starts and closed when
-    it stops. A container that is given belongs to the caller, who has started it.
+    it stops. A container that is passed in has been started by the caller, who also closes it.
     """
     settings = settings or (container.settings if container else settings_from_environment())
     metrics = container.metrics if container else Metrics()
@@ -94,12 +94,12 @@ def create_app(settings: Settings | None = None, container: Container | None = N
 
 @functools.cache
 def operations() -> tuple[BaseRoute, ...]:
-    """What all applications of a process answer: putting it together takes 130 ms, once.
+    """The routes of all applications in a process: making them takes 130 ms, once.
 
-    It holds nothing of an application; each request brings its own.
+    They hold nothing of an application: each request brings its own.
     """
     api = APIRouter(prefix="/api/v1")
-    # Searches first: a request is held against one route after the other.
+    # Searches first: the routes are matched against a request one after another.
     rag_routers = (
         search_router,
         rag_router,
@@ -119,8 +119,8 @@ def operations() -> tuple[BaseRoute, ...]:
 def _middleware(settings: Settings, metrics: Metrics) -> list[Middleware]:
     """From the outside in.
 
-    Whatever answers stands within CORS: a page may not read, or show, what comes without its
-    headers. Starlette's own place for unexpected errors is outside of all of these.
+    Everything that answers must stand within CORS: a web page may not read an answer without its
+    headers. Starlette would handle unexpected errors outside of all of these.
     """
     layers = [Middleware(RequestMeasures, metrics=metrics)]
     if settings.cors_allow_origins:

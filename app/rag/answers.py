@@ -1,4 +1,4 @@
-"""Turns a job that has ended into the answer, or the error, of whoever waited for it."""
+"""Turns a job that has ended into the answer, or the error, for those who waited for it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -39,7 +39,7 @@ def _answer(job: Job | Outcome) -> Mapping[str, Any]:
 
 
 def _error(slug: str | None, detail: str) -> AppError:
-    """The error that a job noted down when it failed."""
+    """The error with which a job failed, from what it stored of it."""
     for kind in _kinds(AppError):
         if kind.slug == slug:
             return kind(detail)
@@ -47,7 +47,7 @@ def _error(slug: str | None, detail: str) -> AppError:
 
 
 def _kinds(kind: type[AppError]) -> Iterator[type[AppError]]:
-    """The class and all below it that are made from a detail alone."""
+    """The class and its subclasses, without those that take more than a detail."""
     if not issubclass(kind, InvalidRequestError):
         yield kind
     for below in kind.__subclasses__():

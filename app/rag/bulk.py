@@ -1,4 +1,4 @@
-"""Indexes items one after the other and sums up."""
+"""Indexes items one after another, and sums up the results."""
 
 import time
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ class IndexOne(Protocol):
 
 
 class _Total:
-    """Adds the progress of the items before to that of the current one.
+    """Reports the progress of the current item on top of that of the items before it.
 
-    What they skipped is counted and not named: the job keeps this when an item has gone.
+    What those skipped is counted, but not named: the job keeps this when an item has gone.
     """
 
     def __init__(self, listener: ProgressListener) -> None:
@@ -48,7 +48,7 @@ def _sum(left: Progress, right: Progress) -> Progress:
 def index_items(
     item_ids: Sequence[int], index_one: IndexOne, listener: ProgressListener | None
 ) -> BulkIndexingResult:
-    """Index every item; one that fails does not keep the others from it."""
+    """Index every item; if one fails, the others are indexed all the same."""
     started = time.perf_counter()
     total = _Total(listener) if listener else None
     results: list[IndexingResult] = []
@@ -91,5 +91,5 @@ def _result_of(
         return None
     if result is None:
         return IndexingResult(success=False, knowledge_id=item_id, error=WENT_WRONG)
-    # The job keeps this when the item has gone; the item's own error quotes, and goes with it.
+    # The job outlives the item, so it keeps the error without what that quotes of a text.
     return replace(result, error=result.unquoted_error or result.error)

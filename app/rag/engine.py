@@ -1,4 +1,4 @@
-"""What RAGService needs of the parts below it; the container has them."""
+"""What RAGService needs from the parts below it; the container provides it."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ from app.search.context import AnswersSearches
 
 
 class Engine(Protocol):
-    """The synchronous parts that do the work. What they raise is an AppError."""
+    """The synchronous parts that do the work. They raise AppErrors."""
 
     @property
     def knowledge(self) -> KnowledgeService: ...  # noqa: D102, the types say it

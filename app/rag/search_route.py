@@ -1,4 +1,4 @@
-"""The short way of a search through FastAPI, where there is nothing to ask back."""
+"""A shortcut through FastAPI for searches that are sound."""
 
 import json
 import re
@@ -27,13 +27,13 @@ async def get_rag(request: Request) -> RAGService:
 class SearchRoute(APIRoute):
     """Takes a sound search straight to the service, and leaves any other request to FastAPI.
 
-    FastAPI finds out at every request what an operation depends on, which is always the same. That
-    and to be matched first save 1 ms of CPU of 15 (100,000 passages, 8 clients). What FastAPI would
-    refuse it still gets to see: it says best what is wrong.
+    FastAPI resolves the dependencies of an operation at every request, though they are always the
+    same. Skipping that, and being matched first, saves 1 ms of CPU of 15 (100,000 passages, 8
+    clients). Requests that FastAPI would refuse still go to it: it says best what is wrong.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """What answers a request; called once for each route."""
+        """Returns what answers a request; called once for each route."""
         whole_way = super().get_route_handler()
         sound = _sound_body if "POST" in (self.methods or ()) else _sound_parameters
 
@@ -47,12 +47,12 @@ class SearchRoute(APIRoute):
 
 
 async def search_answer(request: SearchRequest, rag: RAGService) -> Response:
-    """What both operations answer."""
+    """The answer of both search operations."""
     return search_response(await rag.answer(request), request)
 
 
 async def _sound_body(request: Request) -> SearchBody | None:
-    """The search that is asked for; None where there is anything to ask back."""
+    """The search that is asked for; None if the request has to go through FastAPI."""
     if request.scope["query_string"] or request.headers.get("content-type") != "application/json":
         return None
     try:

@@ -1,4 +1,4 @@
-"""Which fields a body may have, for whoever sent one that it does not have."""
+"""Names the fields that a body may have, for a client that sent another."""
 
 from collections.abc import Sequence
 from typing import get_args
@@ -11,7 +11,7 @@ from app.web.parameters import MOST_NAME_CHARACTERS
 
 
 def unknown_field(request: Request, location: Sequence[int | str]) -> str:
-    """That there is no field at `location` (from "body" on), and which there are instead."""
+    """The message that there is no field at `location` (from "body" on), and which there are."""
     *above, name = location[1:]
     sentence = f"There is no field {str(name)[:MOST_NAME_CHARACTERS]!r}"
     model = _model_at(request, above)
@@ -30,6 +30,6 @@ def _model_at(request: Request, path: Sequence[int | str]) -> type[BaseModel] | 
 
 
 def _model_in(annotation: object) -> type[BaseModel] | None:
-    """The model that a value is read as: itself, or the one that may be null."""
+    """The model of an annotation: itself, or the one in a union with None."""
     kinds = (annotation, *get_args(annotation))
     return next((k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel)), None)

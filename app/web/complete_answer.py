@@ -4,7 +4,7 @@ from pydantic import BaseModel, ConfigDict
 
 
 class CompleteAnswer(BaseModel):
-    """A field with a default is answered, too, and the schema says so to those who make clients."""
+    """Fields with a default are always answered, and the schema says so to generated clients."""
 
     model_config = ConfigDict(
         from_attributes=True, json_schema_serialization_defaults_required=True

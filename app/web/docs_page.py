@@ -1,4 +1,4 @@
-"""`/docs`: the API's description for people, with its scripts served from here, not from afar."""
+"""`/docs`: the API's description for people, with its scripts served locally."""
 
 import importlib.util
 from pathlib import Path
@@ -10,10 +10,10 @@ from starlette.staticfiles import StaticFiles
 
 ASSETS = "/docs/assets"
 NO_ICON = "data:,"
-"""An icon address that a browser need not fetch."""
+"""An icon that a browser need not fetch."""
 
 NO_FRAMES = "frame-ancestors 'none'"
-"""What is tried here comes from our own page: nobody else's may lay it under a visitor's clicks."""
+"""Requests tried here pass for our own, so no other page may embed this one (clickjacking)."""
 
 router = APIRouter()
 

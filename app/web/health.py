@@ -15,7 +15,7 @@ router = APIRouter(tags=["service"])
 
 
 class HealthStatus(StrEnum):
-    """From well to ill. What is `degraded` still answers, but slower or with less."""
+    """From best to worst. A `degraded` part still works, but slower or with less."""
 
     READY = "ready"
     DEGRADED = "degraded"
@@ -44,7 +44,7 @@ class Liveness(CompleteAnswer):
 
 
 class HealthReporter(Protocol):
-    """Knows how the parts are; the container does."""
+    """Tells the state of the parts, as the container does."""
 
     @property
     def metrics(self) -> Metrics: ...  # noqa: D102, the types say it
@@ -53,7 +53,7 @@ class HealthReporter(Protocol):
 
 
 async def get_reporter(request: Request) -> HealthReporter:
-    """The process's container, as far as health goes."""
+    """The process's container, for its health."""
     reporter: HealthReporter = request.app.state.container
     return reporter
 

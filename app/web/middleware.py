@@ -1,4 +1,4 @@
-"""What every request passes through: measuring, guarding, limiting, naming. Plain ASGI."""
+"""Middleware: measures requests, guards their origin, limits their size, unifies their paths."""
 
 import ipaddress
 import logging
@@ -20,19 +20,19 @@ HOST_PATTERN = re.compile(r"([a-z0-9._-]*|\[[0-9a-f:.]+(%[a-z0-9._~-]+)?\])(:\d+
 """A name, an IPv4 address or an IPv6 address in brackets; perhaps with a port."""
 
 READING_METHODS = frozenset({"GET", "HEAD"})
-"""What foreign pages may call: browsers keep the answers from them. OPTIONS is a browser's question
-whether a page may do more; where CORS does not answer it, it may not, and is told why."""
+"""Methods that foreign pages may call, as browsers keep the answers from them. With OPTIONS a
+browser asks whether a page may do more; if CORS does not answer, it may not, and is told why."""
 
 
 class RequestMeasures:
-    """Counts and times requests by route, and logs them without their query (it may be private)."""
+    """Counts and times requests by route; logs them without their query, which may be private."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
         self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on and take its measure."""
+        """Pass the request on, and measure it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -132,7 +132,7 @@ class BodyLimit:
             return {"type": "http.disconnect"} if received > self.max_bytes else message
 
         async def send_unless_exceeded(message: Message) -> None:
-            # Whatever the application makes of a body that breaks off, the client learns why.
+            # Whatever the application makes of the cut body, the client is told about its size.
             nonlocal answered
             if answered or received <= self.max_bytes:
                 answered = True
@@ -151,16 +151,16 @@ def _exceeds(declared_length: str, max_bytes: int) -> bool:
 
 
 class PathAliases:
-    """Lets `/api/…` answer like `/api/v1/…`, a trailing slash like none, and HEAD like GET.
+    """Makes `/api/…` answer like `/api/v1/…`, a trailing slash like none, and HEAD like GET.
 
-    What HEAD must leave out of the answer is only the body.
+    An answer to HEAD lacks only the body.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on under its one true name."""
+        """Pass the request on with its canonical path and method."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

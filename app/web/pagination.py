@@ -10,16 +10,16 @@ from app.web.numbers import LARGEST_ID
 
 @dataclass(frozen=True)
 class Cursor:
-    """The place after which a page starts: the sort value and id of the last row seen."""
+    """The place after which a page starts: sort value and id of the last row of the page before."""
 
     list_name: str
-    """Of which list, in which order."""
+    """Which list it belongs to, and in which order."""
     value: str | int
     row_id: int
 
     def encode(self) -> str:
-        """Turn into the opaque text that clients hand back."""
-        # Characters as they are: escaped, a title of 500 emoji would not fit into a query.
+        """The opaque text that clients send back."""
+        # Not escaped: else a title of 500 emoji would not fit into a query.
         document = json.dumps(
             [self.list_name, self.value, self.row_id], separators=(",", ":"), ensure_ascii=False
         )
@@ -32,7 +32,7 @@ class Cursor:
             raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
             made_for, value, row_id = json.loads(raw)
             cursor = cls(made_for, value, row_id)
-            # The decoder skips what it does not know; what we made encodes to the same again.
+            # The decoder skips unknown characters; but only what we made encodes to the same again.
             ours = made_for == list_name and cursor.encode() == text and cursor.fits_database()
         except (ValueError, TypeError, RecursionError):
             ours = False
@@ -41,7 +41,7 @@ class Cursor:
         return cursor
 
     def fits_database(self) -> bool:
-        """Whether SQL can compare with the values: no other types, no 65-bit number, no NUL."""
+        """Whether SQL can compare with the values: right types, numbers of 64 bits, no NUL."""
         if isinstance(self.value, str):
             fits = "\x00" not in self.value
         else:

@@ -1,4 +1,4 @@
-"""What holds for all that a request says: known, given once, numbers written in one way."""
+"""Rules for all that a request says: known names, given once, numbers written in one way."""
 
 import re
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def _digits_only(value: object) -> object:
 
 
 Digits = BeforeValidator(_digits_only)
-"""`1.0`, `01` and ` 1` are no other addresses of what is at `1`, nor other searches."""
+"""So that `1.0`, `01` and ` 1` are not further addresses of what is at `1`."""
 
 IdParameter = Annotated[int, Field(ge=1, le=LARGEST_ID), Digits]
 
@@ -42,7 +42,7 @@ PageLimit = Annotated[
 async def refuse_unknown_parameters(request: Request) -> None:
     """Answer 422 to a query parameter that the operation does not have: most likely a typo.
 
-    So it does where one is no text: what cannot be read would be looked for as other characters.
+    The same for one that is not text in UTF-8: it would be read as other characters.
     """
     query: bytes = request.scope["query_string"]
     if not query:
@@ -119,7 +119,7 @@ def _require_text(query: bytes) -> None:
 
 
 def _require_single_values(request: Request, parameters: Sequence[ModelField]) -> None:
-    """Answer 422 to several values where one is taken: which of them was meant nobody knows."""
+    """Answer 422 to several values where one is taken: nothing tells which of them was meant."""
     single = [
         parameter.alias
         for parameter in parameters

@@ -27,10 +27,10 @@ logger = logging.getLogger(__name__)
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:groundwork:problem:"
 ASKED_PATH = "groundwork.asked_path"
-"""Where a request's scope keeps the path that the client wrote, when `path` holds its true name."""
+"""Key of a request's scope for the path that the client wrote, if `path` is the canonical one."""
 
 _AS_THEY_ARE = "/!$&'()*+,;=:@"
-"""What may stand in the path and the fragment of a URI, beside letters, digits and `-._~`."""
+"""What the path and the fragment of a URI may contain besides letters, digits and `-._~`."""
 
 RETRY_AFTER_SECONDS = 5
 RETRY_AFTER = {
@@ -41,7 +41,7 @@ RETRY_AFTER = {
         }
     }
 }
-"""What the OpenAPI schema says of it."""
+"""What the OpenAPI schema says about it."""
 
 _RFC_9110_PHRASES = {
     413: "Content Too Large",
@@ -49,10 +49,10 @@ _RFC_9110_PHRASES = {
     416: "Range Not Satisfiable",
     422: "Unprocessable Content",
 }
-"""Which Python has from 3.13 on; what we say of ourselves is not to depend on its version."""
+"""Python only has this from 3.13 on, and our description must not depend on its version."""
 
 MOST_VALIDATION_ERRORS = 50
-"""A body with ten thousand wrong values needs no ten thousand complaints."""
+"""A body with ten thousand wrong values does not need ten thousand complaints."""
 
 
 class InvalidValue(BaseModel):
@@ -120,7 +120,7 @@ def located(status: int) -> dict[int | str, dict[str, Any]]:
 def problem_body(
     *, slug: str, title: str, status: int, detail: str, instance: str
 ) -> dict[str, Any]:
-    """The body of a problem without `errors`, for places that answer below FastAPI."""
+    """The body of a problem without `errors`, for what answers outside of FastAPI."""
     return Problem(
         type=TYPE_PREFIX + slug,
         title=title,
@@ -132,7 +132,7 @@ def problem_body(
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Register the handlers of what is expected; `answer_unexpected` stands within CORS."""
+    """Register the handlers of expected errors; `answer_unexpected` is a middleware within CORS."""
     app.add_exception_handler(AppError, _answer_app_error)
     app.add_exception_handler(RequestValidationError, _answer_validation_error)
     app.add_exception_handler(HTTPException, _answer_http_exception)
@@ -161,7 +161,7 @@ def _asked_path(request: Request) -> str:
 
 
 def uri_path(path: str) -> str:
-    """A path as URIs have it: what may not stand there is percent-encoded."""
+    """A path as in a URI: what may not stand there is percent-encoded."""
     return quote(path, safe=_AS_THEY_ARE)
 
 
@@ -223,7 +223,7 @@ def _sentence(request: Request, fault: dict[str, Any]) -> str:
 
 
 def _place(fault: dict[str, Any]) -> Sequence[int | str]:
-    """Where in the body, or in the parameters, the fault is."""
+    """Where the fault is in the body or in the parameters."""
     if fault["type"] == "json_invalid":
         return ()
     place: tuple[int | str, ...] = fault["loc"][1:]
@@ -275,7 +275,7 @@ def _http_detail(request: Request, error: HTTPException, phrase: str) -> str:
 
 
 def _unreadable_body(request: Request, error: HTTPException) -> str:
-    """What keeps a body from being read that may be JSON but for that."""
+    """Why a body cannot be read, if it may be JSON otherwise."""
     encoding = request.headers.get("content-encoding", "identity")
     if encoding != "identity":
         return f"The body is said to be packed (Content-Encoding: {encoding}): send it unpacked."
@@ -290,7 +290,7 @@ def _unreadable_body(request: Request, error: HTTPException) -> str:
 
 
 def answer_unexpected(request: Request, error: Exception) -> JSONResponse:
-    """Answer 500 to what nobody foresaw, and log it."""
+    """Answer 500 to an unexpected error, and log it."""
     # The text of an unexpected exception may hold anything: it goes to the log, not to the client.
     logger.error("Unexpected error at %r", _asked_path(request), exc_info=error)
     return _respond(
