@@ -1,4 +1,4 @@
-"""Fuses what the dense and the lexical side found into one order that a person can recompute."""
+"""Fuses what the dense and the lexical side found into one order that can be recomputed by hand."""
 
 import functools
 from collections.abc import Callable
@@ -17,25 +17,25 @@ RRF_DENSE_SHARE = 0.5
 CONVEX_DENSE_SHARE = 0.7
 """Weight of the cosine in `convex`, of 1."""
 WORDS_WEIGHT = 0.6
-"""What the best by words is worth in `coverage`, in cosine, where it says all of the query and no
-other document comes near."""
+"""What the best hit by words is worth in `coverage`, as a cosine, if it says all of the query and
+no other document comes near it."""
 LEAST_COVERED = 0.7
-"""Share of that weight which it has where it says next to nothing of the query."""
+"""The share of WORDS_WEIGHT that is left if it says next to nothing of the query."""
 LEAST_CONTRAST = 0.3
-"""Share of that weight which it has where ten others come as near as can be: a word that many say
-still counts for those that say it."""
+"""The share of WORDS_WEIGHT that is left if ten other documents come as near as can be: a word that
+many say still counts for those that say it."""
 CONTRAST_DOCUMENTS = 10
-"""The document at this place among the others says how many come near."""
+"""How near the others come is read off the document at this place among them."""
 EXACT_WEIGHT = 0.3
-"""What saying all of the query is worth beyond that."""
+"""What saying all of the query is worth on top of that."""
 EXACT_POWER = 4
-"""So that a half is worth next to nothing: meant is a heading typed as it stands."""
+"""So high that saying half of it is worth next to nothing: this is for a heading typed in full."""
 COVERAGE_DOCUMENT_SHARE = 0.5
 """How much of a chunk's cosine is that of its document's best chunk. Less serves passages,
 more serves whole files, by little: docs/adr/0010."""
 
 LEAST_CEILING = 1e-9
-"""A ceiling below this says nothing: the rarest word of even two texts is worth over 1."""
+"""A ceiling below this means nothing: even among two texts, the rarest word is worth over 1."""
 
 
 @dataclass(frozen=True)
@@ -43,20 +43,20 @@ class BothSides:
     """What the two sides found for one query, a chunk at each place; arrays of shape (n,)."""
 
     cosines: npt.NDArray[np.floating]
-    """Cosine of query and chunk, known for every candidate; 0 throughout if there is no vector."""
+    """Cosine of query and chunk, known for every candidate; all 0 if the query has no vector."""
     bm25: npt.NDArray[np.floating]
-    """BM25 of the chunk, more for words as they were typed, above 0; 0 where the lexical side did
-    not find it."""
+    """BM25 of the chunk, more for words in the order in which they were typed; 0 if the lexical
+    side did not find it."""
     found_dense: npt.NDArray[np.bool_]
-    """Whether the dense side found it. Only ranks need this: every cosine counts."""
+    """Whether the dense side found the chunk. Only ranks need this: every cosine counts."""
     bm25_ceiling: float | None = None
-    """What BM25 would give a text that holds each word of the query as densely as BM25 rewards:
-    (k1 + 1) times the sum of the words' inverse document frequencies. None: not known."""
+    """The BM25 of a text that says each word of the query as densely as BM25 rewards: (k1 + 1)
+    times the sum of the words' inverse document frequencies. None: not known."""
     documents: npt.NDArray[np.int64] | None = None
-    """A number for each candidate's document. None: not known, each counts as its own."""
+    """The number of each candidate's document. None: not known, each counts as a document."""
 
     def __post_init__(self) -> None:
-        """Refuse what would silently give a wrong order. Raises ValueError."""
+        """Raise ValueError for what would silently give a wrong order."""
         shapes = {self.cosines.shape, self.bm25.shape, self.found_dense.shape}
         if self.documents is not None:
             shapes.add(self.documents.shape)
@@ -84,16 +84,16 @@ class BothSides:
 
     @functools.cached_property
     def highest_bm25(self) -> float:
-        """That of the best by words; 0 if there is none."""
+        """The BM25 of the best by words; 0 if there is none."""
         return float(self.bm25.max(initial=0.0))
 
     @functools.cached_property
     def contrasts(self) -> Floats:
         """How far the best by words is ahead of the other documents, 0 to 1; shape (n,).
 
-        1 less the share of the highest BM25 that the tenth best document has, the candidate's own
-        left out, so that it never counts against itself. Of fewer than twenty documents it is the
-        one half-way down. 1 where that one says none of the words.
+        This is 1 minus the share that the tenth best document has of the highest BM25. The
+        candidate's own document is left out, so that it never counts against itself. Of fewer than
+        twenty documents, the one half-way down is taken. 1 if that one says none of the words.
         """
         highest = self._highest_of_documents(self.bm25)
         if not self.highest_bm25:
@@ -106,14 +106,14 @@ class BothSides:
 
     @functools.cached_property
     def _document_places(self) -> Ranks:
-        """For each candidate its document, counted from 0; shape (n,)."""
+        """The document of each candidate, numbered from 0; shape (n,)."""
         if self.documents is None:
             return np.arange(len(self.cosines))
         places: Ranks = np.unique(self.documents, return_inverse=True)[1]
         return places
 
     def _highest_of_documents(self, scores: npt.NDArray[np.floating]) -> Floats:
-        """Shape (documents,)."""
+        """The highest score in each document; shape (documents,)."""
         places = self._document_places
         highest = np.full(int(places.max(initial=-1)) + 1, -np.inf)
         np.maximum.at(highest, places, scores)
@@ -122,7 +122,7 @@ class BothSides:
 
 @dataclass(frozen=True)
 class FusedParts:
-    """How one candidate came by its score: `dense_part + lexical_part == score`."""
+    """How one candidate got its score: `dense_part + lexical_part == score`."""
 
     score: float
     dense_part: float
@@ -131,25 +131,25 @@ class FusedParts:
     """1 is the best; equal scores share a rank. None: not found by that side."""
     lexical_rank: int | None
     document_cosine: float
-    """The highest cosine among the candidates of its document; its own if that is not known."""
+    """The highest cosine among the candidates of its document; its own if none is known."""
     contrast: float
     """See BothSides.contrasts; counts in `coverage`."""
 
 
 @dataclass(frozen=True)
 class Fusion:
-    """The fused scores, each the sum of what the sides gave; arrays of shape (n,)."""
+    """The fused scores, each the sum of what both sides gave; arrays of shape (n,)."""
 
     dense_parts: Floats
     lexical_parts: Floats
     candidates: BothSides
     order: Ranks
     """Places of the candidates, best first. Of equal scores, the higher cosine comes first, then
-    the higher BM25, then what stood first among the candidates."""
+    the higher BM25, then the candidate that stood first."""
 
     @property
     def scores(self) -> Floats:
-        """The fused scores, comparable within one query only."""
+        """The fused scores, comparable only within one query."""
         return self.dense_parts + self.lexical_parts
 
     def explain(self, place: int) -> FusedParts:
@@ -199,21 +199,23 @@ def coverage(candidates: BothSides) -> Fusion:
     `0.6 * (0.7 + 0.3 * best coverage) * (0.3 + 0.7 * contrast) * BM25 / highest BM25
     + 0.3 * coverage ** 4`, and coverage is `BM25 / ceiling`, at most 1.
 
-    How much words are worth beside the cosine is read off the query's own hits. Where one document
-    is far ahead of the others by words, as for a name, an error message or a rare term, it is most
-    likely meant. Where ten others say about as much, as for a question in everyday words, the words
-    tell little, and the cosine decides. (`contrasts` is 1 and 0 then.)
+    How much words are worth beside the cosine is read off the query's own hits. If one document is
+    far ahead of the others by words (contrast 1), as for a name, an error message or a rare term,
+    it is most likely what is meant. If ten others say about as much (contrast 0), as for a question
+    in everyday words, the words tell little, and the cosine decides.
 
-    Divided by the ceiling, BM25 says which share of the query, each word weighed by its rarity, a
-    text covers; what says it as it was typed passes for up to three times that. Where even the best
-    covers little, its words count for less; a heading typed as it stands counts for more, whoever
-    else comes near.
+    Divided by the ceiling, BM25 tells which share of the query a text covers, each word weighed by
+    its rarity; a text that says it as it was typed gets up to three times that. If even the best
+    covers little, words count for less. A heading typed in full counts for more, whatever else
+    comes near.
 
-    A document's cosine is the highest among its candidates. It tells documents apart by meaning
-    and leaves more of the choice within one to the words; a document gains nothing by being long.
+    A document's cosine is the highest among its candidates. It tells documents apart by meaning,
+    and leaves more of the choice within a document to the words. A document gains nothing by being
+    long.
 
-    Without a ceiling it falls back to `convex`. Scaling by a theoretical bound instead of what was
-    seen: Bruch, Gai and Ingber 2023, who do so for the lower end. What it gives: docs/adr/0022.
+    Without a ceiling, this falls back to `convex`. Scaling by a theoretical bound instead of by
+    what was observed: Bruch, Gai and Ingber 2023, who do so for the lower end. What it gives:
+    docs/adr/0022.
     """
     ceiling = candidates.bm25_ceiling
     if ceiling is None or ceiling < LEAST_CEILING:
@@ -242,7 +244,7 @@ def _fusion(candidates: BothSides, dense_parts: Floats, lexical_parts: Floats) -
 
 
 def _ranks_among(scores: npt.NDArray[np.floating], found: npt.NDArray[np.bool_]) -> Ranks:
-    """1 and how many of those found score higher; 0 for what was not found."""
+    """1 plus how many of those found score higher; 0 for those not found."""
     falling = np.sort(-scores[found])
     return np.where(found, np.searchsorted(falling, -scores, side="left") + 1, 0)
 
@@ -252,5 +254,5 @@ def _reciprocal(ranks: Ranks, k: float) -> Floats:
 
 
 def _share(bm25: npt.NDArray[np.floating], whole: float) -> Floats:
-    """BM25 divided by what counts as whole; 0 throughout where nothing was found."""
+    """BM25 as a share of the whole; all 0 if nothing was found."""
     return bm25.astype(np.float64) / max(whole, LEAST_CEILING)

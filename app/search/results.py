@@ -37,12 +37,12 @@ class Explanation:
     """Among the candidates, 1 is the best; those that SQL no longer holds leave gaps, unless a
     document penalty or signals had them taken out."""
     deeper: int
-    """The factor of the depths at which it became a result; what did so at a lower one is first."""
+    """The factor of the depths at which it became a result; those of a lower factor come first."""
     final_score: float
-    """What decides the order among those of a factor: the fused score, unless `signals` says more,
+    """What decides the order among results of one factor: the fused score, or the one in `signals`,
     less the penalty."""
     document_penalty: float
-    """What is taken off for the better candidates of the same document."""
+    """What it loses to the better candidates of the same document."""
     fused_score: float
     """`dense_part + lexical_part`."""
     dense_part: float
@@ -58,7 +58,7 @@ class Explanation:
     """0: not among the candidates of the lexical side."""
     lexical_rank: int | None
     bm25_ceiling: float | None
-    """What BM25 would give a text that says all of the query; used by `coverage`."""
+    """The BM25 of a text that says all of the query; used by `coverage`."""
     bm25_highest: float
     """Among the candidates."""
     bm25_contrast: float
@@ -80,7 +80,7 @@ class Highlight:
 
 @dataclass(frozen=True)
 class NeighbourText:
-    """What stands right before or right after a chunk in its document."""
+    """The text right before or right after a chunk in its document."""
 
     content: str
     """`document[start_index:end_index] == content`."""
@@ -161,7 +161,7 @@ class SearchAnswer:
     query: str
     results: tuple[SearchResult, ...]
     degraded: tuple[str, ...]
-    """What could not take part, in words; empty when all is well."""
+    """Sentences about what could not take part; empty when all is well."""
     duration_ms: float
     timings_ms: tuple[tuple[str, float], ...] = ()
     """Milliseconds of each stage."""

@@ -1,4 +1,4 @@
-"""Which items and documents a search may look at: the filter, resolved in SQL."""
+"""Resolves the filter of a search in SQL: which items and documents it may find."""
 
 import dataclasses
 import threading
@@ -24,7 +24,7 @@ REMEMBERED_FILTERS = 16
 """Each may name as many documents as there are: 7 MB for 100,000."""
 
 LICENCE = func.coalesce(DocumentRow.licence, ItemRow.licence)
-"""A document's own licence counts, else that of its item."""
+"""A document's own licence, else that of its item."""
 
 # Built once: putting a statement together costs more than SQLite takes to answer it.
 _ARCHIVED_ITEM_WITH_CHUNKS = (
@@ -38,7 +38,7 @@ _DOCUMENTS = select(func.count()).select_from(DocumentRow)
 
 @dataclass(frozen=True)
 class ResolvedFilter:
-    """A request's filter: as a scope for the indexes, and as conditions for the final look."""
+    """A request's filter: a scope for the indexes, and conditions for the final check in SQL."""
 
     scope: SearchScope
     conditions: tuple[ColumnElement[bool], ...]
@@ -58,9 +58,10 @@ class ResolvedFilter:
 
 
 class ScopeResolver:
-    """Resolves filters, and remembers what it found until something is written. Thread-safe.
+    """Resolves filters, and caches the results until something is written. Thread-safe.
 
-    5,000 of 100,000 items by a tag take 6 ms; people page and ask again under the same filter.
+    Finding 5,000 of 100,000 items by a tag takes 6 ms; people page, and search again under the same
+    filter.
     """
 
     def __init__(self, database: Database) -> None:
@@ -71,7 +72,7 @@ class ScopeResolver:
 
     def resolve(self, request: SearchRequest) -> ResolvedFilter:
         """What the filter allows now. Raises StorageError."""
-        # Asked before the tables are: what is written in between makes the answer outdated at once.
+        # Read before the tables: a write in between then makes the cached answer outdated at once.
         version, key = self._database.version(), request.filter_key()
         with self._lock:
             if version != self._version:
@@ -92,7 +93,7 @@ class ScopeResolver:
 
 
 def resolve_filter(connection: Connection, request: SearchRequest) -> ResolvedFilter:
-    """What the filter allows now. Archived items never are, so their presence is a filter, too."""
+    """What the filter allows now. Archived items are never allowed, so they count as a filter."""
     paths = PathFilter(request.paths)
     scope = EVERYWHERE
     by_document = documents_decide(connection, request.category, request.tags)
@@ -117,7 +118,7 @@ def resolve_filter(connection: Connection, request: SearchRequest) -> ResolvedFi
 def _item_conditions(
     request: SearchRequest, *, by_document: bool, of_few: bool
 ) -> list[ColumnElement[bool]]:
-    """None if no item is ruled out; `of_few`: for a look at few items, see `tagged`."""
+    """None if no item is ruled out; for `of_few` see `tagged`."""
     if not request.restricts_items:
         return []
     wanted = request.item_filter()
@@ -170,18 +171,18 @@ def _document_conditions(
 
 
 def _permissive_licences(connection: Connection) -> list[str]:
-    """Those of the licences in use that are permissive; there are few different ones."""
+    """The permissive ones among the licences in use, of which there are few."""
     in_use = connection.scalars(_documents(LICENCE).where(LICENCE.is_not(None)).distinct())
     return [licence for licence in in_use if is_permissive(licence)]
 
 
 def _begins_with(start: str) -> ColumnElement[bool]:
-    # Not LIKE: on SQLite it takes upper and lower case for the same.
+    # Not LIKE, which ignores case on SQLite.
     return func.substr(DocumentRow.key, 1, len(start)) == start
 
 
 def _in_utc(moment: datetime) -> datetime:
-    """What only its time zone puts outside of the calendar counts as the calendar's end."""
+    """The time in UTC; one that only its zone puts outside the calendar becomes the nearest end."""
     try:
         return moment.astimezone(UTC)
     except OverflowError:

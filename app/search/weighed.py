@@ -1,4 +1,4 @@
-"""What decided the order of candidates that were weighed, and what to tell of it."""
+"""What decided the order of weighed candidates, and how it is explained."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from app.search.results import SignalExplanation
 
 @dataclass(frozen=True)
 class Weighed:
-    """How candidates came by their order, in that order; arrays of shape (n,)."""
+    """How candidates got their order, in that order; arrays of shape (n,)."""
 
     ranking: Ranking
     fused: Floats
@@ -32,12 +32,12 @@ class Weighed:
     """What decides the order, but for the document penalty: see `RankedCandidates`."""
 
     def in_order(self, positions: npt.NDArray[np.int64]) -> Self:
-        """These of the candidates, in this order."""
+        """The candidates at these positions, in this order."""
         names = [field.name for field in dataclasses.fields(self) if field.name != "ranking"]
         return dataclasses.replace(self, **{name: getattr(self, name)[positions] for name in names})
 
     def explain(self, position: int) -> SignalExplanation:
-        """What stands behind the final score of the candidate at this position (0 is the best)."""
+        """How the candidate at this position (0 is the best) got its final score."""
         ranking = self.ranking
         return SignalExplanation(
             fused_part=float(ranking.fused_weight * self.fused[position]),

@@ -1,4 +1,4 @@
-"""Asks the indexes again: in other wordings, and for more of what the first results are."""
+"""Asks the indexes again: in other wordings, and for more like the first results."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ from app.search.wordings import other_wordings
 from app.search.words_by_collection import WordsByCollection
 
 SPARE_FEEDBACK = 3
-"""Times as many first results are looked at at once as are wanted: a query may exclude some."""
+"""How many times the wanted results are looked at together: a query may exclude some."""
 
 MOST_LOOKED_AT = 500
-"""For the first results: where a query excludes nearly everything, it takes too long to go on."""
+"""The most to look at for the first results: a query that excludes nearly all would take long."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class _Round:
 
 
 class Widener:
-    """Retrieves in several rounds, of which the number is bounded. Safe from many threads."""
+    """Retrieves in a bounded number of rounds. Safe to call from many threads."""
 
     def __init__(
         self,
@@ -61,8 +61,8 @@ class Widener:
     ) -> Candidates:
         """The candidates of all rounds, with the cosine by which each is ranked.
 
-        Every cosine stays that of the question as it was asked. Where it cannot be embedded, the
-        first round is all there is. Raises what Retriever.retrieve raises.
+        Every candidate keeps its cosine to the query as it was asked. If that cannot be embedded,
+        there is only the first round. Raises what Retriever.retrieve raises.
         """
         words, scope = demands.words, demands.allowed.scope
         found = self._retriever.retrieve(request, words.meaning, scope, deeper)
@@ -82,7 +82,7 @@ class Widener:
     def _in_other_wordings(
         self, request: SearchRequest, scope: SearchScope, deeper: int, first: _Round
     ) -> Candidates:
-        """The candidates of the first round, and of the others as far as they can be embedded."""
+        """The candidates of the first round, and of the other wordings that can be embedded."""
         rounds, missing = [first], ""
         for wording in other_wordings(request.query):
             meaning = WordsByCollection(wording, self._languages, {}).meaning
@@ -158,7 +158,7 @@ class Widener:
         found: Candidates,
         moved: Vector,
     ) -> Candidates:
-        """The candidates with those that are nearest to the moved query, ranked by that."""
+        """The candidates and those nearest to the moved query, all ranked by their cosine to it."""
         hits = self._vector_index.search(moved, request.dense_depth * deeper, scope)
         keys = tuple(dict.fromkeys((*found.chunk_ids, *(hit.chunk_id for hit in hits))))
         wider = self._widened(vector, found, keys)
@@ -173,12 +173,12 @@ class Widener:
     # Both ----------------------------------------------------------------------------------
 
     def _cosines(self, vector: Vector, keys: Sequence[str]) -> Scores:
-        """To this vector; 0 for a chunk without one, as Retriever has it."""
+        """The cosines to this vector; 0 for a chunk without a vector, as in Retriever."""
         cosines = self._vector_index.similarities(vector, keys)
         return np.array([cosines.get(key, 0.0) for key in keys], np.float64)
 
     def _widened(self, vector: Vector, found: Candidates, keys: Sequence[str]) -> Candidates:
-        """The candidates, and those of the keys that are not among them, with their cosines."""
+        """The candidates, with those of the keys added that are not among them."""
         known = set(found.chunk_ids)
         new = [key for key in keys if key not in known]
         if not new:
