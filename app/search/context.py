@@ -1,4 +1,4 @@
-"""Puts the passages that answer a question together for a prompt, within a token budget."""
+"""Assembles the passages that answer a question for a prompt, within a token budget."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -30,13 +30,14 @@ from app.search.requests import ContextFormatName, ContextRequest, SearchRequest
 from app.search.results import SearchAnswer, SearchResult
 
 SEARCHES = 3
-"""Tries to read the documents before one of them gets a new version. Afterwards the passages that
-a new version did not touch answer; for a source that changes all the time, that is all there is."""
+"""How often documents are read again because one of them got a new version. After that, only
+passages that no new version touched are used; for a source that changes all the time, that is all
+there is."""
 
 
 @dataclass(frozen=True)
 class ContextAnswer:
-    """The context, and what it is made of."""
+    """A context, and what it is made of."""
 
     query: str
     format: ContextFormatName
@@ -46,9 +47,9 @@ class ContextAnswer:
     total_tokens: int
     max_tokens: int
     omitted: tuple[Omission, ...]
-    """What had no room: whole passages, and the lines that were cut off, or cut."""
+    """What had no room: whole passages, and lines that were left out or cut."""
     degraded: tuple[str, ...]
-    """What could not take part in the search, in words."""
+    """Sentences about what could not take part in the search."""
 
     @property
     def truncated(self) -> bool:
@@ -65,18 +66,18 @@ class AnswersSearches(Protocol):
 
 
 class ContextAssembler:
-    """Makes contexts. Safe from many threads."""
+    """Makes contexts. Safe to call from many threads."""
 
     def __init__(
         self, *, database: Database, searcher: AnswersSearches, token_meter: TokenMeter | None
     ) -> None:
-        """Without a token meter, tokens are estimated by the characters of the text."""
+        """Without a token meter, tokens are estimated from the characters of the text."""
         self._database = database
         self._searcher = searcher
         self._token_meter = token_meter
 
     def assemble(self, request: ContextRequest) -> ContextAnswer:
-        """The passages that answer best, best first, as far as `max_tokens` reaches.
+        """The passages that answer best, best first, up to `max_tokens`.
 
         Raises what a search raises: see `Searcher.search`.
         """
@@ -95,11 +96,11 @@ class ContextAssembler:
                     return self._from_snapshot(connection, request, answer, places)
 
     def _without_copies(self, search: SearchRequest) -> SearchAnswer:
-        """What a search answers; what documents say in the very same words takes room once."""
+        """The answer of a search, in which exactly the same text takes up room only once."""
         answer = self._searcher.search(search)
         texts = {result.content for result in answer.results}
         if search.group_by is None and len(texts) < len(answer.results):
-            # Asked again rather than always: looking for copies takes as long as a search.
+            # Only if there are copies: looking for them always would take as long as a search.
             return self._searcher.search(dataclasses.replace(search, group_by="text"))
         return answer
 
@@ -110,7 +111,7 @@ class ContextAssembler:
         answer: SearchAnswer,
         places: Mapping[str, PlacedChunk],
     ) -> ContextAnswer:
-        """All that is read here is one state of the database, so no versions are mixed."""
+        """Everything is read here from one state of the database, so no versions are mixed."""
         plans = _plans(connection, answer.results, places, request.search.context_chunks)
         budget = ContextBudget(request.max_tokens, self._token_meter, FORMATS[request.format])
         reader = _LineReader(connection, plans)
@@ -180,7 +181,7 @@ def _plans(
     places: Mapping[str, PlacedChunk],
     context_chunks: int,
 ) -> list[PassagePlan]:
-    """One passage for the hits that touch, with their neighbours; best rank first."""
+    """One passage for hits that touch, with their neighbours; best rank first."""
     wider = (
         extents_with_neighbours(connection, list(places), context_chunks) if context_chunks else {}
     )

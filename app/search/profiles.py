@@ -1,4 +1,4 @@
-"""How results are ranked beside their fused score: settings, named profiles, who has the say."""
+"""How results are ranked besides their fused score: settings, named profiles, and precedence."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -12,9 +12,9 @@ Boosts = tuple[tuple[str, float], ...]
 """Names with their factors."""
 
 BOOST = 1.3
-"""For a tag that is named without a factor; the specification's."""
+"""The factor of a tag that is named without one, from the specification."""
 LEAST_BOOST, MOST_BOOST = 0.1, 10.0
-"""Of one name, and of all that hold for a result together."""
+"""Bounds of one factor, and of the product of all that apply to a result."""
 MOST_BOOSTS = 50
 MOST_WEIGHT = 10.0
 LEAST_HALF_LIFE_DAYS, MOST_HALF_LIFE_DAYS = 0.01, 36_500.0
@@ -23,7 +23,7 @@ MOST_FEEDBACK_RESULTS = 20
 
 @dataclass(frozen=True)
 class Ranking:
-    """All that decides the order of results beside the fusion. As it stands here, next to nothing.
+    """Everything besides the fusion that decides the order of results; by default, next to nothing.
 
     The formulas are those of docs/ranking.md.
     """
@@ -37,24 +37,24 @@ class Ranking:
     completeness_weight: float = 0.0
     tag_boosts: Boosts = ()
     category_boosts: Boosts = ()
-    """A category's holds for everything below it."""
+    """The factor of a category applies to everything below it."""
     language_boosts: Boosts = ()
     document_penalty: float = 0.01
-    """What a result loses for each better one of the same document, four at most; 0 to 1.
+    """What a result loses to each better one of the same document, to four at most; 0 to 1.
     What it gives: docs/adr/0020."""
     diversity: float = 0.0
-    """0 to 1: how much a result loses that repeats what stands above it."""
+    """0 to 1: how much a result loses for repeating those above it."""
     feedback_weight: float = 0.0
-    """Of the mean vector of the first results, added to the query's for a second round."""
+    """The weight of the first results' mean vector, added to the query's for a second round."""
     feedback_results: int = 5
     expand: bool = False
-    """Ask in other wordings, too."""
+    """Whether to search with other wordings, too."""
     least_share: float = 0.0
-    """Results whose score is below this share of the best one's are left out."""
+    """Results below this share of the best one's score are left out."""
 
     @property
     def weighs(self) -> bool:
-        """Whether anything but the fused score counts, so that rows have to be read for it."""
+        """Whether more than the fused score counts, so that rows have to be read."""
         return (
             self.fused_weight != 1.0
             or any(

@@ -1,4 +1,4 @@
-"""What is known of a chunk beside its text, as numbers from 0 to 1, and the factors of boosts."""
+"""The signals of a chunk besides its text, as numbers from 0 to 1, and the factors of boosts."""
 
 import functools
 import math
@@ -17,10 +17,10 @@ from app.search.language_tags import language_tag, tags_that_hold
 from app.search.profiles import LEAST_BOOST, MOST_BOOST, Boosts, Ranking
 
 UNKNOWN_COMPLETENESS = 0.5
-"""Of chunks that were made before the splitter told."""
+"""For chunks that were made before the splitter measured it."""
 
 CORE, ORDINARY, PERIPHERAL = 1.0, 0.5, 0.2
-"""Importance by the name of a file: what one reads first, anything else, what one reads last."""
+"""Importance by the name of a file: read first, anything else, read last."""
 
 _CORE_NAMES = re.compile(
     r"(?:readme|claude|agents|index|overview|introduction|getting[-_]started|quick[-_]?start"
@@ -43,18 +43,18 @@ DAY = timedelta(days=1)
 
 @dataclass(frozen=True)
 class SignalFacts:
-    """What SQL says of a chunk."""
+    """What SQL holds about a chunk."""
 
     key: str
-    """Of its document: a relative path or an address."""
+    """The key of its document: a relative path or an address."""
     modified_at: datetime
-    """When its source was last changed; where nobody knows, when it was last read."""
+    """When its source was last changed; if that is not known, when it was last read."""
     item_importance: float | None
     completeness: float | None
     category: str | None = None
     language: str | None = None
     tags: Sequence[str] = ()
-    """These three only where names are boosted."""
+    """This and the next two are only set if names are boosted."""
 
 
 def recency(modified_at: datetime, now: datetime, half_life_days: float) -> float:
@@ -64,7 +64,7 @@ def recency(modified_at: datetime, now: datetime, half_life_days: float) -> floa
 
 
 def importance(key: str, item_importance: float | None) -> float:
-    """That of the file by its name; its mean with what the item says of itself, if it does."""
+    """The importance by the file's name; if the item states its own, the mean of both."""
     of_file = file_importance(key)
     return of_file if item_importance is None else (of_file + item_importance) / 2
 
@@ -84,16 +84,16 @@ def file_importance(key: str) -> float:
 
 
 def completeness(told: float | None) -> float:
-    """As the splitter told, or what stands for not knowing."""
+    """As the splitter measured it, or UNKNOWN_COMPLETENESS."""
     return UNKNOWN_COMPLETENESS if told is None else told
 
 
 def boost(facts: SignalFacts, ranking: Ranking) -> float:
-    """The product of the factors of all names that hold, from LEAST_BOOST to MOST_BOOST.
+    """The product of the factors of all names that apply, from LEAST_BOOST to MOST_BOOST.
 
-    All are compared whatever their case, as labels are written: in NFC, without space around them,
-    and without needless slashes in a category, which holds for what is below it; a language holds
-    for its kinds. Names that come to the same count once, with the last factor.
+    Names are compared without regard to case, and in the form in which labels are stored: in NFC,
+    trimmed, a category without needless slashes. A category applies to everything below it, a
+    language to its regional kinds. Names that come to the same count once, with the last factor.
     """
     factor = _matching(ranking.tag_boosts, _as_tag, {tag.casefold() for tag in facts.tags})
     languages = tags_that_hold(facts.language or "")
@@ -104,7 +104,7 @@ def boost(facts: SignalFacts, ranking: Ranking) -> float:
 
 
 def boosted(scores: Floats, factors: Floats) -> Floats:
-    """Scores times their factors; one below 0 is divided, so that a boost never harms."""
+    """Scores times their factors; one below 0 is divided, so that a boost never lowers it."""
     return np.where(scores >= 0, scores * factors, scores / factors)
 
 

@@ -1,4 +1,4 @@
-"""What the words of a query ask of a text: what must not stand there, and what to highlight."""
+"""Applies the words of a query to a text: is it excluded, and what is highlighted in it."""
 
 import bisect
 import functools
@@ -17,11 +17,11 @@ from app.search.results import Highlight
 from app.search.seen_characters import flags_in, whole_characters
 
 MAX_WORD_HIGHLIGHTS = 50
-"""Per result; a reader needs no more to see why it was found."""
+"""Highlights per result; a reader needs no more to see why it was found."""
 
 _SENTENCE_SIGNS = re.compile("[.!?\u2026\u061f\u06d4\u0964\u3002\uff01\uff1f\uff61\n]")
-"""With what the end of a sentence begins. Looked for first: to try the alternatives at every
-character takes twice as long."""
+"""The characters with which the end of a sentence begins. They are looked for first: trying all
+alternatives at every character takes twice as long."""
 
 _SENTENCE_END = re.compile(
     r"[.!?\u2026\u061f\u06d4\u0964][\"'\u201d\u2019)\]]*(\s+)(?=\S)"  # Arabic, Urdu, Hindi, too
@@ -29,8 +29,8 @@ _SENTENCE_END = re.compile(
     r"|(\n\s*\n)"
     r"|(\n)(?=\s*(?:[-*+#|>]|\d+\.)\s)"
 )
-"""In one of its groups the space between two sentences, list entries or paragraphs; it may be empty
-where sentences follow each other without any."""
+"""One of its groups is the space between two sentences, list entries or paragraphs, which is empty
+between sentences that follow each other without any."""
 
 
 _HEADING = re.compile(
@@ -39,14 +39,14 @@ _HEADING = re.compile(
 """A sentence that is only a heading: a Markdown one, a line in bold, or one with a line below."""
 
 _Match = tuple[int, int, frozenset[str]]
-"""Start, end and terms of a stretch."""
+"""Start, end and terms of a matched stretch."""
 
 
 class QueryWords:
     """The words of one query in one language."""
 
     def __init__(self, parsed: ParsedQuery, analyser: Analyser) -> None:
-        """The analyser is that by which the query was parsed."""
+        """`analyser` must be the one with which the query was parsed."""
         self._analyser = analyser
         self._parsed = parsed
         self._finder = TermFinder(_subject(self._parsed), analyser)
@@ -61,17 +61,17 @@ class QueryWords:
 
     @property
     def require_words(self) -> bool:
-        """Whether only texts may answer that hold what stands in quotes."""
+        """Whether something in quotes must stand in every result."""
         return bool(self._parsed.phrases or self._parsed.quoted_operators)
 
     @functools.cached_property
     def must_read_phrases(self) -> bool:
-        """Whether the lexical index may find texts that do not hold what stands in quotes."""
+        """Whether the lexical index may also find texts that lack what stands in quotes."""
         return not self._parsed.are_phrases_surely_found
 
     @property
     def exclude_any(self) -> bool:
-        """Whether the query names words that no result may say."""
+        """Whether the query excludes anything."""
         return bool(self._parsed.excluded or self._parsed.excluded_operators)
 
     @property
@@ -85,7 +85,7 @@ class QueryWords:
         return any(len(phrase) > 1 for phrase in self._parsed.excluded)
 
     def reject(self, *contents: str) -> bool:
-        """Whether one of them says something that the query excludes."""
+        """Whether one of the texts says something that the query excludes."""
         excluded = self._parsed.excluded_operators
         if excluded and not operators_in(*contents).isdisjoint(excluded):
             return True
@@ -108,9 +108,9 @@ class QueryWords:
         )
 
     def highlights(self, content: str, path: str = "") -> tuple[Highlight, ...]:
-        """The sentence that says most of the matched words, and these in order, if any matched.
+        """The sentence that says most of the matched words, and the words in order; empty if none.
 
-        Of too many, those are kept that match in full rather than in part. `path` is the key of
+        If there are too many, full matches are kept rather than partial ones. `path` is the key of
         the document.
         """
         found = list(self._matches(content))
@@ -125,7 +125,7 @@ class QueryWords:
     def _matches(self, content: str) -> Iterator[_Match]:
         """Each matched stretch; a name in one piece is one.
 
-        Pairs of characters that overlap are one stretch of a script without spaces.
+        In a script without spaces, pairs of characters that overlap are one stretch.
         """
         last: _Match | None = None
         for token in self._tokens(content):
@@ -139,7 +139,7 @@ class QueryWords:
             yield last
 
     def _tokens(self, content: str) -> Iterator[Token]:
-        """What the query asks for, in the order of the text; `3.11` also finds `3.11.2`."""
+        """The matches of the query in the order of the text; `3.11` also matches `3.11.2`."""
         found = [self._finder.find(content)]
         if self._longer_version is not None:
             found.append(
@@ -157,9 +157,10 @@ class QueryWords:
     def _telling_sentence(
         self, content: str, path: str, found: Sequence[_Match]
     ) -> tuple[int, int]:
-        """The sentence with most phrases, then most different words; of equals the shortest.
+        """The sentence with the most phrases, then most different words; of equals the shortest.
 
-        The words of a heading count half: `heading_path` shows it, and the text below says more.
+        The words of a heading count half: `heading_path` shows it anyway, and the text below it
+        says more.
         """
         sentences = _sentences(content)
         starts = [start for start, _ in sentences]
@@ -214,7 +215,7 @@ def _terms(word: Word) -> tuple[str, ...]:
 
 
 def _longer_version(parsed: ParsedQuery) -> re.Pattern[str] | None:
-    """Finds versions that begin as one of the query does."""
+    """A pattern for versions that begin like one of the query's."""
     asked = dict.fromkeys(".".join(word.version) for word in parsed.words if word.version)
     if not asked:
         return None
@@ -254,7 +255,7 @@ def _stands_at(
     names: Mapping[tuple[int, str], int],
     phrase: Sequence[Word],
 ) -> bool:
-    """`getUserName` and `getusername` stand where the other does; the first in words, too."""
+    """`getUserName` and `getusername` each match the other; the first also matches its words."""
     ends = {start}
     for word in phrase:
         following = {names[end, word.whole] for end in ends if (end, word.whole) in names}
