@@ -1,4 +1,4 @@
-"""Chooses the passages that fit into a number of tokens, and notes what had to stay out."""
+"""Chooses the passages that fit into a number of tokens, and notes what had to be left out."""
 
 import bisect
 import dataclasses
@@ -16,26 +16,26 @@ from app.search.passages import Passage, PassageLines, PassagePlan
 from app.search.queries import citation
 
 CHARACTERS_PER_TOKEN = 4
-"""Of English text, roughly."""
+"""Roughly, in English text."""
 
 LONGEST_KNOWN_WORD = 100
-"""WordPiece makes one unknown token of a word of more characters (the default of BERT's tokenizer),
-such as an encoded key or a sentence in Thai. The models that read contexts make hundreds of it."""
+"""WordPiece makes one unknown token of a longer word (the default of BERT's tokenizer), such as an
+encoded key or a sentence in Thai, of which the models that read contexts make hundreds."""
 
 _WORD = regex.compile(r"[^\s\p{P}$+<=>^`|~\p{Han}]+")
-"""As WordPiece takes text apart: at white space, signs of punctuation and Chinese characters.
-Marks, emoji and what is invisible part nothing."""
+"""A word as WordPiece splits text: at white space, punctuation and Chinese characters, but not at
+marks, emoji or invisible characters."""
 
 _CLOSE_SCRIPTS = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
     "\u1100-\u11ff\uac00-\ud7ff"  # Hangul
     "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]+"  # Chinese, kana, signs
 )
-"""Of which a character is about a token."""
+"""Scripts in which a character is about a token."""
 
 MOST_CHARACTERS_PER_TOKEN = 16
-"""A stretch with more characters for each token left is not even counted: a line of 10 MB would
-take seconds. Ordinary text and code have 3 to 6, wide tables and deep indentation up to 12."""
+"""Text with more characters than this for each token left is not even counted: a line of 10 MB
+would take seconds. Ordinary text and code have 3 to 6, wide tables and deep indents up to 12."""
 
 USEFUL_TOKENS = 20
 """A part of a hit with less text than this is not worth its header: about one sentence."""
@@ -43,7 +43,7 @@ USEFUL_TOKENS = 20
 
 @dataclass(frozen=True)
 class Omission:
-    """Lines that belong to the context and found no room in it, or not all of them."""
+    """Lines that belong into the context but did not, or not all, fit."""
 
     rank: int
     score: float
@@ -59,20 +59,20 @@ class Omission:
 
 @dataclass(frozen=True)
 class ContextText:
-    """What the budget came to."""
+    """The context that fits into the budget."""
 
     text: str
     passages: tuple[Passage, ...]
     omitted: tuple[Omission, ...]
     total_tokens: int
-    """Of the text, headers included."""
+    """The tokens of the text, headers included."""
 
 
 class ContextBudget:
-    """Takes passages in the order of their ranks while there is room. For one thread."""
+    """Takes passages in the order of their ranks as long as there is room. For one thread."""
 
     def __init__(self, max_tokens: int, meter: TokenMeter | None, style: ContextWriter) -> None:
-        """`max_tokens` must hold the format's own sentences: at least 25."""
+        """`max_tokens` must have room for the format's own sentences: at least 25."""
         self._max_tokens = max_tokens
         self._meter = meter
         self._style = style
@@ -81,7 +81,7 @@ class ContextBudget:
         self._room = self._left = max_tokens - self.count(style.joined(()))
 
     def count(self, text: str) -> int:
-        """Tokens of the text, or an estimate where the model does not tell how it counts."""
+        """The tokens of the text; an estimate if the model's tokenizer is not known."""
         if self._meter is None:
             return _estimate(text)
         unknown = sum(
@@ -92,7 +92,7 @@ class ContextBudget:
     def fill(
         self, plans: Sequence[PassagePlan], lines_of: Callable[[PassagePlan], PassageLines]
     ) -> None:
-        """Take what has room, best rank first: whole lines, or else what was found in them."""
+        """Take what fits, best rank first: whole lines, or else excerpts around what was found."""
         waiting: list[PassagePlan | Excerpt] = list(plans)
         while waiting:
             best = waiting.pop(0)
@@ -107,13 +107,13 @@ class ContextBudget:
                         bisect.insort(waiting, excerpt, key=lambda each: each.rank)
 
     def _cannot_hold(self, plan: PassagePlan) -> bool:
-        """Whether neither all of it has room nor a part that is of use: known before it is read."""
+        """Whether neither the whole nor a useful part can fit; this is known before it is read."""
         characters = plan.extent.end_index - plan.extent.start_index
         is_too_long = characters > self._left * MOST_CHARACTERS_PER_TOKEN
         return is_too_long and self._left < USEFUL_TOKENS
 
     def _add_lines(self, lines: PassageLines) -> bool:
-        """Take the passage whole, or the lines of it that are of use and have room, if any."""
+        """Take the passage whole, or those of its lines that fit and are useful, if any."""
         passage = lines.passage(lines.first_line, lines.last_line)
         if self._cost(passage) > self._left:
             part = self._useful_part(lines)
@@ -128,7 +128,7 @@ class ContextBudget:
         return True
 
     def _add_excerpt(self, excerpt: Excerpt) -> None:
-        """Take the excerpt whole, or as much of it around its words as has room and is of use."""
+        """Take the excerpt whole, or as much around its words as fits, if that is useful."""
         passage = excerpt.whole()
         if self._cost(passage) > self._left:
             part = self._part_of(excerpt)
@@ -146,7 +146,7 @@ class ContextBudget:
             self._note(passage, first_after, extent.end_line)
 
     def _part_of(self, excerpt: Excerpt) -> Passage | None:
-        """Whole lines of an excerpt, or a part of such as no context of this size could hold."""
+        """Whole lines of an excerpt, or a part of lines that no context of this size could hold."""
         lines = self._largest(excerpt, excerpt.lines_around_words)
         says_why = excerpt.plan.hits[0].telling_sentence is not None  # lines are around it
         if lines is not None and (says_why or self.count(lines.content) >= USEFUL_TOKENS):
@@ -157,7 +157,7 @@ class ContextBudget:
         return part if all(map(self._is_too_long, excerpt.lines_cut_by(part))) else None
 
     def _is_too_long(self, line: Passage) -> bool:
-        """Whether a line has no room even by itself; one that is cut already is a piece of it."""
+        """Whether a line does not fit even by itself; a piece of a line counts as such a line."""
         if line.is_cut:
             return True
         return self._count_up_to(self._style.block(line, 1), self._room) > self._room
@@ -165,7 +165,7 @@ class ContextBudget:
     def _largest(
         self, excerpt: Excerpt, part_of_size: Callable[[int], Passage | None]
     ) -> Passage | None:
-        """The largest part of an excerpt that has room; of a size that gives none, a larger one."""
+        """The largest part of an excerpt that fits. A size that gives no part is too small."""
         best, least = None, 1
         most = min(len(excerpt.text), self._left * MOST_CHARACTERS_PER_TOKEN)
         while least <= most:
@@ -191,8 +191,8 @@ class ContextBudget:
     def finished(self) -> ContextText:
         """The text of all that was taken; it keeps the budget, however the model counts.
 
-        The sum of the blocks' tokens may miss that of the whole text by a few where a tokenizer
-        joins across line breaks; then the last passage goes.
+        If a tokenizer joins across line breaks, the tokens of the blocks may not add up to those of
+        the whole text; if that exceeds the budget, the last passage is dropped.
         """
         while self._passages:
             blocks = [self._style.block(p, n) for n, p in enumerate(self._passages, 1)]
@@ -205,7 +205,7 @@ class ContextBudget:
         return ContextText(text, (), tuple(self._omitted), self.count(text))
 
     def _note(self, of: PassagePlan | Passage, start_line: int, end_line: int) -> None:
-        """Once: of a line that is shown in several excerpts, each lacks the rest."""
+        """Note omitted lines, once: several excerpts of one line each lack the rest of it."""
         if not any(
             of.document == known.document
             and known.start_line <= start_line
@@ -215,10 +215,10 @@ class ContextBudget:
             self._omitted.append(Omission(of.rank, of.score, of.document, start_line, end_line))
 
     def _useful_part(self, lines: PassageLines) -> Passage | None:
-        """From the first line as far as there is room.
+        """The lines that fit, from the first one on.
 
-        Where what stands in front would push the best hit out, from that hit's own first line, or
-        from above it where all behind has room. None where what says most has no room.
+        If lines in front would push out the best hit, from the first line of that hit on, or from
+        further up if everything below it fits. None if the telling sentence does not fit.
         """
         best = lines.plan.hits[0]
         hit, telling = best.extent, best.telling_sentence
@@ -239,11 +239,11 @@ class ContextBudget:
         return part if says_most and self.count(part.content) >= USEFUL_TOKENS else None
 
     def _last_line_with_room(self, lines: PassageLines, start: int) -> int:
-        """Up to which line there is room from this one on; `start - 1` if not even for it.
+        """The last line that fits if the passage begins at `start`; `start - 1` if none does.
 
-        Line by line first, which tokenizes everything once; then as the whole is counted: with a
-        tokenizer that differs by a few tokens, by a few for each line where the text is quoted, and
-        without a tokenizer by half, if lines are short.
+        It first counts line by line, which tokenizes everything once, then corrects that by the
+        count of the whole: with a tokenizer that differs by a few tokens, by a few for each line if
+        the text is quoted, and without a tokenizer by up to half if lines are short.
         """
         header = dataclasses.replace(lines.passage(start, start), content="")
         left = self._left - self._cost(header)
@@ -267,7 +267,7 @@ class ContextBudget:
         return ends.start + first_without - 1
 
     def _first_line_with_room(self, lines: PassageLines, latest: int) -> int:
-        """From which line on there is room for all to the last one; from `latest` on there is."""
+        """The first line from which everything to the end fits; from `latest` on it does."""
         starts = range(lines.first_line, latest)
         return lines.first_line + bisect.bisect_left(
             starts,
@@ -279,7 +279,7 @@ class ContextBudget:
         return self._cost(lines.passage(start, end)) <= self._left
 
     def _cost(self, passage: Passage) -> int:
-        """Tokens that the passage takes; more than there are, where it is surely too long."""
+        """The tokens of the passage; if it is surely too long, more than there are left."""
         separator = self._style.separator if self._passages else ""
         block = self._style.block(passage, len(self._passages) + 1)
         return self._count_up_to(separator + block, self._left)
@@ -289,7 +289,7 @@ class ContextBudget:
 
 
 def _long_words(text: str) -> Iterator[str]:
-    """The words of which WordPiece makes one token; parted at spaces first, as few are long."""
+    """The words too long for WordPiece; split at spaces first, as few are long."""
     for stretch in text.split():
         if len(stretch) > LONGEST_KNOWN_WORD:
             words = _WORD.findall(stretch, concurrent=False)
@@ -297,12 +297,12 @@ def _long_words(text: str) -> Iterator[str]:
 
 
 def _at_least(characters: int) -> int:
-    """Tokens of so many characters, as if they were English."""
+    """The tokens of so many characters of English."""
     return -(-characters // CHARACTERS_PER_TOKEN)
 
 
 def _estimate(text: str) -> int:
-    """Tokens of the text for a model of which only the endpoint knows how it counts."""
+    """An estimate of the text's tokens, for a model whose tokenizer only its endpoint has."""
     if text.isascii():
         return _at_least(len(text))
     close = sum(map(len, _CLOSE_SCRIPTS.findall(text)))

@@ -1,7 +1,7 @@
 """Turns prose and code into terms: the same ones for indexing, for queries and for highlights.
 
-`concurrent=False`: the regex module would let go of the GIL for each match, which takes longer than
-the match, and much longer while other threads want it.
+`concurrent=False`: else the regex module would release the GIL for each match, which takes longer
+than the match itself, and much longer while other threads want the GIL.
 """
 
 import unicodedata
@@ -25,22 +25,22 @@ from app.adapters.lexical_index.terms import (
 )
 
 ANALYSER_VERSION = 9
-"""Raise it whenever the same text gives other terms: an index made before is then made anew."""
+"""Raise it whenever the same text gives other terms: older indexes are then rebuilt."""
 
 KNOWN_LANGUAGES: tuple[str, ...] = tuple(Stemmer.algorithms())
-"""Those that Snowball has a stemmer for, by name."""
+"""The names of the languages that Snowball has a stemmer for."""
 
 MAX_TERM_CHARACTERS = 64
 """Longer terms (hashes, encoded data) are cut here, in texts and in queries alike."""
 MAX_PARTS = 8
-"""A stretch of letters that would fall into more parts is encoded data: left in one piece."""
+"""A run of letters that would fall into more parts is encoded data, and is left in one piece."""
 MAX_DIGIT_CHANGES = 2
-"""A word that changes oftener between letters and digits is a hash, and is left in one piece."""
+"""A word that changes between letters and digits more often is a hash, and is left in one piece."""
 CACHED_WORDS = 16_384
-"""Words that stay analysed, in about 15 MB: of 100 words of documentation, 97 are among them.
-Those of queries and of texts that something is excluded from are remembered beside them."""
+"""How many analysed words are cached, in about 15 MB: 97 of 100 words of documentation hit. Words
+of queries, and of texts that are checked for exclusions, are cached separately."""
 CACHED_STRETCHES = 4_096
-"""Words with signs in them or around them that stay analysed for highlights, in about 2 MB."""
+"""How many words with signs in or around them are cached for highlights, in about 2 MB."""
 
 _WITHOUT_SPACES = (
     r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\u30fc\u3005"
@@ -55,15 +55,15 @@ _RAW_WORD = regex.compile(
 )
 _SIGNS_BEFORE = "([{<'\"`*~=|&@$%^/\\:;,!?)]}>"
 _SIGNS_AFTER = ".,;:!?)]}>'\"`*~=|&@$%^/\\([{<-"
-"""Belong to no word that is letters and digits alone, where they stand before it or behind it."""
+"""Signs that do not belong to a word of letters and digits alone, when before it or behind it."""
 _RUN = regex.compile(rf"(?P<unspaced>[{_WITHOUT_SPACES}][{_WITHOUT_SPACES}\p{{M}}]*)|"
                      rf"[^{_WITHOUT_SPACES}]+")  # fmt: skip
 _CHARACTER = regex.compile(
     r"(?=\p{Hangul})\X"  # a syllable, in one sign or in two or three
-    r"|\P{M}[\p{M}\uff9e\uff9f]*"  # the voiced marks of half width are no \p{M}
+    r"|\P{M}[\p{M}\uff9e\uff9f]*"  # half-width voicing marks are not in \p{M}
 )
 _ATTACHED = r"\p{M}\u00ad\u200c\u200d"
-"""What stands behind a letter and belongs to it: accents, which may be signs of their own."""
+"""What follows a letter and belongs to it: combining accents, and invisible joiners."""
 _ATOM = regex.compile(rf"[^\W_]+(?:[{_ATTACHED}]+[^\W_]*)*")
 _CAPITAL = rf"\p{{Lu}}[{_ATTACHED}]*+"
 _PIECE = regex.compile(
@@ -84,7 +84,7 @@ _LETTERS = str.maketrans(
 
 
 def language_complaint(language: str) -> str | None:
-    """Why there can be no analyser for the language; None: there can."""
+    """Why there can be no analyser for the language; None if there can."""
     if language in KNOWN_LANGUAGES:
         return None
     return f"There is no stemmer for {language!r}. Known are: {', '.join(KNOWN_LANGUAGES)}."
@@ -94,12 +94,12 @@ class Analyser:
     """Analyses text of one language. Safe to share between threads.
 
     `language` is a name that Snowball knows (english, german, french, …); ValueError otherwise.
-    Text is compared after NFKC, case folding and the loss of accents on Latin and Greek letters.
-    Costs 0.1 to 0.2 ms for 1,000 characters of English.
+    Text is compared after NFKC, case folding, and removal of accents on Latin and Greek letters.
+    It takes 0.1 to 0.2 ms for 1,000 characters of English.
     """
 
     def __init__(self, language: str = "english", cached_words: int = CACHED_WORDS) -> None:
-        """`cached_words`: how many stay analysed."""
+        """`cached_words`: how many analysed words are cached."""
         complaint = language_complaint(language)
         if complaint is not None:
             raise ValueError(complaint)
@@ -111,12 +111,12 @@ class Analyser:
         self._cached_stretch = lru_cache(min(cached_words, CACHED_STRETCHES))(self._token_values)
 
     def analyse(self, text: str) -> Sequence[Token]:
-        """Every term with the characters that it stands for, in the order of the text."""
+        """Every term and the characters that it stands for, in the order of the text."""
         make = tuple.__new__  # a Token's own constructor takes three times as long
         return [make(Token, values) for values in self._token_values(text)]
 
     def analyse_stretch(self, stretch: str) -> Sequence[TokenValues]:
-        """As `analyse`, for text without white space: what was analysed lately is remembered."""
+        """As `analyse`, for text without white space: recent results are cached."""
         if len(stretch) > MAX_TERM_CHARACTERS:
             return self._token_values(stretch)
         begun = stretch.lstrip(_SIGNS_BEFORE)
@@ -140,7 +140,7 @@ class Analyser:
         return words
 
     def index_terms(self, text: str) -> IndexTerms:
-        """The terms of a text without their places: the quick way, for writing an index."""
+        """The terms of a text without their places, which is quicker: for writing an index."""
         terms = IndexTerms([], [], [], [], [])
         parts, wholes, splits, names, within = terms
         for raw in _RAW_WORD.findall(text, concurrent=False):
@@ -155,7 +155,7 @@ class Analyser:
         return terms
 
     def stems(self, words: Sequence[str]) -> list[str]:
-        """The stems of folded words that nothing takes apart; quicker than one by one."""
+        """The stems of folded words that are not taken apart; quicker than one by one."""
         if self._endings:
             return [self._whole_stem(word) for word in words]
         stems = self._stemmer.stemWords(words)
@@ -203,7 +203,7 @@ class Analyser:
         return str(self._stemmer.stemWord(term) or term)  # of some ending, nothing would be left
 
     def _word(self, raw: str, offset: int) -> Word:
-        """Take a word apart at signs, at changes of case, and between letters and digits."""
+        """Split a word at signs, at changes of case, and between letters and digits."""
         if raw.endswith(("++", "#")):
             term = raw.lower()
             return Word((term,), ((offset, offset + len(raw)),), term, term)
@@ -249,13 +249,13 @@ class Analyser:
             yield Name(first, end, *((self._stem(whole), whole) if is_term else ("", "")))
 
     def _sign(self, raw: str, offset: int) -> Word:
-        """An emoji; what is only underscores, marks or invisible gives nothing."""
+        """An emoji as a word; underscores, marks and invisible characters alone give nothing."""
         if not fold(raw) or any(unicodedata.category(sign) in _NO_SIGNS for sign in raw):
             return Word((), (), "", "")
         return Word((raw,), ((offset, offset + len(raw)),), raw, raw)
 
     def _unspaced(self, run: str, offset: int) -> Word:
-        """Pairs of neighbouring characters, as nothing shows where a word ends."""
+        """Pairs of neighbouring characters (bigrams), as nothing shows where a word ends."""
         singles = [
             (folded, offset + match.start(), offset + match.end())
             for match in _CHARACTER.finditer(run, concurrent=False)
@@ -321,7 +321,7 @@ def _signed(raw: str, starts: Sequence[int]) -> Iterator[tuple[str, int]]:
 
 
 def fold(text: str) -> str:
-    """The text without case, accents and differences of mere form; may be empty."""
+    """The text without case, accents and compatibility forms (NFKC); may be empty."""
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFKC", text).casefold()

@@ -1,4 +1,4 @@
-"""What text is taken apart into: tokens and words, and the terms that an index holds of them."""
+"""What a text is taken apart into: tokens, words, and the terms that an index holds of them."""
 
 import itertools
 import re
@@ -9,7 +9,7 @@ from typing import NamedTuple, Self
 from app.adapters.lexical_index.names import SPLIT_MARK, Name, name_mark, whole_mark
 
 _VERSION = re.compile(r"v?\d+\.[\d.]+(?P<suffix>(?:a|b|c|rc|alpha|beta|dev|post)\d*)?")
-"""Of a word in one piece."""
+"""A version number, as a word in one piece."""
 
 
 class Token(NamedTuple):
@@ -19,15 +19,15 @@ class Token(NamedTuple):
     start: int
     end: int
     position: int
-    """Counts the parts; a whole has the position of its first part."""
+    """Counts parts; a whole has the position of its first part."""
     is_whole: bool = False
-    """An identifier in one piece (or a single character of a script without spaces), beside its
-    parts (or pairs)."""
+    """Whether it is an identifier in one piece, which is there besides its parts; or, in a script
+    without spaces, a single character besides the pairs (bigrams)."""
 
 
 Member = tuple[str, int, int]
-"""A name in several parts between the dots of a longer one, folded, its first part, and the one
-after its last."""
+"""A name in several parts between the dots of a longer one: folded, the number of its first part,
+and the number after that of its last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,36 +35,39 @@ class Word:
     """One word: its parts stand side by side in the text, and all of it is one name."""
 
     parts: tuple[str, ...]
-    """Stemmed terms in order; for a script without spaces, the pairs of characters."""
+    """Stemmed terms in order; in a script without spaces, pairs of characters (bigrams)."""
     spans: tuple[tuple[int, int], ...]
-    """Where each part stands, counted from the start of what was analysed."""
+    """Start and end of each part, counted from the start of the analysed text."""
     whole: str
-    """The word in one piece, folded but not stemmed; empty where there is no such thing."""
+    """The word in one piece, folded but not stemmed; empty if it has no such form."""
     stem: str
-    """The whole, stemmed: the term that it would be if it were written in lower case."""
+    """The whole, stemmed: the term for the word written in lower case."""
     is_compound: bool = False
     """Whether the whole says more than the parts, as in `getUserName`, `.NET` or `__slots__`."""
     singles: tuple[tuple[str, int, int], ...] = ()
-    """The single characters of a stretch without spaces, with their spans."""
+    """In a script without spaces, the single characters with their spans."""
     names: tuple[Name, ...] = ()
-    """`JavaScript` alone and in `JavaScript-based`; none in `java_script` or `Java8`."""
+    """Names in mixed case: `JavaScript`, also within `JavaScript-based`; none in `java_script` or
+    `Java8`."""
     switch: str = ""
-    """As it is written, where one minus stands before it: `-m` in `python -m venv`, which is not
-    `-M`."""
+    """The word as it is written, if one minus stands before it: `-m` in `python -m venv`, which is
+    another than `-M`."""
     signed: tuple[tuple[str, int], ...] = ()
-    """Parts that signs make names of within a longer one, as they are written, each with its
-    number: `__dict__` in `self.__dict__`."""
+    """Parts of a longer name that are names by their signs, as written, each with the number of the
+    part: `__dict__` in `self.__dict__`."""
     has_apostrophe: bool = False
-    """Whether one stands within it, as in `don't`; that of a genitive is none of it."""
+    """Whether an apostrophe stands within the word, as in `don't`; that of a genitive does not
+    count."""
     members: tuple[Member, ...] = ()
-    """`task_always_eager` in `app.conf.task_always_eager`: texts mostly say it alone."""
+    """Names within a dotted one: `task_always_eager` in `app.conf.task_always_eager`, as most texts
+    say it."""
     edge: str = ""
-    """At the edge of a phrase that may begin or end within a text without spaces: an expression
-    for the parts that it stands for there."""
+    """For a word at the edge of a phrase that may begin or end within a text without spaces: an
+    expression that matches the parts which the word stands for there."""
 
     @property
     def names_within(self) -> Iterator[Name]:
-        """Names in mixed case that the word is longer than: `GitHub` of `GitHub-hosted`."""
+        """Names in mixed case that are only a part of the word: `GitHub` of `GitHub-hosted`."""
         return (name for name in self.names if name.whole and name.whole != self.whole)
 
     @property
@@ -74,15 +77,16 @@ class Word:
 
     @property
     def has_signs(self) -> bool:
-        """Whether the whole differs from the only part by signs: `__slots__`, `--reload`."""
+        """Whether only signs make a name of the word: `__slots__`, `--reload`."""
         return has_signs(self.whole)
 
     @property
     def version(self) -> tuple[str, ...]:
-        """The parts of a number with dots, without a v before it; none for other words.
+        """The parts of a version number, without a leading v; empty for other words.
 
-        They say little apart: 2.1.3 is not where there is a 1, a 2 and a 3. `1.5-inch` and
-        `3.8-3.12`, whose whole has lost the hyphen, say something apart.
+        Its parts only count side by side: a text with a 1, a 2 and a 3 need not say 2.1.3. Words
+        such as `1.5-inch` and `3.8-3.12`, which have lost their hyphen in the whole, are no
+        versions: their parts count one by one.
         """
         said = _VERSION.fullmatch(self.whole)
         if said is None:
@@ -94,12 +98,12 @@ class Word:
 
     @property
     def version_wholes(self) -> tuple[str, str]:
-        """A version in one piece, as it is written without and with a v."""
+        """A version in one piece, without and with a leading v."""
         bare = self.whole.removeprefix("v")
         return bare, f"v{bare}"
 
     def is_half_of(self, part: str) -> bool:
-        """Whether the word is an open edge, and this part of a text begins or ends it."""
+        """Whether the word is an open edge of a phrase that matches this part of a text."""
         return bool(self.edge) and re.fullmatch(self.edge, part) is not None
 
 
@@ -108,32 +112,32 @@ Phrase = tuple[Word, ...]
 
 
 def has_signs(whole: str) -> bool:
-    """Whether a word in one piece is a name by its signs."""
+    """Whether signs make a name of a word in one piece."""
     return whole.startswith(("_", "-"))
 
 
 def needs_signs(phrase: Sequence[Word]) -> bool:
-    """Whether it is one word that is no longer said where its signs are missing."""
+    """Whether the phrase is one word that must be found with its signs."""
     return len(phrase) == 1 and phrase[0].has_signs
 
 
 class IndexTerms(NamedTuple):
-    """The terms of a text, as an index takes them."""
+    """The terms of a text, as they are indexed."""
 
     parts: list[str]
     """In the order of the text."""
     wholes: list[str]
     """Identifiers in one piece, and single characters of scripts without spaces."""
     splits: list[str]
-    """`whole=part=part` for each compound: lets a query learn how a name is taken apart."""
+    """`whole=part=part` for each compound: tells a query how a name may be taken apart."""
     names: list[str]
-    """What names say as a whole: `email=` for `e-mail`; stemmed, `=javascript` for `JavaScript`."""
+    """Names as a whole: `email=` for `e-mail`; stemmed, `=javascript` for `JavaScript`."""
     within: list[str]
-    """The parts of names in mixed case and of switches, as often as they stand there."""
+    """The parts of names in mixed case and of switches, once for each time that they occur."""
 
 
 TokenValues = tuple[str, int, int, int, bool]
-"""What a Token is made of, in its order."""
+"""The fields of a Token, in order."""
 
 
 class StretchTerms(NamedTuple):
