@@ -1,4 +1,4 @@
-"""What goes on beside the requests: the jobs, their worker, and the following of sources."""
+"""What runs besides requests: the jobs, their worker, and the following of sources."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,9 +21,9 @@ EXPRESS_THREADS = 1
 
 
 class BackgroundWork:
-    """Jobs can be promised at any time; from `start` to `stop` they are run, and some are added.
+    """Jobs can be added at any time; from `start` to `stop` they are run, and due ones are added.
 
-    Nothing it does belongs to one generation: what a job is about is up to its handler.
+    Nothing here belongs to one generation: what a job is about is up to its handler.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class BackgroundWork:
         indexer: Indexer,
         handlers: Mapping[str, JobHandler],
     ) -> None:
-        """`handlers` do the jobs, by kind; `indexer` says which of them would have to wait."""
+        """`handlers` run the jobs, by kind; `indexer` tells which of them would have to wait."""
         self._follows_sources = not settings.disable_auto_indexing
         self._bell = JobBell()
         self._worker = JobWorker(
@@ -55,28 +55,28 @@ class BackgroundWork:
         self._follower = SourceFollower(database, self.jobs, Footprints(PathGuard(settings.roots)))
 
     def start(self) -> None:
-        """Begin with what was promised, then follow sources; raises StorageError."""
+        """Start running jobs, then following sources; raises StorageError."""
         self._worker.start()
         if self._follows_sources:
             self._follower.start()
 
     def item_freed(self) -> None:
-        """An item is not worked on any more: jobs that waited for it can run."""
+        """Call when an item is no longer worked on: jobs that waited for it can run."""
         self._worker.wake()
         self._follower.wake()
 
     def items_changed(self) -> None:
-        """Items have come, changed or gone."""
+        """Call when items have been added, changed or deleted."""
         self._follower.wake()
 
     def run_here(
         self, kind: str, arguments: Mapping[str, Any], watcher: ProgressListener
     ) -> Outcome:
-        """Run a job in the calling thread, beside the worker's."""
+        """Run a job in the calling thread, beside those of the worker."""
         return self._worker.run_here(kind, arguments, watcher)
 
     def stop(self) -> None:
-        """Take no new job and let go whoever watches one; waits for nothing."""
+        """Take no new jobs, and release those who watch one; returns at once."""
         self._follower.stop()
         self._worker.stop()
         self._bell.stop()

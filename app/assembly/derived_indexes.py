@@ -1,4 +1,4 @@
-"""Both indexes of one generation, as one part: made from settings, started, sealed, closed."""
+"""Both indexes of one generation as one part: made from settings, started, closed, sealed."""
 
 import logging
 import shutil
@@ -27,14 +27,14 @@ from app.web.metrics import Metrics
 logger = logging.getLogger(__name__)
 
 VECTOR, LEXICAL = "vector", "lexical"
-"""The indexes by name, as seals and metrics know them."""
+"""The names of the indexes in seals and metrics."""
 
 GENERATIONS = "generations"
 """The folder in DATA_DIR that holds the indexes of later ones."""
 
 SETTLING_SECONDS = 4.0
-"""How long a stop waits for an index that is being brought up to date; else the next start goes
-on with it. Well below what a stop may take in all."""
+"""How long a stop waits for an index that is being brought up to date; after that, it is left to
+the next start. Well below what a stop may take in all."""
 
 
 class DerivedIndexes:
@@ -49,9 +49,9 @@ class DerivedIndexes:
         *,
         was_clean: bool,
     ) -> None:
-        """`was_clean`: the last process closed this data directory in order.
+        """`was_clean`: the last process closed this data directory cleanly.
 
-        Raises SettingError for a language that there is no stemmer for.
+        Raises SettingError for a language without a stemmer.
         """
         self._settings = settings
         self._database = database
@@ -59,7 +59,7 @@ class DerivedIndexes:
         self._metrics = metrics
         self._was_clean = was_clean
         self.searches = UnderWay()
-        """Those under way, which whoever searches here counts."""
+        """Counts the searches under way; the searching side increments it."""
         self.folders = index_folders(settings, stored.generation.id)
         self.languages = _languages(settings.lexical_language)
         self._lexical_store = TantivyStore(
@@ -72,11 +72,11 @@ class DerivedIndexes:
             self.lexical, on_healed=lambda: self._note_healed(LEXICAL)
         )
         self._being_made: set[str] = set()
-        """Indexes that there were not yet: to make them is no healing."""
+        """Indexes that did not exist yet: making them does not count as healing."""
         self._absent: set[str] = set()
-        """Indexes that were not on the disk at the start, as after the database was restored."""
+        """Indexes that were not on disk at the start, as when only the database was restored."""
         self._outdated: set[str] = set()
-        """Indexes that were sound, but made by other rules: to make them anew is no healing."""
+        """Sound indexes made by other rules: rebuilding them does not count as healing."""
         self._stamps = IndexStamps(
             database,
             {
@@ -87,7 +87,7 @@ class DerivedIndexes:
         self.vector = self._make_vector_index()
 
     def start(self, *, is_empty: bool) -> None:
-        """Open both, or see to it in the background; `is_empty`: the database holds no chunks.
+        """Open both, if need be in the background; `is_empty`: the database holds no chunks.
 
         Raises StorageError.
         """
@@ -107,21 +107,21 @@ class DerivedIndexes:
         self._keeper.start(trusted=self._was_clean)
 
     def start_new(self) -> None:
-        """Make both in the background, for a generation that has none; until `made`."""
+        """Make both in the background, for a generation that has none; ends with `made`."""
         self._being_made = {VECTOR, LEXICAL}
         self.start(is_empty=False)
 
     def made(self) -> None:
-        """Both hold everything: whatever is mended from here on was damaged."""
+        """Call once both hold everything: what is mended from then on counts as damaged."""
         self._being_made = set()
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until both are loaded, and mended if that was necessary; whether that is so."""
+        """Wait until both are loaded, and mended if necessary; returns whether that is so."""
         vectors_settled = self.vector.settle(timeout_seconds)
         return self._keeper.settle(timeout_seconds) and vectors_settled
 
     def close(self, settling_seconds: float = SETTLING_SECONDS) -> frozenset[str] | None:
-        """Flush and close both; which of them were in use, or None if one is not sound."""
+        """Flush and close both; returns which were in use, or None if one is not sound."""
         self.settle(settling_seconds)
         are_sound = self.vector.status.ready and self.lexical.status.ready
         in_use = frozenset({LEXICAL} if self.vector.rests else {LEXICAL, VECTOR})
@@ -132,16 +132,16 @@ class DerivedIndexes:
         return in_use if are_sound else None
 
     def seal(self, in_use: frozenset[str]) -> None:
-        """Note how the files were left, once closed; raises StorageError."""
+        """Record how the files were left, once they are closed; raises StorageError."""
         self._stamps.renew(set(in_use))
 
     def degraded_parts(self) -> tuple[str, ...]:
-        """What does not do its part; a lexical index that fails is told by the search itself."""
+        """Why the vector index is not in use; a failing lexical index is reported by the search."""
         reason = self.vector.degraded_reason
         return (f"vector index: {reason}",) if reason else ()
 
     def drop_unused(self) -> None:
-        """Delete the files of an index that the settings do not name any more."""
+        """Delete the files of an index that the settings no longer name."""
         if self._settings.vector_index == "exact":  # Chroma may have been in use before
             wipe(self._vector_folder)
 
@@ -185,13 +185,13 @@ class DerivedIndexes:
             self._absent.discard(name)
 
     def _distrust_exchanged_words(self) -> None:
-        """If its files are not those that were closed last, they may be of another day."""
+        """Distrust files other than those that were closed last: they may be from a backup."""
         if not self._stamps.is_intact(LEXICAL):
             logger.warning("The lexical index is not the one that was closed: it is made anew.")
             self._lexical_store.mark_incomplete()
 
     def _make_empty_lexical_index(self) -> None:
-        """There is nothing to index: so that the first search need not wait for the keeper."""
+        """With nothing to index: so that the first search need not wait for the keeper."""
         try:
             self.lexical.rebuild()
         except AppError as error:
@@ -199,9 +199,9 @@ class DerivedIndexes:
 
 
 def index_folders(settings: Settings, generation_id: int) -> tuple[Path, Path]:
-    """Where a generation has its vector index and its lexical one.
+    """The folders of a generation's vector index and lexical index.
 
-    Those of the first lie where they did when there were no generations; all others in folders
+    Those of the first generation lie directly in the data directory; those of all others in folders
     of their own, which hold nothing else.
     """
     if generation_id == FIRST_GENERATION:
@@ -211,14 +211,14 @@ def index_folders(settings: Settings, generation_id: int) -> tuple[Path, Path]:
 
 
 def any_index(settings: Settings) -> bool:
-    """Whether files of an index lie in the data directory, of whichever generation."""
+    """Whether files of an index, of any generation, lie in the data directory."""
     later = settings.data_dir / GENERATIONS
     _, lexical = index_folders(settings, FIRST_GENERATION)
     return any_file(lexical, lexical_files) or any_file(later, lambda path: [*path.iterdir()])
 
 
 def delete_index_files(settings: Settings, generation_id: int) -> None:
-    """Delete the indexes of a generation, which are closed; what cannot be deleted stays."""
+    """Delete the closed indexes of a generation; what cannot be deleted stays."""
     vectors, words = index_folders(settings, generation_id)
     try:
         wipe(vectors)
@@ -230,7 +230,7 @@ def delete_index_files(settings: Settings, generation_id: int) -> None:
 
 
 def delete_other_index_files(settings: Settings, generation_id: int) -> None:
-    """Delete the indexes of all generations but this one: nobody has them open at a start."""
+    """Delete the indexes of all generations but this one; at a start none of them is open."""
     folder = settings.data_dir / GENERATIONS
     found = [int(path.name) for path in folder.glob("*") if path.name.isdecimal()]
     for number in {FIRST_GENERATION, *found} - {generation_id}:

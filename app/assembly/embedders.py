@@ -11,7 +11,7 @@ from app.settings import Settings
 
 
 def open_embedder(settings: Settings) -> Embedder:
-    """The embedder that the settings name; raises StartupError when it is not to be had."""
+    """The embedder that the settings name; raises StartupError if it cannot be opened."""
     if settings.embedding_provider == "openai":
         return OpenAIEmbedder(
             settings.embedding_model,
@@ -29,7 +29,7 @@ def open_embedder(settings: Settings) -> Embedder:
 
 
 def open_without_writing(settings: Settings) -> Embedder | None:
-    """The local model of the settings where it is there, converted and sound; else None."""
+    """The local model of the settings if it is already converted and sound; else None."""
     if settings.embedding_provider == "local":
         with suppress(StartupError):
             return _open_local(settings, may_write=False)

@@ -1,4 +1,4 @@
-"""Which generation answers at a start, under which model, and which one the settings want."""
+"""Finds which generation and model answer at a start, and which one the settings want."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ OpenEmbedder = Callable[[Settings], Embedder]
 
 @dataclass(frozen=True)
 class GenerationChoice:
-    """What a start has found. The embedders are the same where the model is."""
+    """What a start has found. Both embedders are the same object if the model is the same."""
 
     current: StoredGeneration
     embedder: Embedder
@@ -27,7 +27,7 @@ class GenerationChoice:
 
     @property
     def needs_renewal(self) -> bool:
-        """The settings want another generation than answers."""
+        """Whether the settings want another generation than the one that answers."""
         return self.wanted.generation != self.current.generation
 
 
@@ -41,8 +41,8 @@ def choose_generation(
 ) -> GenerationChoice:
     """Find the generation that answers, and open its model; the first one is made here.
 
-    With `any_model`, the model of the settings stands in for one that is not opened: for work
-    that embeds everything anew. Raises StartupError when the model is not to be had.
+    With `any_model`, the former model is not opened, and the model of the settings stands in for
+    it: for work that embeds everything again. Raises StartupError if a model cannot be opened.
     """
     rules = splitting_rules(splitter_of_settings(settings, wanted_embedder))
     provider = settings.embedding_provider
@@ -66,7 +66,7 @@ def choose_generation(
 def _open_former(
     settings: Settings, current: StoredGeneration, open_embedder: OpenEmbedder
 ) -> Embedder:
-    """The model of what is stored, which answers until everything is embedded anew."""
+    """The model of what is stored, which answers until everything is embedded again."""
     advice = (
         f"What is stored was embedded by the model {current.embedding_model!r}, which answers "
         f"until everything is embedded by {settings.embedding_model!r}. It cannot be opened any "

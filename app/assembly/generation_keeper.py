@@ -1,4 +1,4 @@
-"""Holds the generation that answers, and changes it for the one that the settings want."""
+"""Holds the generation that answers, and replaces it by the one that the settings want."""
 
 import dataclasses
 import logging
@@ -38,7 +38,7 @@ class GenerationKeeper:
         *,
         was_clean: bool,
     ) -> None:
-        """`was_clean`: the last process closed the data directory in order."""
+        """`was_clean`: the last process closed the data directory cleanly."""
         self._choice = choice
         self._renewal: GenerationRenewal[GenerationParts] | None = None
         indexes = DerivedIndexes(settings, database, choice.current, metrics, was_clean=was_clean)
@@ -71,14 +71,14 @@ class GenerationKeeper:
 
     @property
     def parts(self) -> GenerationParts:
-        """What belongs to the generation that answers: closed soon after it is exchanged.
+        """The parts of the generation that answers. They are closed soon after a switch.
 
-        Whoever asks it while that may happen does so through `asked`.
+        Use `asked` for calls during which a switch may happen.
         """
         return self._in_use.current
 
     def prepare_renewal(self, indexer: Indexer) -> None:
-        """See to what the settings want, if that is not what answers; nothing begins yet."""
+        """Prepare a switch to what the settings want, if something else answers; starts nothing."""
         if self._choice.needs_renewal:
             self._renewal = GenerationRenewal(
                 database=self._shared.database,
@@ -93,11 +93,11 @@ class GenerationKeeper:
 
     @property
     def needs_renewal(self) -> bool:
-        """Another generation answers than the settings want."""
+        """Whether another generation answers than the settings want."""
         return self._renewal is not None and not self._renewal.is_done
 
     def start(self, *, renew: bool) -> None:
-        """Open the indexes and take writes; with `renew`, change what is to be changed."""
+        """Open the indexes and take writes; with `renew`, switch if the settings want that."""
         parts = self.parts
         delete_other_index_files(self._shared.settings, parts.stored.generation.id)
         parts.indexes.start(is_empty=parts.maintenance.is_empty())
@@ -108,18 +108,18 @@ class GenerationKeeper:
         self._show_model()
 
     def renew(self) -> bool:
-        """Change in the calling thread, and wait for it; False: there is nothing to change."""
+        """Switch in the calling thread; False if there is nothing to switch to."""
         if self._renewal is None or not self.needs_renewal:
             return False
         self._renewal.run()
         return True
 
     def wait_for_renewal(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until what the settings want answers; whether it does."""
+        """Wait until what the settings want answers; returns whether it does."""
         return self._renewal is None or self._renewal.wait(timeout_seconds)
 
     def stop(self) -> None:
-        """Take no more writes, and change no further."""
+        """Take no more writes, and stop a switch under way."""
         self.publisher.stop()
         if self._renewal is not None:
             self._renewal.stop()
@@ -138,7 +138,7 @@ class GenerationKeeper:
         return in_use
 
     def seal(self, in_use: frozenset[str]) -> None:
-        """Note how the index files were left; raises StorageError."""
+        """Record how the index files were left; raises StorageError."""
         self.parts.indexes.seal(in_use)
 
     # What people see -----------------------------------------------------------------------
@@ -157,7 +157,7 @@ class GenerationKeeper:
         return PartHealth(status=status, detail=f"{detail}; {told}")
 
     def documents_missing(self) -> int:
-        """Documents that the generation which is being made lacks yet; raises StorageError."""
+        """How many documents the generation being made still lacks; raises StorageError."""
         if self._renewal is None or self._renewal.is_done:
             return 0
         return self._renewal.documents_missing()
@@ -174,15 +174,15 @@ class GenerationKeeper:
         )
 
     def _switch_to(self, parts: GenerationParts) -> GenerationParts:
-        """Let the new generation answer; gives the former one."""
+        """Let the new generation answer; returns the parts of the former one."""
         parts.indexes.made()
         former = self._in_use.exchange(parts)
-        # The former model is some 200 MB, which go once nobody knows it any more.
+        # The former model takes some 200 MB, which are freed once nothing refers to it.
         self._choice = dataclasses.replace(self._choice, embedder=parts.embedder)
         return former
 
     def _retire(self, former: GenerationParts) -> None:
-        """Look after what answers now, and end what did, once no search uses it any more."""
+        """Look after the new parts, and close the former ones once no search uses them."""
         try:
             self.parts.caretaker.start()
             self._show_model()

@@ -1,4 +1,4 @@
-"""Everything that belongs to one generation: model, splitter, indexes, search, care of both."""
+"""Everything that belongs to one generation: model, splitter, indexes, search, index care."""
 
 import logging
 import re
@@ -29,15 +29,15 @@ from app.web.metrics import Metrics
 logger = logging.getLogger(__name__)
 
 _SIZES = re.compile(r"[^: ]+:(\d+):(\d+):")
-"""What a splitter's fingerprint says of its sizes: see RecursiveTextSplitter."""
+"""The sizes in a splitter's fingerprint: see RecursiveTextSplitter."""
 
 CLOSING_SECONDS = 30.0
-"""How long parts that were exchanged wait for the searches that still use them."""
+"""How long replaced parts wait for the searches that still use them."""
 
 
 @dataclass(frozen=True)
 class SharedParts:
-    """What all generations have in common."""
+    """What all generations share."""
 
     settings: Settings
     database: Database
@@ -45,7 +45,7 @@ class SharedParts:
     metrics: Metrics
     collection_settings: CollectionSettings
     drop_kept: Callable[[], int]
-    """Drops generations that are only kept, when space is wanted back."""
+    """Drops generations that are only kept, to free space."""
 
 
 def splitter_of_settings(settings: Settings, embedder: Embedder) -> RecursiveTextSplitter:
@@ -56,7 +56,7 @@ def splitter_of_settings(settings: Settings, embedder: Embedder) -> RecursiveTex
 def splitter_of(
     stored: StoredGeneration, settings: Settings, embedder: Embedder
 ) -> RecursiveTextSplitter:
-    """The splitter of a generation, as far as this version can cut like it."""
+    """The splitter of a generation, as far as this version can still split like it."""
     sizes = _SIZES.match(stored.generation.rules)
     if sizes is None:
         return splitter_of_settings(settings, embedder)
@@ -71,7 +71,7 @@ def _splitter(chunk_size: int, overlap: int, embedder: Embedder) -> RecursiveTex
 
 
 class GenerationParts:
-    """The parts of one generation. `indexes` are those that the publisher keeps, or will keep."""
+    """The parts of one generation. The publisher writes to `indexes`, or will do so."""
 
     def __init__(
         self,
@@ -82,7 +82,7 @@ class GenerationParts:
         *,
         owns_embedder: bool,
     ) -> None:
-        """`owns_embedder`: nobody else uses it, so that it is closed with the parts."""
+        """`owns_embedder`: nothing else uses it, so it is closed together with the parts."""
         self.stored = stored
         self.embedder = embedder
         self.indexes = indexes
@@ -131,11 +131,11 @@ class GenerationParts:
         self.indexes.start_new()
 
     def settle(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until both indexes are loaded, and mended if that was necessary; if that is so."""
+        """Wait until both indexes are loaded, and mended if necessary; returns whether they are."""
         return self.indexes.settle(timeout_seconds)
 
     def require_sound(self) -> None:
-        """Raise VectorIndexError or LexicalIndexError when an index could not be made."""
+        """Raise VectorIndexError or LexicalIndexError if an index could not be made."""
         if not self.vector_index.status.ready:
             reason = self.vector_index.degraded_reason
             raise VectorIndexError(f"The vector index could not be made: {reason}")

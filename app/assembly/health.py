@@ -1,4 +1,4 @@
-"""How the parts of a running service are: for `/health/ready`, and as gauges for `/metrics`."""
+"""The state of a running service's parts, for `/health/ready` and as gauges for `/metrics`."""
 
 from app.assembly.generation_keeper import GenerationKeeper
 from app.assembly.generation_parts import GenerationParts
@@ -12,7 +12,7 @@ from app.web.metrics import Metrics
 
 
 class ServiceHealth:
-    """Asks each part how it is. The generation that answers may change between two calls."""
+    """Asks each part for its state. The generation that answers may change between two calls."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class ServiceHealth:
         self._metrics = metrics
 
     def parts(self) -> dict[str, PartHealth]:
-        """How database, indexes, model and generation are, by name."""
+        """The state of database, indexes, model and generation, by name."""
         return {
             "database": self._database_health(),
             **self._keeper.asked(self._health_of),
@@ -37,7 +37,7 @@ class ServiceHealth:
         }
 
     def refresh_gauges(self) -> None:
-        """Count what the metrics show as it stands now; raises StorageError."""
+        """Set the gauges of the metrics to what they measure now; raises StorageError."""
         self._keeper.asked(self._refresh_gauges_of)
         self._metrics.generation_documents_missing.set(self._keeper.documents_missing())
         self._metrics.jobs_waiting.set(self._jobs.count_waiting())
@@ -72,7 +72,7 @@ class ServiceHealth:
         return {**indexes, "embedding_model": self._model_health(parts.embedder)}
 
     def _model_health(self, embedder: Embedder) -> PartHealth:
-        if self._settings.embeds_here:  # elsewhere, every question costs money
+        if self._settings.embeds_here:  # elsewhere, every query may cost money
             try:
                 embedder.embed_query("ready")
             except AppError as error:

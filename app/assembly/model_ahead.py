@@ -12,11 +12,11 @@ from app.settings import Settings
 
 
 class ModelAhead:
-    """The model of these settings, being opened on a thread beside until somebody asks for it.
+    """Opens the model of these settings on another thread, until somebody asks for it.
 
-    The data directory is not held yet, so nothing is written: a model that is not converted, or
-    cannot be opened, is left to who asks for it, and is complained of then. What nobody has asked
-    for, `close` closes.
+    The data directory is not held yet, so nothing is written. A model that has not been converted,
+    or cannot be opened like this, is left to `open`, which tries again and converts it or raises.
+    `close` closes a model that nobody has asked for.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -26,7 +26,7 @@ class ModelAhead:
         self._is_taken = False
 
     def open(self, settings: Settings) -> Embedder:
-        """The embedder that the settings name; raises StartupError when it is not to be had."""
+        """The embedder that the settings name; raises StartupError if it cannot be opened."""
         if settings is self._settings and not self._is_taken:
             self._is_taken = True
             opened = self._opening.result()
@@ -35,7 +35,7 @@ class ModelAhead:
         return open_embedder(settings)
 
     def close(self) -> None:
-        """Close the model unless somebody has taken it."""
+        """Close the model, unless it has been taken."""
         opened = None if self._is_taken else self._opening.result()
         if opened is not None:
             opened.close()

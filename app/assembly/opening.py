@@ -1,4 +1,4 @@
-"""What a service begins with: its data directory held, its database migrated, its models open."""
+"""Opens what a service starts from: its data directory, its database, its models."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,15 +16,15 @@ from app.settings import Settings
 
 @dataclass(frozen=True)
 class OpenedData:
-    """A data directory that this process holds, as it stands before the indexes are opened."""
+    """A data directory that this process holds, before its indexes are opened."""
 
     data_directory: DataDirectory
     was_clean: bool
-    """The last process closed it in order."""
+    """Whether the last process closed it cleanly."""
     database: Database
     choice: GenerationChoice
     closes_embedder: bool
-    """The model of the settings is nobody else's."""
+    """Whether the model of the settings was opened here, and has to be closed here."""
 
     def close(self) -> None:
         """Close models and database; no index has been touched yet."""
@@ -47,8 +47,8 @@ def open_data(
 ) -> OpenedData:
     """Take the data directory, migrate its database, and find the generation that answers.
 
-    An `embedder` that is given stands for the model of the settings and stays its owner's; for
-    `open_model` and `any_model` see Container.open. Raises StartupError; then nothing is held.
+    An `embedder` that is passed in stands for the model of the settings, and is not closed here;
+    for `open_model` and `any_model` see Container.open. On StartupError, nothing is held.
     """
     data_directory = DataDirectory(settings.data_dir)
     data_directory.acquire()
@@ -75,7 +75,7 @@ def open_data(
 
 
 def _require_database_of_indexes(settings: Settings, database: Database) -> None:
-    """Raise StartupError where a new database would hide that the former one is lost."""
+    """Raise StartupError if a new database would hide that the former one is lost."""
     if not any_index(settings):
         return
     name = database.missing()
@@ -90,7 +90,7 @@ def _require_database_of_indexes(settings: Settings, database: Database) -> None
 
 @contextmanager
 def released_on_failure(data_directory: DataDirectory) -> Iterator[None]:
-    """Let go of the data directory when the block fails, and raise its AppError as StartupError."""
+    """Release the data directory if the block fails, and raise its AppError as StartupError."""
     try:
         yield
     except AppError as error:

@@ -1,4 +1,4 @@
-"""The parts of the generation that answers, exchanged as a whole while searches go on."""
+"""Holds the parts of the generation that answers, and replaces them while searches go on."""
 
 import threading
 from collections import Counter
@@ -35,7 +35,7 @@ Answer = TypeVar("Answer")
 
 
 class InUse(Generic[Parts]):
-    """Who borrows the parts keeps them for as long as needed, whatever is exchanged meanwhile."""
+    """Borrowed parts stay open for as long as they are needed, even if they are replaced."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
@@ -45,12 +45,12 @@ class InUse(Generic[Parts]):
 
     @property
     def current(self) -> Parts:
-        """The parts of this moment."""
+        """The current parts."""
         return self._parts
 
     @contextmanager
     def borrowed(self) -> Iterator[Parts]:
-        """The parts of this moment, which are not closed before the block ends."""
+        """The current parts, which are not closed before the block ends."""
         with self._changed:
             parts = self._parts
             self._borrowers[id(parts)] += 1
@@ -64,9 +64,9 @@ class InUse(Generic[Parts]):
                     self._changed.notify_all()
 
     def asked(self, ask: Callable[[Parts], Answer]) -> Answer:
-        """What the parts answer; asked again when they were exchanged meanwhile.
+        """The answer of the parts; they are asked again if they were replaced in the meantime.
 
-        What changed since may stand in the new ones alone, and the old ones may be dropped.
+        What has changed since may be only in the new ones, and the old ones may be dropped.
         """
         while True:
             with self.borrowed() as parts:
@@ -80,19 +80,19 @@ class InUse(Generic[Parts]):
                         return answer
 
     def exchange(self, parts: Parts) -> Parts:
-        """Let these be borrowed from now on; gives the others back, which may be in use yet."""
+        """Lend these parts from now on; returns the former ones, which may still be in use."""
         with self._changed:
             former, self._parts = self._parts, parts
         return former
 
     def wait_until_unused(self, parts: Parts, timeout_seconds: float | None = None) -> bool:
-        """Wait until nobody has these any more; whether that is so."""
+        """Wait until these parts are no longer in use; returns whether that is so."""
         with self._changed:
             return self._changed.wait_for(lambda: id(parts) not in self._borrowers, timeout_seconds)
 
 
 class CurrentSearcher(Generic[Parts]):
-    """Searches what answers at the moment of the search."""
+    """Searches with the parts that are current at that moment."""
 
     def __init__(self, in_use: InUse[Parts]) -> None:
         self._in_use = in_use
@@ -103,7 +103,7 @@ class CurrentSearcher(Generic[Parts]):
 
 
 class CurrentContext(Generic[Parts]):
-    """Assembles passages from what answers at the moment."""
+    """Assembles passages with the parts that are current at that moment."""
 
     def __init__(self, in_use: InUse[Parts]) -> None:
         self._in_use = in_use
