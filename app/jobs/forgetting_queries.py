@@ -49,7 +49,7 @@ def without_what_has_gone(session: Session, job: Job) -> Job:
         return job
     results = job.result.get("results", ())
     naming = [each["knowledge_id"] for each in results if any(each.get(name) for name in NAMING)]
-    gone = set(naming) - _items_of(session, job.id, naming)
+    gone = set(naming) - _items_of(session, job, naming)
     if not gone:
         return job
     shown = [_counts(each) if each["knowledge_id"] in gone else each for each in results]
@@ -67,12 +67,18 @@ def forget_what_has_gone(session: Session) -> None:
             session.execute(stored.execution_options(synchronize_session=False))
 
 
-def _items_of(session: Session, job_id: int, item_ids: Collection[int]) -> set[int]:
-    """Those of the items of which the job may still tell."""
-    left_out = exists().where(LeftOutItemRow.job_id == job_id, LeftOutItemRow.item_id == ItemRow.id)
+def _items_of(session: Session, job: Job, item_ids: Collection[int]) -> set[int]:
+    """Those of the items of which the job may still tell.
+
+    One that came later has nothing to do with it: in Python an item may be given an id again.
+    """
+    left_out = exists().where(LeftOutItemRow.job_id == job.id, LeftOutItemRow.item_id == ItemRow.id)
+    theirs = [~left_out]
+    if job.finished_at is not None:
+        theirs.append(ItemRow.created_at <= job.finished_at)
     found: set[int] = set()
     for some in slices(list(item_ids)):
-        found.update(session.scalars(select(ItemRow.id).where(ItemRow.id.in_(some), ~left_out)))
+        found.update(session.scalars(select(ItemRow.id).where(ItemRow.id.in_(some), *theirs)))
     return found
 
 

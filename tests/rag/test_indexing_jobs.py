@@ -192,6 +192,16 @@ def test_what_an_item_that_is_indexed_anew_skipped_before_stays_forgotten(
     assert "secret" in str(container.jobs.list(None, None, 1))
 
 
+def test_what_a_deleted_item_skipped_is_not_told_of_another_that_is_given_its_id(
+    container: Container, told: tuple[int, Job]
+) -> None:
+    item_id, job = told
+    draft = ItemDraft("Other", container.knowledge.get(item_id).uri, "folder")
+    container.knowledge.delete(item_id)
+    container.knowledge.save(item_id, draft)
+    assert "secret" not in str(container.jobs.get(job.id))
+
+
 def test_compacting_leaves_nothing_of_it_in_the_database(
     container: Container, told: tuple[int, Job]
 ) -> None:
