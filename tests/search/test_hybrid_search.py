@@ -440,6 +440,8 @@ def test_signs_count_within_a_phrase_whichever_index_answers(stage, mode):
     stage.add([signed, plain])
     assert stage.found('"uvicorn --reload"', mode=mode, n_results=10) == [signed]
     assert stage.found('start -"uvicorn --reload"', mode=mode, n_results=10) == [plain]
+    assert stage.found('"uvicorn --reload" "start uvicorn"', mode=mode) == [signed]
+    assert stage.found('"uvicorn --reload" "reload here"', mode=mode) == [signed]
 
 
 @pytest.mark.parametrize("mode", MODES)

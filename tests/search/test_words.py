@@ -186,6 +186,14 @@ def test_a_name_in_a_phrase_stands_where_its_other_spellings_do(query, held, not
     assert [text for text in [*held, *not_held] if not asked.lack_phrases(text)] == held
 
 
+def test_of_several_phrases_none_may_be_lacking_wherever_each_stands():
+    asked = words('"brown fox" "lazy dog"')
+    assert not asked.lack_phrases("A brown fox and a lazy dog.")
+    assert not asked.lack_phrases("A brown fox.", "A lazy dog.")
+    assert asked.lack_phrases("A brown fox and a dog.")
+    assert asked.lack_phrases("A fox.", "A lazy dog.")
+
+
 def test_a_phrase_counts_as_a_reader_sees_it():
     text = "The guide is for you.\n\nRead [the guide](a/b.md) for *all*. The <b>brown</b> fox."
     asked = words('"the guide for all"')
