@@ -360,6 +360,42 @@ def test_feedback_is_by_what_is_of_a_type_that_may_answer(stage):
     assert best.explain.ranking_cosine == pytest.approx(towards_it_alone, abs=1e-4)
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("asked", ["db", 'db "on the quay"'])
+def test_other_wordings_end_no_search_before_all_is_found(stage, mode, asked):
+    stage.add([f"the database lies on the quay {n}" for n in range(20)])
+    found = stage.found(
+        asked,
+        mode=mode,
+        n_results=20,
+        dense_depth=2,
+        lexical_depth=2,
+        ranking=RankingWishes(expand=True),
+    )
+    assert len(found) == 20
+
+
+def test_words_of_other_wordings_count_as_if_they_were_the_questions(stage):
+    stage.add([KEYS, ROPES, *(f"the user interface of quay {n}" for n in range(3))])
+    asked = {"mode": "lexical", "explain": True}
+    (other,) = stage.ask("user interface quay 1", n_results=1, **asked)
+    asked |= {"ranking": RankingWishes(expand=True)}
+    found = {hit.chunk_id: hit.explain for hit in stage.ask("ui quay 1", n_results=9, **asked)}
+    own, same = other.explain, found[other.chunk_id]
+    assert same.bm25_ceiling < own.bm25_ceiling
+    assert same.bm25 / same.bm25_ceiling == pytest.approx(own.bm25 / own.bm25_ceiling)
+
+
+def test_feedback_brings_results_by_meaning_that_the_question_alone_does_not(stage):
+    near, plain = "the lighthouse blinks over rocks and sand", "the lighthouse and other towers"
+    alike = "rocks and sand, over rocks and sand it blinks"
+    stage.add([near, plain, alike, *(f"some word{n} of no matter" for n in range(9))])
+    asked = {"query": "the lighthouse blinks", "mode": "dense", "n_results": 2, "dense_depth": 2}
+    assert stage.found(**asked) == [near, plain]
+    ranking = RankingWishes(feedback_weight=9.0, feedback_results=1)
+    assert stage.found(**asked, ranking=ranking) == [near, alike]
+
+
 # When a side is missing -------------------------------------------------------------------------
 
 
