@@ -178,7 +178,10 @@ class Widener:
         return np.array([cosines.get(key, 0.0) for key in keys], np.float64)
 
     def _widened(self, vector: Vector, found: Candidates, keys: Sequence[str]) -> Candidates:
-        """The candidates, with those of the keys added that are not among them."""
+        """The candidates, with those of the keys added that are not among them.
+
+        What to rank by is for the caller to say.
+        """
         known = set(found.chunk_ids)
         new = [key for key in keys if key not in known]
         if not new:
@@ -189,9 +192,6 @@ class Widener:
         start = len(found.chunk_ids) + 1
         documents = [numbers.get(key, -place) for place, key in enumerate(cosines, start)]
         zeros = np.zeros(len(cosines))
-        ranking_cosines = found.ranking_cosines
-        if ranking_cosines is not None:
-            ranking_cosines = np.append(ranking_cosines, list(cosines.values()))
         return dataclasses.replace(
             found,
             chunk_ids=(*found.chunk_ids, *cosines),
@@ -199,7 +199,7 @@ class Widener:
             found_dense=np.append(found.found_dense, zeros.astype(np.bool_)),
             lexical_scores=np.append(found.lexical_scores, zeros),
             documents=np.append(found.documents, np.array(documents, np.int64)),
-            ranking_cosines=ranking_cosines,
+            ranking_cosines=None,
         )
 
 
