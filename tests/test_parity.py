@@ -314,6 +314,17 @@ def test_the_dashboard_names_the_stages_of_a_search() -> None:
     assert set(named) == {"embed", "dense", "lexical", "fuse", "join", "total"}
 
 
+def test_the_dashboard_counts_errors_of_which_a_counter_begins() -> None:
+    """`increase` sees no rise in what a series begins with: an outage was 0 errors."""
+    panels = json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
+    errors_shown = next(panel for panel in panels if panel["title"].startswith("Errors"))
+    (expression,) = [target["expr"] for target in errors_shown["targets"]]
+    counter = 'groundwork_request_seconds_count{status=~"5.."}'
+    risen = f"increase({counter}[1h]) and {counter} offset 1h"
+    begun = f"max_over_time({counter}[1h])"
+    assert expression == f"sum(({risen}) or {begun}) or vector(0)"
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_module_that_a_page_names_is_there(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
