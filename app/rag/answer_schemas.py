@@ -19,7 +19,11 @@ class HighlightKind(StrEnum):
 
 
 class Highlight(BaseModel):
-    """A stretch of `content` that says what was asked for: `content[start:end] == text`."""
+    """A stretch of `content` that says what was asked for: `content[start:end] == text`.
+
+    A character is a code point of Unicode, as in Python. JavaScript, Java and C# count an emoji as
+    two: there it is `Array.from(content).slice(start, end).join("")`, or what is alike.
+    """
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -148,7 +152,8 @@ class SearchResult(CompleteAnswer):
     start_index: int = Field(description="Its first character in the document's text, from 0.")
     end_index: int = Field(
         description="`text[start_index:end_index] == content`: characters of the document's text, "
-        "as `/knowledge/{id}/content` answers it, without frontmatter."
+        "that is code points of Unicode, as `/knowledge/{id}/content` answers it, without "
+        "frontmatter."
     )
     start_line: int = Field(description="First line in the source, counted from 1.")
     end_line: int = Field(

@@ -77,7 +77,8 @@ class Passage(BaseModel):
     end_line: int = Field(description="Last line, included.")
     start_index: int = Field(description="First character in the document's text, from 0.")
     end_index: int = Field(
-        description="`text[start_index:end_index] == content`: characters of the document's text."
+        description="`text[start_index:end_index] == content`: characters of the document's text, "
+        "that is code points of Unicode."
     )
     cut_before: bool = Field(description="Whether its first line begins before it.")
     cut_after: bool = Field(description="Whether its last line goes on after it.")

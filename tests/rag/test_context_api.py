@@ -134,3 +134,24 @@ def test_a_body_that_makes_no_sense_is_422_with_a_pointer(
 ):
     response = client.post(f"{API}/rag/context", json={"query": "tide", field: value})
     assert_problem(response, 422, "invalid-request", f"#/{field}")
+
+
+def test_places_are_counted_in_code_points_as_the_schema_says(
+    client: TestClient, source_root: Path
+):
+    text = "Smile \U0001f600\U0001f600 and rotate \U0001d518 the keys.\n\U0001f600 again.\n"
+    (source_root / "smile.md").write_text(text)
+    body = {"title": "S", "uri": str(source_root / "smile.md"), "document_type": "markdown"}
+    item = client.post(f"{API}/knowledge", json=body).json()["id"]
+    assert client.post(f"{API}/rag/index/{item}").json()["success"]
+    asked = {"query": "rotate the keys"}
+    (result,) = client.post(f"{API}/rag/search", json=asked).json()["results"]
+    (passage,) = ask(client, **asked)["passages"]
+    for found in (result, passage):
+        assert text[found["start_index"] : found["end_index"]] == found["content"]
+    words = [mark for mark in result["highlights"] if mark["kind"] == "word"]
+    assert [(mark["start"], mark["text"]) for mark in words] == [(13, "rotate"), (26, "keys")]
+    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    assert "code point" in schemas["Highlight"]["description"]
+    for name in ("SearchResult", "Passage"):
+        assert "code points" in schemas[name]["properties"]["end_index"]["description"]
