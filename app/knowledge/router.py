@@ -70,7 +70,8 @@ def list_knowledge(
     sort: Annotated[
         schemas.ItemSort,
         Query(
-            description="`-` in front: descending. Those that are equal are ordered by their id."
+            description="`-` in front: descending. Titles by their code points, so that capitals "
+            "come before small letters. Those that are equal are ordered by their id."
         ),
     ] = schemas.ItemSort.ID,
     limit: PageLimit = 50,

@@ -129,7 +129,10 @@ QUERY_SAYS = (
 MODE_SAYS = "By meaning (`dense`), by words (`lexical`), or both (`hybrid`)."
 CATEGORY_SAYS = "With everything below it: `Engineering` also means `Engineering/Security`."
 TAGS_MATCH_SAYS = "`any`: one of `tags` is enough; `all`: none may be missing."
-COLLECTION_SAYS = "The exact name of the collection to search. Left out: all of them."
+COLLECTION_SAYS = (
+    "The exact name of the collection to search, as `/rag/collections` lists it: one that no item "
+    "is in has no results. Left out: all of them."
+)
 LANGUAGE_SAYS = "As the documents name their language; `en` stands for `en-US`, too."
 LICENCE_POLICY_SAYS = (
     "`permissive`: only texts whose licence is known to be permissive (by SPDX expression; the "
