@@ -21,6 +21,7 @@ MOST_CHARACTERS = 200_000
 NAMED_DOCUMENTS = 10
 """How many documents an error names; an item may have a hundred thousand."""
 
+_END_OF_CITATION = re.compile(r"#(L[0-9]{1,9}(?:-L[0-9]{1,9})?)$")
 _LINES = re.compile(r"L?(?P<start>[0-9]{1,9})((?P<dash>-)(L?(?P<end>[0-9]{1,9}))?)?")
 
 
@@ -74,12 +75,21 @@ def _find_text(connection: Connection, item_id: int, document: str | None) -> Do
         return content_queries.read_text(connection, row_ids[0])
     listed = f"GET /api/v1/knowledge/{item_id}/documents lists them"
     if document is not None and not row_ids:
-        raise NotFoundError(f"Item {item_id} has no document {document[:200]!r}; {listed}.")
+        hint = _hint_at_lines(document)
+        raise NotFoundError(f"Item {item_id} has no document {document[:200]!r}; {listed}.{hint}")
     if not row_ids:
         raise NotFoundError(
             f"Nothing of item {item_id} is stored yet: POST /api/v1/rag/index/{item_id}."
         )
     raise InvalidRequestError(_which(connection, item_id, listed), pointer="#/document")
+
+
+def _hint_at_lines(document: str) -> str:
+    """What to say to whoever took a whole citation for the key of its document."""
+    cited = _END_OF_CITATION.search(document)
+    if cited is None:
+        return ""
+    return f" Of a citation, the document is what stands before #: ?document=…&lines={cited[1]}"
 
 
 def _which(connection: Connection, item_id: int, listed: str) -> str:

@@ -268,6 +268,25 @@ def test_an_archived_item_can_be_read(shelf: Shelf, client: TestClient, get: Get
     assert get(item).json()["content"] == "text\n"
 
 
+@pytest.mark.parametrize("lines", ["L1", "L1-L2"])
+def test_a_whole_citation_is_told_how_to_ask_for_its_lines(
+    shelf: Shelf, get: Get, lines: str
+) -> None:
+    item = shelf.add_item()
+    shelf.put("a.md", "one\ntwo\n", item_id=item)
+    refused = get(item, document=f"a.md#{lines}")
+    assert_problem(refused, 404, "not-found")
+    assert f"before #: ?document=…&lines={lines}" in refused.json()["detail"]
+    assert get(item, document="a.md", lines=lines).status_code == 200
+    assert "citation" not in get(item, document="a.md#Line").json()["detail"]
+
+
+def test_a_document_whose_name_ends_like_a_citation_is_found_by_it(shelf: Shelf, get: Get) -> None:
+    item = shelf.add_item()
+    shelf.put("a.md#L1", "one\n", item_id=item)
+    assert get(item, document="a.md#L1").json()["content"] == "one\n"
+
+
 def test_a_deleted_item_cannot_be_read(
     shelf: Shelf, client: TestClient, get: Get, contents: ContentService
 ) -> None:
