@@ -17,8 +17,9 @@ _TAG = (
     r"|<[A-Za-z][\w.:-]*\s[^<>]*=\s*[\"'][^<>]*>"
     r"|<[A-Za-z][\w.:-]*\s*/>"
     r"|</[A-Za-z][\w.:-]*\s*>"
+    r"|<(?P<pair>[A-Za-z][\w.:-]*)(?:\s[^<>]*)?>(?=(?:[^<]|<(?!/?(?P=pair)\b))*</(?P=pair)\s*>)"
 )
-"""Not `<T>` and `<String>`, which are types far more often than elements."""
+"""Not `<T>` and `<String>` that nothing closes, which are types far more often than elements."""
 
 _SHORTCODE = r"\{\{(?:<[^{}]*>|%[^{}]*%)\}\}"
 _INCLUDE = r"\{%-?[ \t]*include(?:_relative|_cached)?[ \t][^{}%]*%\}"
@@ -56,7 +57,7 @@ _REST = re.compile(
 )
 _MARKUP = re.compile(r"[\\{`&<*_~\[\]]")
 """What all markup has at least one of, in Markdown as in reStructuredText."""
-_ROLE_TARGET = re.compile(r"\s*<[^<>]*>$")
+_ROLE_TARGET = re.compile(r"(?<=\S)\s*<[^<>]*>$")
 
 
 def plain_heading(title: str, *, is_rest: bool = False) -> str:
