@@ -141,9 +141,9 @@ class _Converter(MarkdownConverter):
     convert_ul = convert_ol = convert_list
 
     def convert_pre(self, element: Tag, text: str, parent_tags: set[str]) -> str:
-        """A code block, or in a cell its lines one after another; after the label of its tab."""
-        in_cell = not parent_tags.isdisjoint({"td", "th"})
-        if in_cell:
+        """A code block, or in cells and headings its lines in one; after the label of its tab."""
+        in_line = "_inline" in parent_tags
+        if in_line:
             code, apart = in_one_line(text), " "
         elif "pre" in parent_tags:
             code, apart = text, "\n"
@@ -151,7 +151,15 @@ class _Converter(MarkdownConverter):
             code, apart = fenced(text, code_language(element)), "\n\n"
         if label := element.get(TAB_LABEL):
             return f"{apart}{label}{apart}" + code.lstrip("\n")
-        return f" {code} " if in_cell else code
+        return f" {code} " if in_line else code
+
+    def convert_dt(self, element: Tag, text: str, parent_tags: set[str]) -> str:
+        """A name to be defined, in one line; but code stays a block, as Nim writes signatures."""
+        if "_inline" in parent_tags:
+            return f" {text.strip()} "
+        has_code = element.find("pre") is not None
+        name = text.strip("\n") if has_code else BLANKS.sub(" ", text.strip())
+        return f"\n\n{name}\n" if name else "\n"
 
     def convert_tr(self, element: Tag, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
         """One row; a table's first makes its header, or stands under an empty one.

@@ -263,3 +263,12 @@ def test_the_link_that_runs_code_is_not_read():
 )
 def test_lines_elsewhere_are_no_code(page):
     assert "```" not in markdown(page)
+
+
+def test_code_that_is_a_name_to_be_defined_keeps_its_lines():
+    read = markdown(f"<dl><dt><pre>{CODE}</pre></dt><dd>Does nothing.</dd><dt>g\nh<dd>x</dl>")
+    assert read == f"```\n{CODE}```\n:   Does nothing.\n\ng h\n:   x"
+
+
+def test_code_in_a_heading_stands_in_its_line():
+    assert markdown("<h2><pre>f(a,\n  b)</pre></h2><p>Adds.") == "## `f(a,` `b)`\n\nAdds."
