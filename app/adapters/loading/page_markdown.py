@@ -30,6 +30,7 @@ from app.adapters.loading.page_layout import unfold_layout_tables
 from app.adapters.loading.page_lines import WRITTEN, tidied_lines
 from app.adapters.loading.page_tables import MOST_ROWS, Cell, TableCells
 from app.adapters.loading.page_tabs import place_labels
+from app.adapters.loading.page_turns import drop_page_turns
 from app.adapters.loading.page_words import part_words
 
 MAX_ELEMENTS = 50_000
@@ -50,6 +51,7 @@ def markdown_of(page: str, elements: int) -> str:
     else:
         soup = BeautifulSoup(page, "html.parser", element_classes={Tag: _Element})
         place_labels(soup)
+        drop_page_turns(soup)
         make_tables_of_grids(soup)
         drop_names_of_languages(soup)
         join_lines_of_code(soup)

@@ -47,13 +47,18 @@ the pages of Node.js, of Apache and of Haddock."""
 MENU_TAGS = {"div", "ul", "ol", "table", "details", "p"}
 """Which such an id makes a menu of; a heading or a section has one of its title."""
 
-PAGE_TURN_CLASSES = {"navheader", "navfooter", "nav-panel", "header", "spirit-nav"}
-"""Of links to the next page and the one before, as DocBook, Texinfo and Boost write them; they name
-what they lead to, and are not always most of the text beside them."""
+PAGE_TURN_CLASSES = {
+    *("navheader", "navfooter", "docnav", "nav-panel", "header", "spirit-nav"),
+    *("prev-next-area", "prev-next-bottom"),
+}
+"""Of links to the next page and the one before, as DocBook, Publican, Texinfo, Boost and Sphinx's
+theme PyData write them; they name what they lead to, and are not always most of the text beside
+them."""
 
 PAGE_TURN_KEYS = {"n", "p", "u"}
 PAGE_TURN_RELATIONS = {"next", "prev", "previous", "up", "contents", "index"}
-"""What such a link gives as its access key or its relation to the page."""
+PAGE_TURN_LINKS = {"left-prev", "right-next"}
+"""What such a link gives as its access key, its relation to the page or its class."""
 
 AD_CLASSES = {"ad", "ads", "advert", "advertisement", "sponsor", "sponsors", "sponsored", "promo"}
 """Classes of asides that sell something."""
@@ -167,4 +172,5 @@ def turns_page(tag: str, given: dict[str, str]) -> bool:
         return False
     relations = given.get("rel", "").lower().split()
     has_key = given.get("accesskey", "").lower() in PAGE_TURN_KEYS
-    return has_key or not PAGE_TURN_RELATIONS.isdisjoint(relations)
+    has_class = not PAGE_TURN_LINKS.isdisjoint(classes_of(given))
+    return has_key or has_class or not PAGE_TURN_RELATIONS.isdisjoint(relations)

@@ -350,8 +350,11 @@ NEXT = "<a accesskey=n href=/c>Next</a>"
         "<div class='spirit-nav nav-bar'><a accesskey=n href=/c><img alt=Next src=n.png></a></div>",
         """<table class=navigation><tr><td><a accesskey=p href=/b><img alt=Prev src=l.png></a>
             <th>The Reference Manual</table>""",
+        "<ul class=docnav><li><a accesskey=p href=/b><b>Zurück</b>2. Tables</a></ul>",
+        """<div class=prev-next-area><a class=left-prev href=/b><p>previous</p><p>Rows</p></a><a
+            class=right-next href=/c><p>next</p><p>Later</p></a></div>""",
     ],
-    ids=["DocBook's header", "its footer", "Texinfo", "Boost", "gtk-doc"],
+    ids=["DocBook's header", "its footer", "Texinfo", "Boost", "gtk-doc", "Publican", "PyData"],
 )
 def test_links_to_the_next_page_are_left_out(turn):
     page = f"{turn}<h1>Backup</h1><p>Copy it.</p>{turn}"

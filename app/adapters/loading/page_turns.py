@@ -1,0 +1,102 @@
+"""Leaves out links to the pages around a page that only their words tell: Next, Up, Contents."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import islice, takewhile
+
+from bs4 import BeautifulSoup, Tag
+from bs4.element import PageElement
+
+from app.adapters.loading.html_elements import INLINE
+
+TURNS = {"next", "previous", "prev"}
+PLACES = {
+    *("up", "top", "home", "contents", "index", "toc", "summary", "references", "search"),
+    *("table", "of", "book", "chapter", "section", "page", "first", "last", "start"),
+}
+"""What else such links say, as LinuxDoc, LaTeX2HTML, GAP, Scribble and SWI-Prolog write them."""
+
+SIGNS = re.compile(r"[A-Z\[<>\u00ab\u00bb\u2039\u203a\u2190-\u21ff\u25c0\u25b6]")
+"""One of these, or an image, is in what such links say: methods may be called next and previous."""
+
+WORD = re.compile(r"\w+")
+MOST_CHARACTERS = 60
+"""Of a text that may be one of such links."""
+MOST_IN_LINE = 40
+"""On either side of such a link: to look at more for each of many takes quadratic time."""
+IN_LINE = INLINE | {"img"}
+
+
+def drop_page_turns(soup: BeautifulSoup) -> None:
+    """Leave out each part of a page that says nothing but where the pages around it are."""
+    known: dict[int, bool] = {}
+    for said in soup.find_all(["a", "b"]):
+        if said.decomposed or not _turns(said) or said.find_parent("code"):
+            continue
+        part = said
+        while part.parent is not None and part.parent.parent is not None:
+            around = part.parent
+            if id(around) not in known:
+                known[id(around)] = _says_turns([around], least=1)
+            if not known[id(around)]:
+                break
+            part = around
+        found = [part] if part.name not in IN_LINE else _line_of(part)
+        if _says_turns(found, least=2):
+            for node in found:
+                if isinstance(node, Tag):
+                    node.decompose()
+                else:
+                    node.extract()
+
+
+def _turns(element: Tag) -> bool:
+    """Whether a link, or a label in bold type, says that it leads to the next page or the last."""
+    words = {word for text, _ in _said([element]) for word in WORD.findall(text.lower())}
+    return not words.isdisjoint(TURNS) and words <= TURNS | PLACES
+
+
+def _line_of(part: Tag) -> list[PageElement]:
+    """What stands in one line with a link: all up to the next block on either side."""
+    before = list(islice(takewhile(_is_in_line, part.previous_siblings), MOST_IN_LINE + 1))
+    after = list(islice(takewhile(_is_in_line, part.next_siblings), MOST_IN_LINE + 1))
+    is_long = max(len(before), len(after)) > MOST_IN_LINE
+    return [part] if is_long else [*reversed(before), part, *after]
+
+
+def _is_in_line(node: PageElement) -> bool:
+    return not isinstance(node, Tag) or node.name in IN_LINE
+
+
+def _says_turns(nodes: Iterable[PageElement], *, least: int) -> bool:
+    """Whether these say so many places or more, with a sign of being such, and nothing else.
+
+    Behind a label as `Next:`, a link may say what the page is called.
+    """
+    places, has_sign, is_label = 0, False, False
+    for text, is_link in _said(nodes):
+        words = WORD.findall(text.lower())
+        if not words:
+            has_sign = has_sign or SIGNS.search(text) is not None
+        elif is_label and is_link:
+            is_label = False
+        elif len(text) > MOST_CHARACTERS or not set(words) <= TURNS | PLACES:
+            return False
+        else:
+            places += 1
+            has_sign = has_sign or SIGNS.search(text) is not None
+            is_label = not is_link and text.rstrip().endswith(":")
+    return places >= least and has_sign
+
+
+def _said(nodes: Iterable[PageElement]) -> Iterator[tuple[str, bool]]:
+    """What is read of these, one text for each link, and whether it is one."""
+    for node in nodes:
+        if not isinstance(node, Tag):
+            yield str(node), False
+        elif node.name == "a":
+            yield " ".join(text for text, _ in _said(node.children)), True
+        elif node.name == "img":
+            yield f"[{node.get('alt') or ''}]", False
+        else:
+            yield from _said(node.children)
