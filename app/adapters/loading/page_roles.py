@@ -33,9 +33,11 @@ MENU_CLASSES = {
     *("nav", "navbar", "nav-menu", "navigation", "menu", "main-menu", "breadcrumb", "breadcrumbs"),
     *("toc", "table-of-contents", "theme-doc-toc-desktop", "theme-doc-toc-mobile", "page-toc"),
     *("navigationbar", "dropdown-menu", "tsd-breadcrumb", "t-navbar"),
+    *("sphinxsidebar", "docs-sidebar"),
 }
 """Classes of elements that are menus where most of their text is in links; the last ones are of the
-pages of Qt, of Bootstrap, of TypeDoc and of cppreference."""
+pages of Qt, of Bootstrap, of TypeDoc, of cppreference, and of Sphinx's older themes and that of
+OpenStack."""
 
 MENU_IDS = {
     *("sidebar", "toc", "TOC", "nav", "navbar", "navigation", "menu", "breadcrumb", "breadcrumbs"),

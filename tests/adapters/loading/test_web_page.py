@@ -295,6 +295,8 @@ LINKS = "<ul><li><a href=/a>Start here</a><li><a href=/b>All about it</a></ul>"
         "<div class='btn-group'><ul class=dropdown-menu>{}</ul></div>",
         "<ul class=tsd-breadcrumb>{}</ul>",
         "<div class=t-navbar><div><div>{} (C++11)</div></div></div>",
+        "<div class=docs-sidebar><h4>Page Contents</h4><ul><li>{}</ul></div>",
+        "<div class=sphinxsidebar><a href=/>Lamps</a><div class=sidebar-block>{}</div></div>",
     ],
 )
 def test_lists_of_links_beside_the_content_are_left_out(menu):
