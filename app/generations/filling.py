@@ -14,19 +14,19 @@ from app.models import DocumentRow
 from app.protocols import Embedder, TextSplitter
 
 DOCUMENTS_LISTED = 500
-"""Missing documents that one look at SQL names."""
+"""How many missing documents one query names."""
 
 
 @dataclass(frozen=True)
 class _Cut:
-    """A document as it was read, and its chunks."""
+    """A document as it was read, with its chunks."""
 
     row: DocumentRow
     chunks: tuple[PreparedChunk, ...]
 
 
 class GenerationFiller:
-    """Fills one generation. What it has stored stays, whatever happens: it goes on from there."""
+    """Fills one generation. What it has stored stays, and it goes on from there."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class GenerationFiller:
     def fill(self) -> None:
         """Go once through the documents that are missing; raises EmbeddingError, StorageError.
 
-        It ends however fast documents come and change meanwhile: those are missing afterwards.
+        It ends even if documents are added and changed quickly: those are missing afterwards.
         """
         with self._database.read() as session:
             end = queries.last_document(session)
@@ -102,7 +102,7 @@ class GenerationFiller:
         stored: list[str] = []
         with self._database.write() as session:
             for one in group:
-                # One that changed or went meanwhile is missing still, or not any more.
+                # One that has changed in the meantime is still missing; one that has gone is not.
                 if queries.add_document(session, self._generation, one.row, one.chunks):
                     stored += [chunk.id for chunk in one.chunks]
         reached(FaultPoint.GENERATION_DOCUMENTS_STORED)

@@ -9,22 +9,23 @@ from typing import Protocol, TypeVar
 logger = logging.getLogger(__name__)
 
 TURNS_SECONDS = ((60.0, 5.0), (60.0, 15.0), (120.0, 30.0), (300.0, 30.0))
-"""How long such a moment is waited for while everybody may index, and how long then while no new
-run begins; the last turn again and again. Runs of seconds, one after the other without a pause,
-leave no moment by themselves, and end within such a hold. One of minutes does not: so holds are
-short enough for whoever waits behind them, and rarer the more of them were in vain. While what is
-missing gets less by itself, and is more than a hold would do, nobody is held: it would be in vain.
-Where all runs had ended, and time lacked only to embed what they had stored, everybody may index as
-long as they were held and no longer: else who keeps the model busy could stay ahead for ever."""
+"""Seconds of each turn: how long to wait for such a moment while runs may begin, then while
+they are held back; the last turn is repeated. Runs of seconds that follow each other without a
+pause leave no moment by themselves, but end within such a hold. A run of minutes does not: so holds
+are short enough for those who wait behind them, and become rarer the more of them were in vain.
+While the missing documents become fewer by themselves, and are more than a hold could handle, no
+run is held back: that would be in vain. If all runs had ended, and there was only too little time
+to embed what they had stored, runs may go on for just as long as they were held back: otherwise a
+client that keeps the model busy could stay ahead for ever."""
 
 LOOKING_SECONDS = 2.0
-"""How often what was indexed meanwhile is caught up with while runs go on."""
+"""How often to catch up, while runs go on, with what they have indexed."""
 
 Result = TypeVar("Result")
 
 
 class OutOfTimeError(Exception):
-    """What is done within a turn took longer than the turn; it goes on in the next one."""
+    """The work of a turn takes longer than the turn; it goes on in the next one."""
 
 
 class PausableIndexing(Protocol):
@@ -35,12 +36,12 @@ class PausableIndexing(Protocol):
         ...
 
     def beginning_nothing(self) -> AbstractContextManager[None]:
-        """Let runs wait that would begin during the block."""
+        """Keep new runs waiting during the block."""
         ...
 
 
 class QuietMoments:
-    """Waits for such moments, and makes room for one when indexing never pauses by itself."""
+    """Waits for such moments, and holds runs back if indexing never pauses by itself."""
 
     def __init__(
         self,
@@ -62,12 +63,12 @@ class QuietMoments:
         self._count_missing = count_missing
         self._turns_seconds = turns_seconds
         self._is_behind = False
-        """Nothing was indexed any more, but what had been stored was too much for the turn."""
+        """Whether indexing had paused, but catching up took longer than the turn."""
         self._ran_out_of_time = False
-        """Something was missing still when the turn was over."""
+        """Whether something was still missing when the turn was over."""
 
     def take(self, act: Callable[[], Result]) -> Result:
-        """Act at the first such moment, while nothing is indexed; gives what that gives."""
+        """Act at the first such moment, while nothing is indexed; returns the result."""
         turn = 0
         while True:
             open_seconds, held_seconds = self._turns_seconds[turn]
@@ -86,7 +87,7 @@ class QuietMoments:
             turn = min(turn + 1, len(self._turns_seconds) - 1)
 
     def _gets_on_alone(self, missing: int, started: float, held_seconds: float) -> bool:
-        """Whether less is missing than before though nobody was held, and too much for a hold."""
+        """Whether less is missing than before without a hold, but still too much for one."""
         if not self._ran_out_of_time:
             return False
         left = self._count_missing()

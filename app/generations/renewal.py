@@ -28,16 +28,16 @@ PAUSES_SECONDS = (1.0, 10.0, 60.0, 300.0)
 """Pause after the first, second … failure; the last one again and again: a disk that is full or
 an endpoint that is down may come back any time."""
 LOOK_SECONDS = 2.0
-"""How often it is looked meanwhile whether the database answers again: that costs nothing."""
+"""How often to check during a pause whether the database answers again, which costs nothing."""
 
 Parts = TypeVar("Parts", bound=NextGeneration)
 
 
 class GenerationRenewal(Generic[Parts]):
-    """One switch to one generation. Searches go on all the while, and so does indexing.
+    """One switch to one generation. Searches and indexing go on all the while.
 
-    What is indexed meanwhile goes into the generation that answers, and is caught up with. It
-    switches at a moment when nothing is indexed; see QuietMoments for who waits for that.
+    What is indexed in the meantime goes into the generation that answers, and the new one catches
+    up. The switch happens at a moment when nothing is being indexed: see QuietMoments.
     """
 
     def __init__(
@@ -55,9 +55,9 @@ class GenerationRenewal(Generic[Parts]):
     ) -> None:
         """`switch` exchanges the parts, on the writer thread, and gives the former ones.
 
-        It cannot fail, since SQL names the new generation already: `retire`, which ends the former
-        ones after everything else, does what can. `on_embedded` is told of each batch: how many
-        texts, and the seconds it took.
+        It must not fail, since SQL already names the new generation; what may fail is done by
+        `retire`, which ends the former parts after everything else. `on_embedded` is called for
+        each batch, with the number of texts and the seconds it took.
         """
         self._database = database
         self._publisher = publisher
@@ -72,7 +72,7 @@ class GenerationRenewal(Generic[Parts]):
         self._one_at_a_time = threading.Lock()
         self._thread = threading.Thread(target=self._run, name="generation-renewal", daemon=True)
         self.texts_embedded = 0
-        """Texts that no generation had embedded before, since this renewal began."""
+        """How many texts this renewal has embedded, as no generation had their vectors."""
         self.trouble: str | None = None
         """Why it does not get on."""
         self.is_done = False
@@ -81,11 +81,11 @@ class GenerationRenewal(Generic[Parts]):
 
     @property
     def generation(self) -> Generation:
-        """What is being made."""
+        """The generation that is being made."""
         return self.stored.generation
 
     def start(self) -> None:
-        """Go on in the background."""
+        """Start in the background."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -99,15 +99,15 @@ class GenerationRenewal(Generic[Parts]):
             self._thread.join()
 
     def wait(self, timeout_seconds: float | None = None) -> bool:
-        """Wait until what goes on in the background has ended; whether it switched."""
+        """Wait until the work in the background has ended; returns whether it switched."""
         if self._thread.ident is not None:
             self._thread.join(timeout_seconds)
         return self.is_done
 
     def run(self) -> None:
-        """Make it and switch, in the calling thread; raises what stands in the way.
+        """Make the generation and switch in the calling thread; raises what prevents that.
 
-        What another thread is making already is waited for.
+        If another thread is already making it, wait for that.
         """
         with self._one_at_a_time:
             if not self.is_done:
@@ -116,7 +116,7 @@ class GenerationRenewal(Generic[Parts]):
                 collect_dropped()
 
     def told_progress(self) -> str:
-        """How far it is, in words; raises StorageError."""
+        """A sentence about how far it has come; raises StorageError."""
         if self.trouble:
             return f"generation {self.generation.id} does not get on: {self.trouble}"
         with self._database.read() as session:
@@ -126,7 +126,7 @@ class GenerationRenewal(Generic[Parts]):
         return f"generation {self.generation.id} is being made: {what}"
 
     def documents_missing(self) -> int:
-        """Documents that are still to be cut and embedded; raises StorageError."""
+        """How many documents are still to be split and embedded; raises StorageError."""
         with self._database.read() as session:
             done = queries.count_done(session, self.generation.id)
             return max(0, queries.count_documents(session) - done)
@@ -174,7 +174,7 @@ class GenerationRenewal(Generic[Parts]):
             logger.warning("The former generation did not close: %s", error.detail)
 
     def _pause(self, trouble: AppError) -> None:
-        """Wait before the next attempt, the longer the more failed without getting on."""
+        """Wait before the next attempt: longer for each failure without progress in between."""
         if self._closing.is_set() or self.is_done:
             return
         self.trouble = trouble.detail
@@ -228,7 +228,7 @@ class GenerationRenewal(Generic[Parts]):
         self._on_embedded(texts, seconds)
 
     def _switch_when_quiet(self, parts: Parts, indexes: NextIndexes) -> Parts:
-        """Follow what is indexed until there is a moment for the switch; gives the former parts."""
+        """Catch up with what is indexed until the switch is possible; returns the former parts."""
 
         def catch_up(require_time: Callable[[], None]) -> None:
             def check() -> None:
@@ -257,7 +257,7 @@ class GenerationRenewal(Generic[Parts]):
     def _switch_to(self, parts: Parts, indexes: NextIndexes) -> Parts:
         """On the writer thread, while nothing is indexed.
 
-        What is deleted from here on stands in the outbox, which is settled after the switch.
+        What is deleted from now on is named in the outbox, which is settled after the switch.
         """
         self._check()
         self._publisher.settle_outbox()

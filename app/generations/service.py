@@ -1,4 +1,4 @@
-"""Which generations there are, how far the next one is, and the end of those that are kept."""
+"""Lists generations, tells how far the next one has come, and drops those that are kept."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -22,7 +22,7 @@ class RenewalUnderWay(Protocol):
 
 
 class GenerationService:
-    """What people see of generations. `renewal` gives the one under way, if there is any."""
+    """What users see of generations. `renewal` gives the one under way, if any."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class GenerationService:
         self._drop(generation_id)
 
     def drop_kept(self) -> int:
-        """Drop all that nobody has asked for; gives how many."""
+        """Drop all that are only kept; returns how many."""
         kept = [report.stored.generation.id for report in self.all() if report.state == "kept"]
         for generation_id in kept:
             self._drop(generation_id)

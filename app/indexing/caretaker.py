@@ -20,17 +20,17 @@ from app.surviving import survive
 logger = logging.getLogger(__name__)
 
 SLICE_CHUNKS = 200
-"""Chunks compared at a time. The writer waits as long: 10 ms, or 60 ms with Chroma open."""
+"""Chunks compared at a time. The writer waits meanwhile: 10 ms, or 60 ms with Chroma open."""
 
 SAMPLED_SEARCHES = 40
-"""Chunks of a walk that must find themselves."""
+"""How many chunks of a walk are searched for by their own vectors, and must be found."""
 
 PAUSE_FACTOR = 9.0
 LEAST_PAUSE_SECONDS = 0.05
 """After each slice the walk rests nine times as long as the slice took: a tenth of one core."""
 
 EMBEDDED_TOGETHER = 32
-"""Texts whose vectors are made anew at a time: a third of a second, which a stop waits for."""
+"""Texts that are embedded again at a time: it takes a third of a second, which a stop waits for."""
 
 FIRST_WALK_SECONDS = 60.0
 """Longest wait of the first walk after a start."""
@@ -40,13 +40,13 @@ Result = TypeVar("Result")
 
 @dataclass
 class Walk:
-    """What one comparison of everything has come to."""
+    """The outcome of one comparison of everything."""
 
     compared: int = 0
     drift: list[Drift] = field(default_factory=list)
     sample: list[str] = field(default_factory=list)
     unembedded: list[str] = field(default_factory=list)
-    """Chunks of which SQL itself holds no sound vector; `walk` leaves them as they are."""
+    """Chunks for which SQL itself holds no sound vector; `walk` leaves them as they are."""
 
     @property
     def unmended(self) -> list[Drift]:
@@ -55,7 +55,7 @@ class Walk:
 
 
 class IndexCaretaker:
-    """Compares everything once per interval. `walk` may also be called by whoever wants it now."""
+    """Compares everything once per interval. `walk` may also be called to do so at once."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class IndexCaretaker:
             self._thread.join()
 
     def walk(self, *, mend: bool, gently: bool = False) -> Walk:
-        """Compare everything; `gently`: with pauses, and no further once `close` is called.
+        """Compare everything; `gently`: with pauses, and only until `close` is called.
 
         Raises StoppingError, StorageError and UnavailableError.
         """
@@ -123,7 +123,7 @@ class IndexCaretaker:
         self._report(walk)
 
     def _embed_again(self, chunk_ids: Sequence[str]) -> list[Drift]:
-        """Make vectors anew that are lost or damaged in SQL: no search by meaning finds these.
+        """Embed again where SQL's vector is lost or damaged: no search by meaning finds those.
 
         Raises StoppingError.
         """
@@ -145,7 +145,7 @@ class IndexCaretaker:
         return found
 
     def _embed_some(self, chunk_ids: Sequence[str]) -> str | None:
-        """Embed, and have the indexes follow; why that failed, for the log, or None."""
+        """Embed, and bring the indexes up to date; returns why that failed, for the log."""
         if not self._vector_repair.has_the_model:
             return "another model is open than the one that embedded the rest."
         try:
@@ -170,7 +170,7 @@ class IndexCaretaker:
         )  # fmt: skip
 
     def _slices(self, walk: Walk, *, mend: bool, gently: bool) -> Iterator[Sequence[Drift]]:
-        """What each slice finds, one after the other; counts into the walk."""
+        """Yield what each slice finds, and count it into the walk."""
         compare, last_id = self._comparison, ""
         while True:
             task = partial(compare.after, last_id, SLICE_CHUNKS, mend=mend)
@@ -191,7 +191,7 @@ class IndexCaretaker:
             yield self._done(partial(compare.lost, walk.sample, mend=mend), gently=gently)
 
     def _done(self, task: Callable[[], Result], *, gently: bool) -> Result:
-        """Have a task done between two changes, and rest after it if that is wished."""
+        """Run a task between two changes, and rest after it if it is to be gentle."""
         started = time.perf_counter()
         result = self._publisher.between_changes(task).result()
         if gently:
@@ -201,7 +201,7 @@ class IndexCaretaker:
         return result
 
     def _count(self, walk: Walk, chunk_ids: Sequence[str]) -> None:
-        """Count what was compared; every chunk has the same chance to be in the sample."""
+        """Count what was compared; every chunk has the same chance of being in the sample."""
         for chunk_id in chunk_ids:
             walk.compared += 1
             if len(walk.sample) < SAMPLED_SEARCHES:

@@ -1,4 +1,4 @@
-"""Gives space back, and erases for good what was deleted: indexes, database and vectors anew."""
+"""Frees disk space and erases for good what was deleted: rewrites the indexes and the database."""
 
 import logging
 import shutil
@@ -19,12 +19,12 @@ logger = logging.getLogger(__name__)
 MEBIBYTE = 1 << 20
 
 SLACK_BYTES = 64 * MEBIBYTE
-"""Free space that is left to everything else on the disk."""
+"""Free space that is left for everything else on the disk."""
 
 PASSING_FILES = ("-wal", "-shm")
 
 DATABASE_COPIES = 2
-"""SQLite writes the database once into a temporary file, and once into its log."""
+"""How often SQLite writes the database: once into a temporary file, and once into its log."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,9 @@ class CompactionReport:
     before: StorageSizes
     after: StorageSizes
     generations_dropped: int
-    """Former generations that were kept: nothing leads back to them any more."""
+    """Former generations that were kept: it is no longer possible to return to them."""
     embeddings_dropped: int
-    """Texts whose vectors were kept although no chunk had the text any more."""
+    """Vectors that were kept although no chunk had their text any more."""
 
 
 class Compaction:
@@ -91,8 +91,8 @@ class Compaction:
     def run(self) -> CompactionReport:
         """Compact everything.
 
-        Raises StorageError when the disk has too little room for that, or the database's file is
-        damaged: where an index of SQLite lacks rows, texts in use pass for texts of no chunk.
+        Raises StorageError when the disk has too little room for that, or when the database's file
+        is damaged: if an index of SQLite's lacks rows, texts in use would pass for unused ones.
         """
         self._require_sound_file()
         self._publisher.settled().result()
@@ -147,9 +147,9 @@ class Compaction:
 
 
 def _size(folder: Path) -> int:
-    """Bytes of all files below a folder; what vanishes meanwhile counts nothing.
+    """Bytes of all files below a folder; files that vanish in the meantime do not count.
 
-    Nor do the logs of SQLite, which Chroma has while it is open: they go when it is closed.
+    Nor do SQLite's logs, which Chroma has while it is open: they go when it is closed.
     """
     size = 0
     for path in folder.rglob("*"):

@@ -1,7 +1,7 @@
 """Compares SQL with both indexes, a slice at a time, and mends what differs.
 
 Everything here runs on the publisher's writer thread, between two changes. So no index changes
-while it is compared, and nothing is under way: a chunk in which SQL and an index differ is either
+while it is compared, and no change is half done: a chunk in which SQL and an index differ is either
 named in the outbox, which is read in the same snapshot as the chunks, or it is drift.
 """
 
@@ -26,7 +26,7 @@ DATABASE = "database"
 
 
 class DriftKind(StrEnum):
-    """In what an index differs from SQL."""
+    """How an index differs from SQL."""
 
     MISSING = "missing"
     SURPLUS = "surplus"
@@ -34,9 +34,9 @@ class DriftKind(StrEnum):
     OTHER_DOCUMENT = "other_document"
     OTHER_LANGUAGE = "other_language"
     NOT_FOUND = "not_found"
-    """It holds a vector right, and a search for that vector does not find it."""
+    """It holds the right vector, but a search for that vector does not find it."""
     NO_VECTOR = "no_vector"
-    """SQL itself holds no sound vector: damage, and not of an index."""
+    """SQL itself holds no sound vector: the damage is not in the index."""
 
 
 _SENTENCES: Mapping[DriftKind, str] = {
@@ -70,10 +70,10 @@ class Slice:
     """What comparing some chunks has found."""
 
     chunk_ids: tuple[str, ...] = ()
-    """What was compared, in order; nothing once the last chunk was compared before."""
+    """The chunks compared, in order; empty if there were no more."""
     drift: tuple[Drift, ...] = ()
     unembedded: tuple[str, ...] = ()
-    """What SQL itself has no sound vector of: no index can hold that right."""
+    """Chunks for which SQL itself has no sound vector: no index can be right about them."""
 
 
 class ComparableVectorIndex(VectorIndex, Protocol):
@@ -84,14 +84,14 @@ class ComparableVectorIndex(VectorIndex, Protocol):
         ...
 
     def distrust(self, reason: str) -> None:
-        """Have the copy on disk compared and mended, or made anew, in the background."""
+        """Have the copy on disk compared and mended, or rebuilt, in the background."""
         ...
 
 
 class IndexComparison:
     """Only for the writer thread: see Publisher.between_changes.
 
-    Indexes of a generation that does not answer any more follow nothing: no difference is drift.
+    Indexes of a generation that no longer answers are not kept up to date: they have no drift.
     """
 
     def __init__(
@@ -160,7 +160,7 @@ class IndexComparison:
         return listed
 
     def surplus(self, index: str, chunk_ids: Sequence[str], *, mend: bool) -> tuple[Drift, ...]:
-        """Those of the ids, which the index held a while ago, that it still holds and SQL does not.
+        """The ids, of those listed before, that the index still holds and SQL does not.
 
         An id may have been published or removed since it was listed.
         """
@@ -175,7 +175,7 @@ class IndexComparison:
         return self._mended(drift) if mend else tuple(drift)
 
     def lost(self, chunk_ids: Sequence[str], *, mend: bool) -> tuple[Drift, ...]:
-        """Which of these chunks do not find themselves; an index that finds too few is distrusted.
+        """Chunks not found by their own vectors; an index that finds too few is distrusted.
 
         An approximate index may miss one now and then.
         """
@@ -240,7 +240,7 @@ class IndexComparison:
         return {chunk_id: vector for chunk_id, vector in found if vector is not None}
 
     def _held(self, index: str, chunk_ids: Sequence[str]) -> Iterable[str]:
-        """Which of the ids the index holds at this moment."""
+        """Which of the ids the index holds now."""
         try:
             if index == LEXICAL:
                 return self._words.documents_of(chunk_ids)

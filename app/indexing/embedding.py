@@ -1,4 +1,4 @@
-"""Embeds texts that no one embedded before, and stores each batch of vectors at once."""
+"""Embeds texts that have no vector yet, and stores each batch of vectors at once."""
 
 import threading
 import time
@@ -16,11 +16,11 @@ GROUP_CHUNKS = 192
 batches of equal length, few enough (2 s of work) that progress shows and a stop is heeded soon."""
 
 WAITING_SECONDS = 0.5
-"""How often somebody who waits for another's vectors looks whether to stop."""
+"""How often a thread that waits for another's vectors checks whether to stop."""
 
 
 class TextsUnderWay:
-    """Which texts are being embedded, so that whoever wants them too waits. Thread-safe."""
+    """Which texts are being embedded, so that other threads wait for them. Thread-safe."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -29,7 +29,7 @@ class TextsUnderWay:
 
     @contextmanager
     def taken(self, fingerprint: str, hashes: Sequence[str]) -> Iterator[list[str]]:
-        """Gives those of the texts that nobody embeds, and keeps others from them meanwhile."""
+        """Gives the texts that no other thread embeds, and reserves them for the block."""
         with self._changed:
             own = [each for each in hashes if (fingerprint, each) not in self._taken]
             self._taken.update((fingerprint, each) for each in own)
@@ -41,7 +41,7 @@ class TextsUnderWay:
                 self._changed.notify_all()
 
     def wait_for(self, fingerprint: str, hashes: Sequence[str], check: Callable[[], None]) -> None:
-        """Wait until nobody embeds any of the texts; what `check` raises ends the waiting."""
+        """Wait until none of the texts is being embedded; what `check` raises ends the waiting."""
         wanted = {(fingerprint, each) for each in hashes}
         while True:
             with self._changed:
@@ -62,10 +62,11 @@ def embed_unknown(
 ) -> None:
     """Store a vector for each text (by its hash) that has no sound one yet under the model.
 
-    What another thread that shares `under_way` is embedding is waited for, and embedded here only
-    if that failed. `check` raises when the work is to stop; asked before each batch, and now and
-    then while waiting. `on_embedded` is told of each batch that is stored: how many texts, and the
-    seconds that the model took. Raises EmbeddingError, StorageError; what was stored before stays.
+    A text that another thread with the same `under_way` is embedding is waited for, and embedded
+    here only if that fails. `check` raises when the work is to stop; it is called before each
+    batch, and now and then while waiting. `on_embedded` is called for each stored batch, with the
+    number of texts and the seconds that the model took. Raises EmbeddingError and StorageError;
+    what was stored before stays.
     """
     under_way = under_way or TextsUnderWay()
     fingerprint = embedder.fingerprint
@@ -76,7 +77,7 @@ def embed_unknown(
             check()
             with under_way.taken(fingerprint, some) as own:
                 elsewhere += set(some).difference(own)
-                # Looked at again: another thread may just have stored them.
+                # Checked again: another thread may just have stored them.
                 hashes = _missing(database, embedder, own)
                 if hashes:
                     _embed(database, embedder, hashes, texts, on_embedded)

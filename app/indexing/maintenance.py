@@ -1,4 +1,4 @@
-"""Counts, checks and rebuilds: keeps both indexes true copies of SQL."""
+"""Counts, checks and rebuilds what is stored: keeps both indexes true copies of SQL."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,37 +19,37 @@ from app.models import DocumentRow, EmbeddingRow, ItemRow
 from app.protocols import Embedder, LexicalIndex, VectorIndex
 
 MOST_PROBLEMS = 100
-"""Problems that a report spells out; the rest is counted."""
+"""How many problems a report spells out; the rest are only counted."""
 
 NOT_COMPARED = "nothing else was compared, as that reads what is damaged"
 
 
 class Rebuildable(Protocol):
-    """An index that can be filled anew from SQL."""
+    """An index that can be refilled from SQL."""
 
     @property
     def degraded_reason(self) -> str | None:
-        """Why it does not do its part, or None."""
+        """Why it is not in use, or None if it is."""
         ...
 
     def rebuild(self) -> int:
-        """Fill it anew, while searches go on; returns how many records it took."""
+        """Refill it while searches go on; returns how many records it wrote."""
         ...
 
 
 class RebuildableVectorIndex(VectorIndex, Rebuildable, Protocol):
-    """A vector index that can be filled anew from SQL."""
+    """A vector index that can be refilled from SQL."""
 
     def awaken(self) -> None:
-        """Have the copy on disk opened, and wait until it is, or was given up."""
+        """Have the copy on disk opened, and wait until it is open or given up."""
         ...
 
 
 class RebuildableLexicalIndex(LexicalIndex, Rebuildable, Protocol):
-    """A lexical index that can be filled anew from SQL."""
+    """A lexical index that can be refilled from SQL."""
 
     def examine(self) -> None:
-        """Look whether its files are as they were written; if not, it does not answer any more."""
+        """Check that its files are as they were written; if not, it stops answering."""
         ...
 
 
@@ -81,13 +81,13 @@ class VerifyReport:
     sampled_vectors: int
     """Vectors that were searched for, each in every copy; all were compared."""
     unreferenced_embeddings: int
-    """Vectors of texts that no chunk has any more: no problem, `compact` drops them."""
+    """Vectors of texts that no chunk has any more. That is no problem: `compact` drops them."""
     problem_count: int
     mended_count: int
     problems: tuple[str, ...]
-    """The first problems, a sentence each, with what was or is to be done about them."""
+    """The first problems, a sentence each, with what has been or can be done about them."""
     healed: tuple[str, ...]
-    """Indexes whose files had to be made good since the start, a sentence each."""
+    """Indexes that had to be repaired or rebuilt since the start, a sentence each."""
 
     @property
     def clean(self) -> bool:
@@ -132,7 +132,7 @@ class IndexMaintenance:
         self._made = made
 
     def is_empty(self) -> bool:
-        """Whether SQL holds no chunk at all."""
+        """Whether SQL holds no chunks at all."""
         with self._database.read() as session:
             return not maintenance_queries.chunks_exist(session)
 
@@ -165,7 +165,7 @@ class IndexMaintenance:
         """Compare everything; with `repair`, mend what can be mended.
 
         Reads every text, and every vector of every copy: minutes for a million chunks. Other work
-        may go on meanwhile, but not beside a repair.
+        may go on at the same time, except during a repair.
         """
         problems = look_at_file(self._database, mend=repair)
         if not all(mended for _, mended, _ in problems):
@@ -212,7 +212,7 @@ class IndexMaintenance:
         )
 
     def rebuild(self, *, embed: bool = False) -> None:
-        """Fill both indexes anew from SQL; `embed`: first what has no vector, else nothing."""
+        """Refill both indexes from SQL; `embed`: first embed what has no vector."""
         if embed:
             self._repair.embed_missing()
         self._lexical_index.rebuild()

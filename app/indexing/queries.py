@@ -45,9 +45,9 @@ def known_documents(session: Session, item_id: int, generation_id: int) -> dict[
 
 
 def restamp_documents(session: Session, stamps: Mapping[int, SourceTimes]) -> None:
-    """Note new times of documents whose content proved to be the same.
+    """Store new times of documents whose content proved to be the same.
 
-    In one statement: 50 µs each instead of 500, in which nobody else can write.
+    In one statement: that takes 50 µs each instead of 500, during which nothing else can write.
     """
     if not stamps:
         return
@@ -70,9 +70,9 @@ def store_document(
 ) -> tuple[Changes, list[str]]:
     """Replace a document's version; returns the counts, and the chunks that went or moved.
 
-    All that stay count as moved when the document has another title: the words of it are theirs.
-    So they do with `anew`, which writes them again, whatever stands there.
-    Of other generations its chunks go as well: they were of the old text.
+    If the document's title has changed, all chunks that stay count as moved, since its words are
+    indexed with them. With `anew` they do, too: they are written again, whatever is stored.
+    Chunks of other generations are deleted as well: they were made from the old text.
     """
     row_id, is_renamed = _upsert_document(session, item_id, document)
     _forget_in_generations(session, row_id, but=generation_id)
@@ -126,7 +126,7 @@ def _forget_in_generations(session: Session, document_row_id: int, *, but: int) 
 def add_to_generation(
     session: Session, generation_id: int, document_row_id: int, splitter: str
 ) -> None:
-    """The generation has the chunks of this document now, made by these rules."""
+    """Note that the generation now has the chunks of this document, made by these rules."""
     session.merge(
         GenerationDocumentRow(
             generation_id=generation_id, document_id=document_row_id, splitter=splitter
@@ -141,7 +141,7 @@ def _position(values: Mapping[str, Any]) -> tuple[Any, ...]:
 def _upsert_document(
     session: Session, item_id: int, document: PreparedDocument
 ) -> tuple[int, bool]:
-    """Gives the row id, and whether the document had another title before."""
+    """Store a document's row; returns its id, and whether it had another title before."""
     loaded, moment = document.loaded, now()
     same_key = (DocumentRow.item_id == item_id, DocumentRow.key == document.entry.key)
     row = session.scalar(select(DocumentRow).where(*same_key))
@@ -200,7 +200,7 @@ def chunk_values(
 
 
 def count_searchable_chunks(session: Session, document_row_ids: Sequence[int]) -> int:
-    """Chunks of these documents that answer."""
+    """How many chunks of these documents belong to the generation that answers."""
     return sum(
         session.scalar(select(func.count()).where(ChunkRow.document_id.in_(ids), IS_CURRENT)) or 0
         for ids in slices(document_row_ids)
@@ -208,7 +208,7 @@ def count_searchable_chunks(session: Session, document_row_ids: Sequence[int]) -
 
 
 def present_chunks(session: Session, chunk_ids: Sequence[str]) -> set[str]:
-    """Those of the ids that SQL holds."""
+    """The ids of these that SQL holds."""
     present: set[str] = set()
     for some in slices(chunk_ids):
         present.update(session.scalars(select(ChunkRow.id).where(ChunkRow.id.in_(some))))
@@ -232,7 +232,7 @@ def delete_documents(session: Session, document_row_ids: Sequence[int]) -> list[
 def recorded_collection(
     session: Session, name: str, model: str, fingerprint: str, dimension: int
 ) -> CollectionRow:
-    """A collection with the model that is recorded for it; for a new one, this model is."""
+    """A collection with the model recorded for it; a new one is recorded with this model."""
     row = session.get(CollectionRow, name)
     if row is None:
         row = CollectionRow(

@@ -1,4 +1,4 @@
-"""The thread of the one writer: does what is handed in, in that order, one thing at a time."""
+"""The thread of the single writer: runs what is handed in, in order, one piece at a time."""
 
 import logging
 import queue
@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 class WriterThread:
-    """Takes work before it is started, too; what is handed in then waits for that."""
+    """Work can be handed in before the thread is started; it then waits for that."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -27,28 +27,28 @@ class WriterThread:
         """What is handed in stands in the queue before whatever ends it."""
 
     def start(self) -> None:
-        """Begin with what was handed in first."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Let nobody submit any more; waits for nothing."""
+        """Take no more submissions; returns at once."""
         with self._handing_in:
             self._closed = True
 
     def close(self) -> None:
-        """End what was handed in, then stop."""
+        """Finish what was handed in, then stop."""
         self.stop()
         self._tasks.put(None)
         if self._thread.ident is not None:
             self._thread.join()
 
     def require_open(self) -> None:
-        """Raises UnavailableError from `stop` on."""
+        """Raise UnavailableError, once `stop` has been called."""
         if self._closed:
             raise StoppingError
 
     def submit(self, work: Callable[[], Result]) -> "Future[Result]":
-        """Have work done whose result or error somebody awaits; raises UnavailableError."""
+        """Run work whose result or error is awaited; raises UnavailableError."""
         future: Future[Result] = Future()
 
         def run() -> None:
@@ -65,7 +65,7 @@ class WriterThread:
         return future
 
     def add(self, work: Callable[[], None]) -> None:
-        """Have work done that nobody awaits."""
+        """Run work whose result is not awaited."""
         self._tasks.put(work)
 
     def _run(self) -> None:
