@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import regex
 import Stemmer
@@ -203,26 +204,12 @@ class Analyser:
         return str(self._stemmer.stemWord(term) or term)  # of some ending, nothing would be left
 
     def _word(self, raw: str, offset: int) -> Word:
-        """Split a word at signs, at changes of case, and between letters and digits."""
+        """A word with its parts, and the names that are in it."""
         if raw.endswith(("++", "#")):
             term = raw.lower()
             return Word((term,), ((offset, offset + len(raw)),), term, term)
         raw = _POSSESSIVE.sub("", raw, concurrent=False)
-        pieces: list[tuple[str, int, int]] = []
-        dots: list[int] = []
-        whole, last_end = "", 0
-        for atom in _ATOM.finditer(raw, concurrent=False):
-            if "." in (between := raw[last_end : atom.start()]):
-                dots.append(len(pieces))
-                if between == "." and whole[-1:].isdigit() and atom[0].isdigit():
-                    whole += "."  # 3.1 is not 31
-            last_end = atom.end()
-            whole += fold(atom.group())
-            pieces += [
-                (fold(piece), offset + atom.start() + start, offset + atom.start() + end)
-                for piece, start, end in _pieces(atom.group())
-            ]
-        pieces = [piece for piece in pieces if any(map(str.isalnum, piece[0]))]
+        whole, pieces, spans, dots = _taken_apart(raw)
         if not pieces:
             return self._sign(raw, offset)
         dotted = raw.startswith(".")
@@ -230,21 +217,21 @@ class Analyser:
         whole = ("." if dotted else signs[0]) + whole + signs[1]
         is_name = len(whole) <= MAX_TERM_CHARACTERS
         return Word(
-            tuple(self._stem(piece) for piece, _, _ in pieces),
-            tuple((start, end) for _, start, end in pieces),
+            tuple(map(self._stem, pieces)),
+            tuple((offset + start, offset + end) for start, end in spans),
             whole if is_name else "",
             (whole if any(signs) else self._stem(whole)) if is_name else "",
             is_compound=is_name and (len(pieces) > 1 or dotted or any(signs)),
-            names=tuple(self._names(raw, offset, [piece[1:] for piece in pieces])),
+            names=tuple(self._names(raw, spans)),
             switch=_switch(raw),
-            signed=tuple(_signed(raw, [start - offset for _, start, _ in pieces])),
+            signed=tuple(_signed(raw, [start for start, _ in spans])),
             has_apostrophe="'" in raw or "\u2019" in raw,
-            members=tuple(_members([piece[0] for piece in pieces], dots)),
+            members=tuple(_members(pieces, dots)),
         )
 
-    def _names(self, raw: str, offset: int, spans: Sequence[tuple[int, int]]) -> Iterator[Name]:
-        for first, end in names_in_mixed_case(raw, [(a - offset, b - offset) for a, b in spans]):
-            whole = fold(raw[spans[first][0] - offset : spans[end - 1][1] - offset])
+    def _names(self, raw: str, spans: Sequence[tuple[int, int]]) -> Iterator[Name]:
+        for first, end in names_in_mixed_case(raw, spans):
+            whole = fold(raw[spans[first][0] : spans[end - 1][1]])
             is_term = len(whole) <= MAX_TERM_CHARACTERS
             yield Name(first, end, *((self._stem(whole), whole) if is_term else ("", "")))
 
@@ -328,6 +315,37 @@ def fold(text: str) -> str:
     bare = _ACCENTS.sub("", unicodedata.normalize("NFD", folded), concurrent=False)
     seen = _INVISIBLE.sub("", unicodedata.normalize("NFKC", bare), concurrent=False)
     return seen.translate(_LETTERS).replace(SPLIT_MARK, "")
+
+
+class _Split(NamedTuple):
+    """A word taken apart; spans are those of the pieces in it."""
+
+    whole: str
+    """Folded, without signs but for the dots between numbers."""
+    pieces: list[str]
+    spans: list[tuple[int, int]]
+    dots: list[int]
+    """The numbers of the pieces that have a dot before them."""
+
+
+def _taken_apart(raw: str) -> _Split:
+    """Split a word at signs, at changes of case, and between letters and digits."""
+    found: list[tuple[str, int, int]] = []
+    dots: list[int] = []
+    whole, last_end = "", 0
+    for atom in _ATOM.finditer(raw, concurrent=False):
+        if "." in (between := raw[last_end : atom.start()]):
+            dots.append(len(found))
+            if between == "." and whole[-1:].isdigit() and atom[0].isdigit():
+                whole += "."  # 3.1 is not 31
+        last_end = atom.end()
+        whole += fold(atom.group())
+        found += [
+            (fold(piece), atom.start() + start, atom.start() + end)
+            for piece, start, end in _pieces(atom.group())
+        ]
+    kept = [piece for piece in found if any(map(str.isalnum, piece[0]))]
+    return _Split(whole, [piece[0] for piece in kept], [piece[1:] for piece in kept], dots)
 
 
 def _pieces(atom: str) -> list[tuple[str, int, int]]:
