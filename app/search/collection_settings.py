@@ -1,4 +1,4 @@
-"""What each collection says of itself, its ranking and its language: changed over HTTP."""
+"""The settings of each collection, its ranking and its language, as changed over HTTP."""
 
 import dataclasses
 import threading
@@ -16,21 +16,21 @@ from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
 
 @dataclass(frozen=True)
 class Collection:
-    """A collection, and what it says of itself."""
+    """A collection and its settings."""
 
     name: str
     items: int
     """How many items name it."""
     ranking: RankingWishes
     language: str | None
-    """Whose stems its words are reduced to, as Snowball names it; None: that of the settings."""
+    """The language by which its words are stemmed, as Snowball names it; None: LEXICAL_LANGUAGE."""
 
 
 class CollectionSettings:
-    """Knows by heart what every collection says, so that a search need not ask SQL for it.
+    """Keeps the settings of all collections in memory, so that a search need not ask SQL for them.
 
-    One process holds a data directory at a time, so nobody else changes what is stored. Safe from
-    many threads.
+    One process holds a data directory at a time, so no other changes what is stored. Safe to call
+    from many threads.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class CollectionSettings:
         default_language: str,
         on_index_changes: Callable[[], None] = lambda: None,
     ) -> None:
-        """`default_language` is that of the settings, of collections that have none of their own.
+        """`default_language` is that of collections without one of their own.
 
         `on_index_changes` is called when there are new rows in the outbox.
         """
@@ -53,7 +53,7 @@ class CollectionSettings:
         self._changing = threading.Lock()
 
     def load(self) -> None:
-        """Read what is stored; to be called once the tables are there."""
+        """Read what is stored; call it once the tables exist."""
         with self._database.read() as session:
             stored = collection_queries.rankings(session)
             self._languages = collection_queries.languages(session)
@@ -99,9 +99,9 @@ class CollectionSettings:
         return replace(found, ranking=ranking)
 
     def set_language(self, name: str, language: str | None) -> Collection:
-        """Let the words of this collection's items be reduced to the stems of a language.
+        """Set the language by which the words of this collection's items are stemmed.
 
-        None stands for the language of the settings. The lexical index is told by the outbox,
+        None stands for the language of the settings. The lexical index is told through the outbox,
         and follows soon. Raises NotFoundError, and InvalidRequestError for an unknown language.
         """
         complaint = None if language is None else language_complaint(language)
@@ -120,7 +120,7 @@ class CollectionSettings:
         return replace(found, language=language)
 
     def _changes_stems(self, former: str | None, language: str | None) -> bool:
-        """Whether the language is another in effect: to name that of the settings changes none."""
+        """Whether stems change: naming the language of the settings explicitly changes none."""
         return (former or self._default_language) != (language or self._default_language)
 
 

@@ -1,4 +1,4 @@
-"""The one owner of inference: shares streams fairly between callers, queries beside documents."""
+"""Shares the streams of inference fairly between callers, with queries beside documents."""
 
 import threading
 from collections import deque
@@ -27,7 +27,7 @@ class Stream(Protocol):
 def pack(lengths: npt.NDArray[np.int64], batch_tokens: int) -> list[list[int]]:
     """Group rows, longest first, so that no group's padded size exceeds the budget.
 
-    A row longer than the budget stands alone. Every index comes back exactly once.
+    A row longer than the budget is a group of its own. Every index is returned exactly once.
     """
     batches: list[list[int]] = []
     room = 0
@@ -41,7 +41,7 @@ def pack(lengths: npt.NDArray[np.int64], batch_tokens: int) -> list[list[int]]:
 
 
 class _Call:
-    """What one caller waits for."""
+    """The rows of one caller, and the vectors it waits for."""
 
     def __init__(self, rows: Sequence[TokenIds], dimension: int, batches: list[list[int]]) -> None:
         self.rows = rows
@@ -75,7 +75,7 @@ _Work = list[tuple[_Call, list[int]]]
 
 
 class _Lane:
-    """Calls that wait for the same streams: each in turn gives a batch, small ones together."""
+    """Calls that wait for the same streams: each gives a batch in turn, small ones together."""
 
     def __init__(self, batch_tokens: int) -> None:
         self._batch_tokens = batch_tokens
@@ -91,14 +91,14 @@ class _Lane:
             self._changed.notify(len(call.batches))
 
     def take(self) -> _Work | None:
-        """The next batch's parts, waiting for them; None once closed."""
+        """Wait for the parts of the next batch; None once closed."""
         with self._changed:
             while not self._calls and not self._closed:
                 self._changed.wait()
             return None if self._closed else self._next_work()
 
     def take_now(self) -> _Work:
-        """The next batch's parts; nothing if nobody waits."""
+        """The parts of the next batch; empty if no call waits."""
         with self._changed:
             return self._next_work()
 
@@ -141,8 +141,8 @@ class InferenceQueue:
     """Two lanes over the model's streams: documents over many, queries over one of their own.
 
     Callers of `documents` are served in turn by threads of the queue, a batch each. A query is
-    answered on its caller's own thread, which saves two changes of thread; those that arrive
-    meanwhile go together in the next batch, on the thread of the first of them. Safe to call from
+    answered on its caller's own thread, which saves two thread switches; queries that arrive in the
+    meantime go together into the next batch, on the thread of the first of them. Safe to call from
     many threads.
     """
 
@@ -174,11 +174,11 @@ class InferenceQueue:
 
     @property
     def waiting_calls(self) -> int:
-        """Calls that have a batch which no stream has begun."""
+        """How many calls have a batch that no stream has begun."""
         return len(self._documents) + len(self._queries)
 
     def documents(self, rows: Sequence[TokenIds]) -> Vectors:
-        """Embed rows in the order given, in turn with other callers. Raises EmbeddingError."""
+        """Embed rows in the order given, taking turns with other callers; raises EmbeddingError."""
         lengths = np.array([len(row) for row in rows], np.int64)
         # A call that would fill less than a batch a stream is shared out among all of them.
         share = -(-int(lengths.sum()) // self._stream_count)
@@ -189,7 +189,7 @@ class InferenceQueue:
         return call.outcome()
 
     def query(self, rows: Sequence[TokenIds]) -> Vectors:
-        """Embed the few rows of one query beside waiting documents. Raises EmbeddingError."""
+        """Embed the few rows of one query ahead of waiting documents; raises EmbeddingError."""
         lengths = np.array([len(row) for row in rows], np.int64)
         call = _Call(rows, self._dimension, pack(lengths, self._query_batch_tokens))
         if rows:
@@ -201,7 +201,7 @@ class InferenceQueue:
         return call.outcome()
 
     def close(self) -> None:
-        """Fail waiting calls and let running batches end."""
+        """Fail waiting calls, and let running batches end."""
         self._documents.close()
         self._queries.close()
         for thread in self._threads:

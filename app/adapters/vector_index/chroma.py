@@ -1,4 +1,4 @@
-"""The Chroma vector index: approximate nearest neighbours, embedded, on disk."""
+"""The Chroma vector index: approximate nearest neighbours on disk, in the same process."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,12 +20,12 @@ from app.errors import VectorIndexError
 from app.protocols import Vector, VectorHit, VectorRecord
 
 UPSERT_BATCH = 64
-"""Records of one call into Chroma, which holds the GIL of its process throughout."""
+"""Records in one call into Chroma, which holds its process's GIL throughout."""
 SAME_VALUE = 1e-6
-"""Most by which a value of a vector may differ from what was stored: Chroma normalises again."""
+"""How much a value of a vector may differ from what was stored, as Chroma normalises again."""
 REMOVE_BATCH = 100
 READ_PAGE = 500
-"""Ids of one `get`; SQLite takes at most 32,766 variables in a statement."""
+"""Ids in one `get`; SQLite takes at most 32,766 variables in a statement."""
 HNSW_CONFIGURATION: CreateHNSWConfiguration = {
     "space": "cosine",
     # Recall@10 against the exact scan, 100,000 clustered vectors: 0.992 with Chroma's defaults of
@@ -40,7 +40,8 @@ class ChromaVectorIndex:
 
     It holds vectors and metadata but no text: what is deleted in SQL must not stay in its files.
     A search needs no lock of ours; Chroma itself is safe for threads, but not for processes.
-    The service uses it through ChromaProcessIndex: damaged files may crash whoever opens them.
+    The service uses it through ChromaProcessIndex: damaged files may crash the process that opens
+    them.
     """
 
     def __init__(
@@ -75,9 +76,9 @@ class ChromaVectorIndex:
     ) -> Self:
         """Open the collection, or make an empty one, which keeps its `sync_threshold` for life.
 
-        With `anew`, what is there is deleted first, unopened. VectorIndexError: another process
-        uses the folder (and went on for `lock_seconds`), the files cannot be read, or the
-        collection was made for other vectors.
+        With `anew`, what is there is first deleted, unopened. Raises VectorIndexError if another
+        process has used the folder for `lock_seconds`, the files cannot be read, or the collection
+        was made for other vectors.
         """
         index = cls(directory.absolute(), collection_name, dimension, sync_threshold, lock_seconds)
         index._acquire()
@@ -93,8 +94,8 @@ class ChromaVectorIndex:
     def upsert(self, records: Sequence[VectorRecord]) -> None:
         """Add or replace records, in small batches so that other threads get their turn.
 
-        Only what differs is written: to replace a vector by itself takes HNSW 7 ms a record, ten
-        times as long as a new one, and to see that it is held takes 0.1 ms.
+        Only what differs is written: replacing a vector by itself takes HNSW 7 ms, ten times as
+        long as adding one, while checking that it is held takes 0.1 ms.
         """
         latest = checked_records(records, self._dimension)
         for batch in pages(latest, UPSERT_BATCH):
@@ -159,7 +160,7 @@ class ChromaVectorIndex:
                 raise
 
     def close(self) -> None:
-        """Wait for what is running, then release the files. Closing again does nothing."""
+        """Wait for calls under way, then release the files. Closing again does nothing."""
         with self._gate.alone() as was_open:
             if was_open:
                 self._gate.close()
@@ -259,7 +260,7 @@ class ChromaVectorIndex:
         return {key: each or {} for key, each in zip(result["ids"], metadata, strict=True)}
 
     def _with_vector_held(self, batch: Sequence[VectorRecord]) -> set[str]:
-        """Ids of those records whose vector is the one that is held."""
+        """The ids of the records whose vector is held already."""
         if not batch:
             return set()
         wanted = {record.chunk_id: record.vector for record in batch}
@@ -273,15 +274,15 @@ class ChromaVectorIndex:
 def _replacing_metadata(
     record: VectorRecord, held: Mapping[str, Mapping[str, Any]]
 ) -> Mapping[str, Any]:
-    """Metadata that leaves nothing of what the record held before.
+    """Metadata that replaces all that the record held before.
 
-    Chroma merges the metadata that it is given into what is there; None removes a key.
+    Chroma merges new metadata into what is there; None removes a key.
     """
     return dict.fromkeys(held.get(record.chunk_id, {})) | storable_metadata(record)
 
 
 def storable_metadata(record: VectorRecord) -> dict[str, Any]:
-    """What Chroma is given: the record's metadata and `knowledge_id`, without what it refuses."""
+    """The record's metadata and `knowledge_id`, without values that Chroma refuses."""
     kept = {
         key: value for key, value in record.metadata.items() if value is not None and value != []
     }

@@ -1,4 +1,4 @@
-"""The Chroma index as the service sees it: held by a process of its own, which may die instead."""
+"""The Chroma index as the service uses it: in a child process, so that only that may crash."""
 
 import threading
 from collections.abc import Sequence
@@ -18,23 +18,23 @@ from app.processor import UnderWay
 from app.protocols import Vector, VectorHit, VectorRecord
 
 RECORDS_AT_ONCE = 64
-"""Records of one call: a search may go between two calls."""
+"""Records in one call, so that a search can go between two calls."""
 VECTORS_AT_ONCE = 500
 RECORD_BYTES = 256
-"""What a record of the graph takes beyond its vector: 140 with Chroma's own settings."""
+"""Bytes that a record of the graph takes besides its vector: 140 with Chroma's own settings."""
 SWOLLEN_FACTOR = 4
-"""Times the size that its records need, from which on a graph is swollen. To make it anew costs as
-much as every third of the changes that made it so: 2 ms a record."""
+"""A graph is swollen from this many times the size that its records need. Rebuilding it costs 2 ms
+a record, as much as a third of the changes that made it so."""
 SWOLLEN_FROM_BYTES = 64 << 20
-"""What is smaller never is: 40,000 vectors of 384 dimensions."""
+"""A smaller graph never counts as swollen: 40,000 vectors of 384 dimensions."""
 WRITING = frozenset({Operation.UPSERT, Operation.REMOVE, Operation.CLEAR})
 
 
 class ChromaProcessIndex:
     """A PrimaryIndex whose files are open in a child process. Made with `start`.
 
-    One call at a time; other threads wait. Once a call failed because the process died, hung or
-    talked nonsense, it is gone, and every further call raises VectorIndexError.
+    One call at a time; other threads wait. Once a call has failed because the process died, hung or
+    sent nonsense, the process is ended, and every further call raises VectorIndexError.
     """
 
     swollen_from_bytes = SWOLLEN_FROM_BYTES
@@ -47,7 +47,7 @@ class ChromaProcessIndex:
         self._directory = directory
         self._files = IndexFileWatch(directory)
         self._damage: str | None = None
-        """What others did to the files, once it was seen: whoever asks next is told as well."""
+        """What was done to the files by others, once noticed, for all later calls of `failure`."""
         self._others = UnderWay()
 
     @classmethod
@@ -62,7 +62,7 @@ class ChromaProcessIndex:
     ) -> Self:
         """Open the index in a new process, or with `anew` an empty one in place of what is there.
 
-        VectorIndexError: it cannot be opened, crashes the process, or took too long.
+        Raises VectorIndexError if it cannot be opened, crashes the process, or takes too long.
         """
         limits = limits or TimeLimits()
         arguments = [
@@ -83,7 +83,7 @@ class ChromaProcessIndex:
 
     @property
     def busy(self) -> bool:
-        """Whether anything but searches is under way: a search would have to wait for it."""
+        """Whether a call other than a search is under way, for which a search would wait."""
         return self._others.is_any
 
     @property
@@ -102,8 +102,8 @@ class ChromaProcessIndex:
     def is_swollen(self, records: int) -> bool:
         """Whether its graph is far too large for so many records; costs a few `stat`.
 
-        HNSW keeps what was removed, on the disk and in memory, and Chroma writes all of it again
-        every SYNC_THRESHOLD changes: a few texts that change all the time would grow without end.
+        HNSW keeps what was removed, on disk and in memory, and Chroma rewrites all of it every
+        SYNC_THRESHOLD changes: a few texts that change all the time would make it grow forever.
         """
         needed = records * (4 * self._dimension + RECORD_BYTES)
         try:
@@ -172,7 +172,7 @@ class ChromaProcessIndex:
 
     def _foreign_change(self) -> str | None:
         if not self._call_lock.acquire(blocking=False):
-            return None  # a call is under way: the next look will do
+            return None  # a call is under way: the next look will tell
         try:
             return self._files.foreign_change()
         finally:

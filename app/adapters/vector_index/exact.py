@@ -30,18 +30,18 @@ from app.processor import UnderWay, available_cores
 from app.protocols import EVERYWHERE, SearchScope, Vector, VectorHit, VectorRecord, Vectors
 
 FIRST_CAPACITY_ROWS = 131_072
-"""Room from the start. Rows that were never written take no memory (the system gives pages when
-they are touched), while growing needs the old and the new matrix at once."""
+"""Rows reserved from the start. Rows that were never written take no memory (the system provides
+pages when they are touched), while growing needs the old and the new matrix at once."""
 COMPACTED_FROM_ROWS = 256
-"""From this size on, a quarter of dead rows is worth a copy."""
+"""From this size on, the rows are copied once a quarter of them is dead."""
 GATHER_BELOW = 0.05
-"""A scope that leaves less than this share of the rows is answered from copies of them alone;
-above it, the rough scan of everything is the faster way (measured at 100,000 x 384)."""
+"""A scope that leaves less than this share of the rows is answered from a copy of just these; above
+it, the rough scan of everything is faster (measured at 100,000 x 384)."""
 
 
 @dataclass(frozen=True)
 class _Snapshot:
-    """What one reader works on: rows below `rows` never change, rows in `dead` are skipped.
+    """What a reader works on: rows below `rows` never change, rows in `dead` are skipped.
 
     Everything but `rows` and `dead` is shared between snapshots and only ever added to.
     """
@@ -62,14 +62,14 @@ class _Snapshot:
 class ExactVectorIndex:
     """Cosine by brute force over unit vectors: recall 1, 0.9 ms for 25,000 x 384, 2.5 for 100,000.
 
-    A rough scan says which rows can be among the best, and only their cosines are computed.
+    A rough scan tells which rows can be among the best, and only their cosines are computed.
 
-    Writers append rows and mark old ones as dead, and then publish a new snapshot; a reader takes
-    the snapshot once and needs no lock. Once a quarter of the rows is dead, the living are copied.
+    Writers append rows, mark old ones as dead, and then publish a new snapshot; a reader takes the
+    snapshot once and needs no lock. Once a quarter of the rows is dead, the live ones are copied.
     """
 
     def __init__(self, dimension: int, searches: UnderWay | None = None) -> None:
-        """`searches`: those under way; one that is alone scans on two cores where there are two."""
+        """`searches` counts those under way; a single one scans on two cores if there are two."""
         self.dimension = dimension
         self._searches = searches or UnderWay()
         has_two = available_cores() > 1
@@ -80,7 +80,7 @@ class ExactVectorIndex:
     def upsert(self, records: Sequence[VectorRecord]) -> None:
         """Add or replace records; all of them become visible at once.
 
-        What is held just so stays where it is: rows that die for nothing cost copies of them all.
+        Records that are held unchanged stay as they are: needlessly dead rows would lead to copies.
         """
         latest = checked_records(records, self.dimension)
         rows = rows_of_records(latest, self.dimension)
@@ -88,7 +88,7 @@ class ExactVectorIndex:
             self._append(_chosen(rows, _rows_that_differ(self._snapshot, rows)))
 
     def load(self, rows: VectorRows) -> None:
-        """Add rows in bulk; a chunk that is held already keeps what it has."""
+        """Add rows in bulk; chunks that are held already stay as they are."""
         check_rows(rows, self.dimension)
         with self._write_lock:
             held = self._snapshot.row_of
@@ -98,7 +98,7 @@ class ExactVectorIndex:
             self._append(rows)
 
     def remove(self, chunk_ids: Sequence[str]) -> None:
-        """Remove records; all of them vanish at once. Unknown ids are no error."""
+        """Remove records; all of them disappear at once. Unknown ids are no error."""
         with self._write_lock:
             row_of = self._snapshot.row_of
             rows = [row_of.pop(key) for key in set(chunk_ids) if key in row_of]
@@ -181,12 +181,12 @@ class ExactVectorIndex:
         return len(self._snapshot.row_of)
 
     def clear(self) -> None:
-        """Forget everything and give the memory back."""
+        """Remove everything, and free the memory."""
         with self._write_lock:
             self._snapshot = self._empty(FIRST_CAPACITY_ROWS)
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self.clear()
 
     def _empty(self, capacity: int) -> _Snapshot:
@@ -205,7 +205,7 @@ class ExactVectorIndex:
         )
 
     def _append(self, rows: VectorRows) -> None:
-        """Write rows behind the last one, and publish them. The write lock is held."""
+        """Append rows, and publish them. The write lock is held."""
         if not rows.chunk_ids:
             return
         snapshot = self._with_room_for(len(rows.chunk_ids))
@@ -235,7 +235,7 @@ class ExactVectorIndex:
         return self._snapshot
 
     def _copied(self, snapshot: _Snapshot, extra_rows: int) -> _Snapshot:
-        """The living rows in new arrays, with half as much room again to grow into."""
+        """The live rows in new arrays, with half as much room again to grow into."""
         living = np.delete(np.arange(snapshot.rows), snapshot.dead)
         size = len(living)
         needed = size + extra_rows
@@ -279,7 +279,7 @@ def _chosen(rows: VectorRows, these: Rows) -> VectorRows:
 
 
 def _held(snapshot: _Snapshot, chunk_ids: Sequence[str]) -> tuple[Sequence[str], Rows]:
-    """Those of the ids that are held, with their rows."""
+    """The ids that are held, with their rows."""
     rows = list(map(snapshot.row_of.get, chunk_ids))
     if None in rows:
         chunk_ids = [key for key, row in zip(chunk_ids, rows, strict=True) if row is not None]
