@@ -14,7 +14,7 @@ from app.command.care import compact, generations, rebuild, verify
 from app.command.choosing import backends_of
 from app.command.evaluation import evaluate
 from app.command.memory import bound_memory, put_off_collections
-from app.command.options import ItemId, Json, Url, refuse_nan, split_tags
+from app.command.options import ItemIdArgument, Json, Url, refuse_nan, split_tags
 from app.command.shell import EPILOG, FAILED, Commands, fail_to_write, flush_results, open_outlets
 from app.errors import SettingError, StartupError
 from app.fault_points import arm
@@ -193,7 +193,9 @@ def list_items(
 
 
 @app.command()
-def show(ctx: typer.Context, knowledge_id: ItemId, url: Url = None, as_json: Json = False) -> None:
+def show(
+    ctx: typer.Context, knowledge_id: ItemIdArgument, url: Url = None, as_json: Json = False
+) -> None:
     """Show everything that is known of an item."""
     with backends_of(ctx).choose(url) as backend:
         item = backend.item(knowledge_id)
@@ -205,7 +207,7 @@ def show(ctx: typer.Context, knowledge_id: ItemId, url: Url = None, as_json: Jso
 
 @app.command()
 def remove(
-    ctx: typer.Context, knowledge_id: ItemId, url: Url = None, as_json: Json = False
+    ctx: typer.Context, knowledge_id: ItemIdArgument, url: Url = None, as_json: Json = False
 ) -> None:
     """Delete an item and everything indexed from it; its source is not touched."""
     from app.rag.schemas import RemovalResult

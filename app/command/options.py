@@ -28,7 +28,9 @@ NoUrl = Annotated[
 ]
 """Of a command that cannot work through a server, and must not seem to: see `refuse_url`."""
 
-ItemId = Annotated[int, typer.Argument(metavar="ID", min=1, max=LARGEST_ID, help="Id of the item.")]
+ItemIdArgument = Annotated[
+    int, typer.Argument(metavar="ID", min=1, max=LARGEST_ID, help="Id of the item.")
+]
 
 
 def refuse_nan(value: float | None) -> float | None:

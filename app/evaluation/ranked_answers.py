@@ -14,14 +14,14 @@ score itself, as in trec_eval."""
 Judgements = Mapping[str, Mapping[str, int]]
 """For each question, by id, the score of each judged name."""
 
-Names = Callable[[Question, Sequence[SearchResult]], Sequence[str]]
-"""What was found, under the names that the judgements use; best first, each once."""
+Naming = Callable[[Question, Sequence[SearchResult]], Sequence[str]]
+"""Names the results of a question as the judgements do; best first, each once."""
 
 
 class RankedAnswers:
     """A Scorer of rankings."""
 
-    def __init__(self, judgements: Judgements, names: Names) -> None:
+    def __init__(self, judgements: Judgements, names: Naming) -> None:
         self._judgements = judgements
         self._names = names
         self._found: dict[str, Sequence[str]] = {}

@@ -25,7 +25,7 @@ async def get_job_service(request: Request) -> JobService:
     return service
 
 
-ServiceDep = Annotated[JobService, Depends(get_job_service)]
+JobServiceDep = Annotated[JobService, Depends(get_job_service)]
 
 QUIET_SECONDS = 15.0
 """After so long without a change a comment is sent, so that nothing between closes the stream."""
@@ -64,7 +64,7 @@ FollowingDep = Annotated[Following, Depends(follow)]
 
 @router.get("", operation_id="list_jobs", responses=problem_responses(422, 507))
 def list_jobs(
-    service: ServiceDep,
+    service: JobServiceDep,
     state: Annotated[schemas.JobState | None, Query(description="Left out: all.")] = None,
     limit: PageLimit = 50,
     cursor: Annotated[
@@ -78,7 +78,7 @@ def list_jobs(
 
 
 @router.get("/{job_id}", operation_id="get_job", responses=problem_responses(404, 422, 507))
-def get_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
+def get_job(job_id: JobId, service: JobServiceDep) -> schemas.Job:
     """Read one job."""
     return schemas.Job.model_validate(service.get(job_id))
 
@@ -86,7 +86,7 @@ def get_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
 @router.post(
     "/{job_id}/cancel", operation_id="cancel_job", responses=problem_responses(404, 422, 507)
 )
-def cancel_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
+def cancel_job(job_id: JobId, service: JobServiceDep) -> schemas.Job:
     """Cancel a job: at once if it is queued, between two steps if it is running.
 
     A job whose item is being worked on already is queued until that is over. Queued jobs that
@@ -100,7 +100,7 @@ def cancel_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
     operation_id="retry_job",
     responses=problem_responses(404, 409, 422, 507),
 )
-def retry_job(job_id: JobId, service: ServiceDep) -> schemas.Job:
+def retry_job(job_id: JobId, service: JobServiceDep) -> schemas.Job:
     """Queue a failed or cancelled job again; 409 while another is queued that does the same."""
     return schemas.Job.model_validate(service.retry(job_id))
 

@@ -206,7 +206,7 @@ RefreshInterval = Annotated[
         examples=[600],
     ),
 ]
-Collection = Annotated[
+ItemCollection = Annotated[
     str,
     Field(
         min_length=1,

@@ -23,7 +23,7 @@ async def get_knowledge_service(request: Request) -> KnowledgeService:
     return service
 
 
-ServiceDep = Annotated[KnowledgeService, Depends(get_knowledge_service)]
+KnowledgeServiceDep = Annotated[KnowledgeService, Depends(get_knowledge_service)]
 
 
 @router.post(
@@ -33,7 +33,7 @@ ServiceDep = Annotated[KnowledgeService, Depends(get_knowledge_service)]
     responses=located(201) | problem_responses(400, 422, 507),
 )
 def create_knowledge(
-    item: schemas.ItemCreate, service: ServiceDep, response: Response
+    item: schemas.ItemCreate, service: KnowledgeServiceDep, response: Response
 ) -> schemas.Item:
     """Add a knowledge item. Index it next: `POST /rag/index/{id}`."""
     created = service.create(item.draft())
@@ -47,7 +47,7 @@ def create_knowledge(
     responses=problem_responses(422, 507),
 )
 def list_knowledge(
-    service: ServiceDep,
+    service: KnowledgeServiceDep,
     status: Annotated[
         ItemStatus | None, Query(description="Left out: all, archived ones too.")
     ] = None,
@@ -96,7 +96,7 @@ def list_knowledge(
     operation_id="get_knowledge",
     responses=problem_responses(404, 422, 507),
 )
-def get_knowledge(knowledge_id: ItemId, service: ServiceDep) -> schemas.Item:
+def get_knowledge(knowledge_id: ItemId, service: KnowledgeServiceDep) -> schemas.Item:
     """Read one knowledge item."""
     return schemas.Item.model_validate(service.get(knowledge_id))
 
@@ -107,7 +107,7 @@ def get_knowledge(knowledge_id: ItemId, service: ServiceDep) -> schemas.Item:
     responses=problem_responses(400, 404, 409, 422, 507),
 )
 def update_knowledge(
-    knowledge_id: ItemId, changes: schemas.ItemUpdate, service: ServiceDep
+    knowledge_id: ItemId, changes: schemas.ItemUpdate, service: KnowledgeServiceDep
 ) -> schemas.Item:
     """Change some fields of a knowledge item; what is left out stays as it is.
 
@@ -122,7 +122,7 @@ def update_knowledge(
     responses=problem_responses(400, 404, 422, 507),
 )
 def replace_knowledge(
-    knowledge_id: ItemId, item: schemas.ItemReplacement, service: ServiceDep
+    knowledge_id: ItemId, item: schemas.ItemReplacement, service: KnowledgeServiceDep
 ) -> schemas.Item:
     """Give a knowledge item a whole new state; what is left out gets its default.
 
@@ -139,6 +139,6 @@ def replace_knowledge(
     operation_id="delete_knowledge",
     responses=problem_responses(404, 422, 507),
 )
-def delete_knowledge(knowledge_id: ItemId, service: ServiceDep) -> None:
+def delete_knowledge(knowledge_id: ItemId, service: KnowledgeServiceDep) -> None:
     """Delete a knowledge item and everything indexed from it. No search shows it afterwards."""
     service.delete(knowledge_id)

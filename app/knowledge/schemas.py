@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from app.knowledge.item_fields import (
     Category,
-    Collection,
     Importance,
+    ItemCollection,
     Licence,
     RefreshInterval,
     Tags,
@@ -93,7 +93,7 @@ class WholeItem(ItemFields):
     document_type: TypeOfDocument
     category: Category = None
     tags: Tags = Field(default_factory=list)
-    collection: Collection | None = Field(
+    collection: ItemCollection | None = Field(
         None, description="Default: that of CHROMA_COLLECTION_NAME, `knowledge_base`."
     )
     licence: Licence = None
@@ -138,7 +138,7 @@ class ItemUpdate(ItemFields):
     document_type: TypeOfDocument = Field(default_factory=lambda: DocumentType.MARKDOWN)
     category: Category = None
     tags: Tags = Field(default_factory=list)
-    collection: Collection = Field(default_factory=str)
+    collection: ItemCollection = Field(default_factory=str)
     licence: Licence = None
     refresh_interval: RefreshInterval = None
     importance: Importance = None

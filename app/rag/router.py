@@ -150,7 +150,7 @@ async def search_simple(
         Query(description="A document's key, or a glob on the documents' paths."),
     ] = None,
     language: Annotated[
-        search_schemas.Language | None, Query(description=search_schemas.LANGUAGE_SAYS)
+        search_schemas.LanguageFilter | None, Query(description=search_schemas.LANGUAGE_SAYS)
     ] = None,
     licence_policy: Annotated[
         search_schemas.LicencePolicy, Query(description=search_schemas.LICENCE_POLICY_SAYS)

@@ -118,7 +118,7 @@ Score = Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)]
 SearchDepth = Annotated[int, Field(ge=1, le=MOST_DEPTH), BeforeValidator(is_number)]
 ContextChunks = Annotated[int, Field(ge=0, le=MOST_CONTEXT_CHUNKS), BeforeValidator(is_number)]
 PathOrGlob = Annotated[NameFilter, Field(min_length=1, examples=["docs/**/*.md"])]
-Language = Annotated[NameFilter, Field(min_length=1)]
+LanguageFilter = Annotated[NameFilter, Field(min_length=1)]
 
 # What a field and the parameter of the same meaning say.
 QUERY_SAYS = (
@@ -196,7 +196,7 @@ class SearchBody(BaseModel):
         "`**` crosses folders; without `/`, any folder is meant. In a glob `[ab]` is one of these "
         "characters, and `[[]` a bracket.",
     )
-    languages: list[Language] | None = Field(
+    languages: list[LanguageFilter] | None = Field(
         None,
         min_length=1,
         max_length=MOST_OF_LIST["languages"],

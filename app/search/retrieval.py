@@ -20,6 +20,7 @@ from app.protocols import (
     VectorHit,
     VectorIndex,
 )
+from app.search.fusion import Floats
 from app.search.requests import SearchRequest
 
 LEXICAL_THREADS = 4
@@ -28,19 +29,17 @@ LEXICAL_THREADS = 4
 CACHED_QUERIES = 512
 """How many queries' vectors are kept, since people page, filter and repeat: 1 MB at most."""
 
-Scores = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class Candidates:
     """What both sides found; arrays have shape (candidates,), in the order of `chunk_ids`."""
 
     chunk_ids: tuple[str, ...]
-    cosines: Scores
+    cosines: Floats
     """Exact, whichever side found the candidate; 0 if the query has no vector."""
     found_dense: npt.NDArray[np.bool_]
     """Whether the dense side found it."""
-    lexical_scores: Scores
+    lexical_scores: Floats
     """BM25; 0 where the lexical side did not find the candidate."""
     documents: npt.NDArray[np.int64]
     """The number of each candidate's document; below 0 for one that has just left the index."""
@@ -57,7 +56,7 @@ class Candidates:
     """Which sides are missing, and why."""
     seconds: tuple[tuple[str, float], ...]
     """How long each stage took; the lexical one may have run alongside the embedding."""
-    ranking_cosines: Scores | None = None
+    ranking_cosines: Floats | None = None
     """What to rank by instead of `cosines`, where several rounds found them."""
 
     @property

@@ -12,11 +12,11 @@ from app.database import Database
 from app.errors import EmbeddingError
 from app.protocols import SearchScope, Vector, VectorIndex
 from app.search.demands import Demands
-from app.search.fusion import LEAST_CEILING
+from app.search.fusion import LEAST_CEILING, Floats
 from app.search.profiles import Ranking
 from app.search.ranking import rank
 from app.search.requests import SearchRequest
-from app.search.retrieval import Candidates, Retriever, Scores
+from app.search.retrieval import Candidates, Retriever
 from app.search.signal_queries import vectors_of_chunks
 from app.search.wordings import other_wordings
 from app.search.words_by_collection import WordsByCollection
@@ -172,7 +172,7 @@ class Widener:
 
     # Both ----------------------------------------------------------------------------------
 
-    def _cosines(self, vector: Vector, keys: Sequence[str]) -> Scores:
+    def _cosines(self, vector: Vector, keys: Sequence[str]) -> Floats:
         """The cosines to this vector; 0 for a chunk without a vector, as in Retriever."""
         cosines = self._vector_index.similarities(vector, keys)
         return np.array([cosines.get(key, 0.0) for key in keys], np.float64)
@@ -216,7 +216,7 @@ def _first_suiting(
     return suiting[:wanted]
 
 
-def _bm25(one: Candidates, found: Candidates) -> Scores:
+def _bm25(one: Candidates, found: Candidates) -> Floats:
     """BM25 of one wording for all candidates, as if its ceiling were that of the question."""
     scale = 1.0
     own, wanted = one.lexical_ceiling, found.lexical_ceiling

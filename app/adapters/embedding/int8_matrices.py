@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from app.adapters.embedding.openvino_runtime import TokenIds, import_openvino
 
-Floats = npt.NDArray[np.float32]
+Float32s = npt.NDArray[np.float32]
 
 SMOOTHING = 0.6
 """The paper's alpha: how much of the difficulty goes from inputs to matrices. Of MiniLM, 0.5 to 0.7
@@ -59,7 +59,7 @@ class MatrixProduct:
 
     name: str
     node: Any
-    matrix: Floats
+    matrix: Float32s
     """Shape (outputs, inputs)."""
 
     @property
@@ -90,9 +90,9 @@ def matrix_products(graph: Any) -> list[MatrixProduct]:
 class Inputs:
     """What goes into a product, over the tokens of some texts."""
 
-    largest: Floats
+    largest: Float32s
     """The largest absolute number at each place, shape (inputs,)."""
-    products: Floats
+    products: Float32s
     """Of each two places, the sum of their products: `x.T @ x`, shape (inputs, inputs)."""
 
 
@@ -155,14 +155,14 @@ def _rewrite(together: Sequence[MatrixProduct], inputs: Inputs, group: int) -> N
             target.replace_source_output(replacement.output(0))
 
 
-def _evening_out(largest: Floats, columns: Floats) -> Floats:
+def _evening_out(largest: Float32s, columns: Float32s) -> Float32s:
     """A factor for each input, by its largest number and that of its column of the matrix."""
     tiny = np.float32(1e-4)  # an input or a column that is always nothing needs no factor
     factors = np.maximum(largest, tiny) ** SMOOTHING / np.maximum(columns, tiny) ** (1 - SMOOTHING)
     return np.asarray(factors / np.exp(np.log(factors).mean()), np.float32)
 
 
-def _making_good(products: Floats) -> Floats:
+def _making_good(products: Float32s) -> Float32s:
     """How much of what one column loses each later one can make good, shape (inputs, inputs).
 
     The upper Cholesky factor of the inverse: step 2 of the paper's algorithm 1.
@@ -174,7 +174,7 @@ def _making_good(products: Floats) -> Floats:
 
 
 def _in_8_bits(
-    matrix: Floats, group: int, making_good: Floats
+    matrix: Float32s, group: int, making_good: Float32s
 ) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float16]]:
     """Whole numbers, shape (outputs, groups, group), and a scale for each group.
 

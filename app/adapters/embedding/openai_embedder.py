@@ -38,7 +38,7 @@ LONGEST_DELAY_SECONDS = 20.0
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 """128 vectors of 8,192 numbers, written out in full, are about 25 MB."""
 
-Wait = Callable[[float], bool]
+Pause = Callable[[float], bool]
 """Waits so many seconds; True if the embedder was closed meanwhile."""
 
 
@@ -71,7 +71,7 @@ class OpenAIEmbedder:
         api_key: str = "",
         timeout_seconds: float = 30.0,
         dimension: int | None = None,
-        wait: Wait | None = None,
+        wait: Pause | None = None,
     ) -> None:
         api_key = api_key.strip()  # a blank behind it is refused by HTTP, which quotes it
         self.model_name = model_name
@@ -86,7 +86,7 @@ class OpenAIEmbedder:
         self._closed = threading.Event()
         self._under_way = 0
         self._under_way_lock = threading.Lock()
-        self._wait: Wait = wait or self._closed.wait
+        self._wait: Pause = wait or self._closed.wait
         # The endpoint is the operator's own choice, so the fetch guard does not apply; but neither
         # a proxy variable nor a redirect may send texts and key anywhere else.
         self._client = httpx.Client(

@@ -26,7 +26,7 @@ CHARACTER_CLASSES = {
     b"xdigit": frozenset(b"0123456789abcdefABCDEF"),
 }
 
-Token = Literal["*", "**", "/"] | frozenset[int]
+PatternToken = Literal["*", "**", "/"] | frozenset[int]
 """Part of a pattern: a star, two or more stars, a slash, or one byte out of a set."""
 
 
@@ -125,7 +125,7 @@ def _compile(pattern: bytes, name_only: bool) -> re.Pattern[bytes] | None:
     tokens = _tokens(pattern[start:])
     if tokens is None:
         return None
-    names: list[list[Token]] = [[]]
+    names: list[list[PatternToken]] = [[]]
     for part in tokens:
         if part == "/":
             names.append([])
@@ -136,7 +136,7 @@ def _compile(pattern: bytes, name_only: bool) -> re.Pattern[bytes] | None:
     return re.compile(expression, re.DOTALL)
 
 
-def _names_expression(names: list[list[Token]]) -> bytes:
+def _names_expression(names: list[list[PatternToken]]) -> bytes:
     """The expression for names with slashes between; a name `**` is any number of names."""
     runs: list[list[bytes]] = [[]]
     for position, name in enumerate(names):
@@ -161,7 +161,7 @@ def _names_expression(names: list[list[Token]]) -> bytes:
     return expression + rb"(?:[^/]*/)*" + b"".join(end)
 
 
-def _name_expression(tokens: list[Token]) -> bytes:
+def _name_expression(tokens: list[PatternToken]) -> bytes:
     """The expression for one name of a path, in which stars match no slash."""
     pieces: list[bytes] = [b""]
     for token in tokens:
@@ -184,9 +184,9 @@ def _byte_expression(allowed: frozenset[int]) -> bytes:
     return b"[" + escaped + b"]" if escaped else b"(?!)"
 
 
-def _tokens(pattern: bytes) -> list[Token] | None:
+def _tokens(pattern: bytes) -> list[PatternToken] | None:
     """Take a pattern apart; None when it is malformed and so matches nothing."""
-    tokens: list[Token] = []
+    tokens: list[PatternToken] = []
     position = 0
     while position < len(pattern):
         byte = pattern[position : position + 1]
