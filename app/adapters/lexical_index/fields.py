@@ -1,4 +1,4 @@
-"""The fields of a lexical record: how they are stored, what stands in them, what they weigh."""
+"""The fields of a lexical record: how they are stored, what they hold, what they weigh."""
 
 import re
 from collections import Counter
@@ -21,29 +21,29 @@ from app.adapters.lexical_index.terms import IndexTerms, has_signs
 from app.protocols import LexicalRecord
 
 SCHEMA_VERSION = 16
-"""Raise it whenever the fields or what stands in them change."""
+"""Raise it whenever the fields, or what they hold, change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
 ID_HIGH, ID_LOW = "id_high", "id_low"
-"""The two halves of a chunk id of 32 hex digits, as the service gives them. 256 of them are read
-in two calls (0.1 ms), where stored texts take one call each, which lets other threads in and then
-waits for them."""
+"""The two halves of a chunk id of 32 hex digits, as the service makes them. 256 of them are read in
+two calls (0.1 ms), while stored texts take a call each, which lets other threads in and then waits
+for them."""
 BODY, TITLE, PATH = "body", "title", "path"
 SYMBOLS, IDENTIFIERS, SPLITS = "symbols", "identifiers", "splits"
 SIGNED = "signed"
-"""Names that differ from a word by signs, as `__slots__` and `-m` do: not among the identifiers,
-which would be longer for them and each count for less."""
+"""Names that differ from a word only by signs, such as `__slots__` and `-m`. They are not among the
+identifiers, since each of those counts for less the longer their field is."""
 OPERATORS = "operators"
-"""What is written with signs alone, in the content and the titles: see operators.py."""
+"""What is written only with signs, in content and titles: see operators.py."""
 TAILS = "tails"
-"""What the document may be called by its path, each in one piece: see path_tails.py and
+"""The names by which the document may be called from its path: see path_tails.py and
 numbered_names.py."""
 HEADING = "heading"
-"""What the titles and headings are called that it stands under: see headings.py."""
+"""Terms for the titles and headings that the chunk stands under: see headings.py."""
 SHOWN = "shown"
-"""Paragraphs with markup as a reader sees them: where a phrase in quotes counts as well."""
+"""Paragraphs with markup, as a reader sees them: a phrase in quotes is looked for here, too."""
 QUOTABLE = "quotable"
-"""The identifiers again, but those of the path: a phrase in quotes does not count there."""
+"""The identifiers but those of the path, where a phrase in quotes does not count."""
 SAID = "said"
 """Tells what the content says, for exclusions. A word from a part of a name or a switch: names as a
 whole, their parts, and those of these that stand alone as well; and operators."""
@@ -54,15 +54,15 @@ WITHIN_NAME, ALSO_ALONE = "within=", "alone="
 _HEX_ID = re.compile(r"[0-9a-f]{32}")
 
 GAP = "|"
-"""Keeps the last word of one heading or paragraph from standing beside the first of the next; no
+"""Keeps the last word of a heading or paragraph from standing beside the first of the next; no
 term."""
 
 
 @dataclass(frozen=True)
 class FieldWeights:
-    """By how much a field's BM25 score counts; a field of weight 0 is not looked into.
+    """How much the BM25 score of each field counts; a field of weight 0 is not searched.
 
-    Measured in docs/adr/0010 and 0022: the fields beside the body lift code questions most.
+    Measured in docs/adr/0010 and 0022: the fields besides the body help questions about code most.
     """
 
     body: float = 1.0
@@ -72,33 +72,33 @@ class FieldWeights:
     path: float = 0.5
     """The document's key."""
     symbols: float = 0.5
-    """Names that the content defines, whole and in parts. Of a name's parts the body tells, too:
-    counted in full, a function of that name outweighs the one that does it."""
+    """Names that the content defines, whole and in parts. The parts stand in the body, too: with
+    full weight, a function with the name would outweigh the one that does what is asked for."""
     identifiers: float = 0.5
-    """Compound names in one piece, wherever they stand."""
+    """Compound names in one piece, anywhere in the text."""
     signed: float = 2.0
-    """Four times as much as other names: texts that are all about slots are not what a question for
-    `__slots__` wants."""
+    """Four times as much as other names: a question for `__slots__` does not want texts that are
+    all about slots."""
     operators: float = 2.0
-    """By how rare an operator is, as for names by their signs."""
+    """Times the rarity of the operator; as much as for names by their signs."""
     tails: float = 3.0
-    """Being what a path in the query names: by how much it counts for more than a text that says
-    all words of the path as densely as BM25 rewards, where nothing else is said; beside other words
-    it is the less, by the share that the path has of the ceiling. So it outweighs what mentions the
-    path in the text, the title and the headings."""
+    """For what a path in the query names: how many times the BM25 of a text that says all words of
+    the path as densely as BM25 rewards. That holds if the query is only the path; beside other
+    words it is less, in proportion to the path's share of the ceiling. So it outweighs what only
+    mentions the path in its text, title and headings."""
 
     heading: float = 1.0
-    """Standing under a heading that says the query and nothing else: as much as saying the query
-    again and again does."""
+    """For standing under a heading that is exactly the query: as much as saying the query again and
+    again."""
 
     @property
     def shown(self) -> float:
-        """It is content."""
+        """As the body: it is content."""
         return self.body
 
     @property
     def quotable(self) -> float:
-        """They are identifiers."""
+        """As identifiers."""
         return self.identifiers
 
 
@@ -106,17 +106,17 @@ class FieldWeights:
 class LexicalIdentity:
     """What an index on disk must agree in to be of use.
 
-    The languages of collections are none of it: each record says its own.
+    The languages of collections do not belong to it: each record names its own.
     """
 
     language: str
-    """Of records that name none: its terms bear no mark."""
+    """The language of records that name none; its terms bear no mark."""
     schema_version: int = SCHEMA_VERSION
     analyser_version: int = ANALYSER_VERSION
 
 
 def make_schema() -> tantivy.Schema:
-    """The schema. Every text field takes terms that are analysed already, parted by spaces."""
+    """The schema. Every text field takes terms that are already analysed, separated by spaces."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field(CHUNK_ID, stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field(ITEM, indexed=True, fast=True)
@@ -198,12 +198,12 @@ def _symbols(content: str, analyser: Analyser, mark: str) -> Iterator[str]:
 
 
 def sign_mark(operator: str) -> str:
-    """The term of SAID for an operator; no language begins so, and no name."""
+    """The term for an operator in SAID; no mark of a language and no name begins like it."""
     return f"={operator}="
 
 
 def _said(content: IndexTerms) -> list[str]:
-    """The terms of SAID: none for a text without names."""
+    """The terms for SAID; none for a text without names."""
     within = Counter(content.within)
     said = {*content.names, *(WITHIN_NAME + part for part in within)}
     said.update(
@@ -218,7 +218,7 @@ def _named(record: LexicalRecord, analyser: Analyser) -> list[str]:
 
 
 def _apart(mark: str, texts: Iterable[IndexTerms]) -> list[str]:
-    """The parts of several texts, so that none stands beside one of another text."""
+    """The parts of several texts, with those of different texts kept apart."""
     return f" {GAP} ".join(" ".join(_marked(mark, text.parts)) for text in texts).split()
 
 
@@ -235,7 +235,7 @@ def language_term(language: str = "") -> str:
 
 
 def chunk_ids_at(searcher: tantivy.Searcher, addresses: Sequence[tantivy.DocAddress]) -> list[str]:
-    """The chunk ids of records, in the order given."""
+    """The chunk ids of the records at these addresses, in the same order."""
     listed = list(addresses)
     halves = zip(
         searcher.fast_field_values(ID_HIGH, listed),

@@ -1,4 +1,4 @@
-"""Turns a phrase into tantivy queries: what has to say it, and what is left out for saying it."""
+"""Turns a phrase into tantivy queries: for what must say it, and for what is left out for that."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice, product
@@ -24,9 +24,9 @@ from app.adapters.lexical_index.places import Place, PlaceQueries
 from app.adapters.lexical_index.terms import Phrase, Word, needs_signs
 
 MAX_SPLITS = 3
-"""Ways of taking a name apart that a phrase tries, the most frequent first."""
+"""How many ways of taking a name apart are tried, the most frequent first."""
 MAX_VARIANTS = 24
-"""Ways of writing a phrase that are tried."""
+"""How many ways of writing a phrase are tried."""
 
 
 class PhraseQueries:
@@ -49,10 +49,10 @@ class PhraseQueries:
         self._edges_open = edges_open
 
     def saying(self, forms: Sequence[Phrase]) -> Query:
-        """The words side by side in one field, however the names among them are written.
+        """A query for the words side by side in one field, however the names in them are written.
 
-        `FastAPI` stands in the index as two parts and `fastapi` as one; so that either is found
-        by either, the phrase is tried in each way that the index knows. `forms` are those of each
+        `FastAPI` stands in the index as two parts, and `fastapi` as one; so that each finds the
+        other, the phrase is tried in every way that the index knows. `forms` are those in each
         language; what is the same in all is looked for once.
         """
         places = dict.fromkeys(
@@ -68,12 +68,12 @@ class PhraseQueries:
         return Query.boolean_query(clauses)
 
     def surely_saying(self, phrase: Phrase, mark: str) -> Query:
-        """What leaves a record out: that its content surely says the phrase.
+        """A query for records to leave out, as their content surely says the phrase.
 
-        Titles and paths do not: one folder's name would take away all that lies in it. A phrase of
-        several words in a record that says its first or last within a name, too, is left in, and so
-        is one with `__slots__` in it: which of the two it is, only the text tells. What shows the
-        word as a switch, as the query does, is left in.
+        Titles and paths do not count: a folder's name would exclude everything in it. Not found are
+        records where only the text can tell: those that also say the first or last word of a phrase
+        within a name, and those for a phrase with `__slots__` in it. Records that show the word as
+        a switch, as the query does, are not found either.
         """
         clauses = []
         if len(phrase) == 1 and phrase[0].whole:
@@ -95,7 +95,7 @@ class PhraseQueries:
         return Query.boolean_query([(Occur.Must, said), (Occur.MustNot, shown)])
 
     def _places_of(self, phrase: Phrase, mark: str) -> Iterator[Place]:
-        """Each field where the phrase is looked for, with the terms that say it there."""
+        """Each field where the phrase is looked for, with the terms for it there."""
         variants = [] if needs_signs(phrase) else self._variants(phrase, mark)
         yield from (
             Place(field, variant, self._patterns(variant, phrase, mark))
@@ -106,7 +106,7 @@ class PhraseQueries:
             yield from (Place(field, (phrase[0].whole,)) for field in (SYMBOLS, QUOTABLE))
 
     def _alone(self, place: Place, mark: str) -> Query:
-        """The terms side by side, surely no beginning or end of a name in the midst of it."""
+        """A query for the terms side by side, surely not beginning or ending within a name."""
         terms = [term.removeprefix(mark) for term in place.terms]
         within = [self._places.said(mark, WITHIN_NAME + term) for term in {terms[0], terms[-1]}]
         if len(terms) == 1:
@@ -148,7 +148,7 @@ class PhraseQueries:
 
 
 def _ways_to_read(place: Place) -> list[Place]:
-    """Where the content says the terms side by side: as it is written, or as it is seen."""
+    """The places of terms in the content: as it is written, for several also as it is seen."""
     return [place, place._replace(field=SHOWN)] if len(place.terms) > 1 else [place]
 
 

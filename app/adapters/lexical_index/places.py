@@ -1,4 +1,4 @@
-"""The queries for terms at their places in an index, and what each counts."""
+"""Makes the queries for terms at their places in an index, and says how much each counts."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -12,16 +12,16 @@ from app.adapters.lexical_index.fields import SAID, SIGNED, FieldWeights
 
 
 class Place(NamedTuple):
-    """A field, and terms that are to stand there side by side."""
+    """A field, and the terms to be found in it side by side."""
 
     field: str
     terms: tuple[str, ...]
     patterns: tuple[str, ...] = ()
-    """Expressions for the terms, of which the first or the last may be half of another; or none."""
+    """Expressions for the terms, if the first or last may be half of another; else none."""
 
 
 class PlaceQueries:
-    """Makes the queries for places in one state of the index (a searcher's)."""
+    """Makes the queries for places in one state of the index (a searcher)."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class PlaceQueries:
         )
 
     def side_by_side(self, place: Place) -> Query:
-        """What finds the terms of the place in a row, by their BM25."""
+        """A query for the terms of the place side by side, scored by their BM25."""
         if place.patterns:
             return Query.regex_phrase_query(self._schema, place.field, list(place.patterns))
         if len(place.terms) == 1:
@@ -62,15 +62,15 @@ class PlaceQueries:
         return Query.phrase_query(self._schema, place.field, list(place.terms))
 
     def term(self, field: str, term: str) -> Query:
-        """What finds one term, by its BM25."""
+        """A query for one term, scored by its BM25."""
         return Query.term_query(self._schema, field, term, "freq")
 
     def said(self, mark: str, term: str) -> Query:
-        """What finds the records that surely say it, in the language of the mark."""
+        """A query for the records that surely say it, in the language of the mark."""
         return Query.term_query(self._schema, SAID, mark + term, "basic")
 
     def weight(self, field: str) -> float:
-        """What a find in the field counts for."""
+        """How much a find in the field counts."""
         return float(getattr(self._weights, field))
 
     def _weighted(self, query: Query, field: str, terms: Sequence[str]) -> Query:
