@@ -15,6 +15,8 @@ from app.adapters.splitting.verbatim import Opening, verbatim_opening
 _EXPLICIT_MARKUP = re.compile(r"\s*\.\.(?:[ \t]+(?P<directive>\w[\w:+.-]*::)?|$)")
 """Of reStructuredText: directives, comments, footnotes, targets."""
 _ONE_HASH = re.compile(r"#(?!#)")
+_ABOVE_SIGNATURE, _ABOVE_FOOTER = "--", "_" * 47
+"""What stands below the last line of a mail: its signature comes next, or what Mailman adds."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,17 @@ class _HeadingFinder:
             return mark
         if not self._is_told and self._is_comment(index):
             return None
-        return heading_mark(self._lines, index, after_break=after_break, is_rest=self._is_rest)
+        mark = heading_mark(self._lines, index, after_break=after_break, is_rest=self._is_rest)
+        return None if mark and not self._is_told and self._ends_mail(index, mark) else mark
+
+    def _ends_mail(self, index: int, mark: HeadingMark) -> bool:
+        """Whether what seems to underline a title ends a mail, as in archives in plain text."""
+        if mark.line_count != 2:
+            return False
+        below, title = self._lines.text(index + 1).strip(), mark.title
+        if below == _ABOVE_SIGNATURE:
+            return len(title) > len(below)
+        return below == _ABOVE_FOOTER and len(title) < len(below)
 
     def _is_comment(self, index: int) -> bool:
         """Whether a # begins one of several lines right below each other that begin so.

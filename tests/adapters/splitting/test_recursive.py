@@ -368,6 +368,21 @@ def test_headings_of_markdown_in_plain_text_stay():
     assert chunks[-1].heading_path == ("Guide", "Fourth")
 
 
+@pytest.mark.parametrize("rule", ["-- ", "--", "_" * 47])
+def test_what_ends_a_mail_in_plain_text_underlines_nothing(rule):
+    mail = f"Dimmers\n=======\n\nUse the new one.\n\nCheers, Joe\n{rule}\nLamps mailing list\n"
+    chunks = RecursiveTextSplitter(60, 0).split_text(3 * mail, name="2026-November.txt")
+    assert {chunk.heading_path for chunk in chunks} == {("Dimmers",)}
+    assert {chunk.chunk_type for chunk in chunks} == {"text"}
+
+
+def test_short_rules_and_rules_of_low_lines_underline_titles_of_their_length_in_plain_text():
+    title = "What a dimmer does with a lamp of the old kind."
+    for text in (f"{title}\n{'_' * 47}\n\nText.", "Ab\n--\n\nText.\n\nAb\n--\n\nText."):
+        chunks = RecursiveTextSplitter(1000, 0).split_text(text, name="guide.txt")
+        assert chunks[0].heading_path == (text.partition("\n")[0],)
+
+
 @pytest.mark.parametrize("name", ["CMakeLists.txt", "src/lamp/CMakeLists.txt"])
 def test_a_file_of_cmake_has_no_headings(name):
     text = (
