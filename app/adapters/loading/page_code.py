@@ -12,6 +12,10 @@ CODE_LANGUAGE = re.compile(
     r"(?:(?:language|highlight(?:-source|-lang)?|lang)-|brush: ?)"
     rf"(?P<name>{LANGUAGE_NAME.pattern})"
 )
+LISTING = "RktBlk"
+"""The class of tables that hold a line of code in each row, or such a table, as Scribble writes it
+for Racket."""
+
 BLOCKS_OF_CODE = ["div", "li", "ol", "ul"]
 TICKS = re.compile("`+")
 LEADING_LINES = re.compile(r"\A[ \n]*\n")
@@ -63,16 +67,23 @@ def drop_names_of_languages(soup: BeautifulSoup) -> None:
 def join_lines_of_code(soup: BeautifulSoup) -> None:
     """Make a block of each table that holds a line of code in each row."""
     for table in soup.find_all("table"):
-        rows = table.find_all("tr", recursive=False)
-        if not any(map(_code_cells, rows)):
+        if table.decomposed:
             continue
-        code = "\n".join(map(_line_of_code, rows))
+        if LISTING in (table.get("class") or ()):
+            rows = [row for row in table.find_all("tr") if row.find("table") is None]
+            code = "\n".join(map(_line_of_listing, rows))
+        else:
+            rows = table.find_all("tr", recursive=False)
+            if not any(map(_code_cells, rows)):
+                continue
+            code = "\n".join(map(_line_of_code, rows))
         if table.find_parent("pre") is None:
             block = soup.new_tag("pre")
             block.string = code
             table.replace_with(block)
         else:
             table.replace_with(code)
+        table.decompose()
 
 
 def part_blocks_of_code(soup: BeautifulSoup) -> None:
@@ -140,6 +151,11 @@ def _line_of_code(row: Tag) -> str:
     if not cells:
         return row.get_text(" ", strip=True)
     return "\t".join(cell.get_text().strip("\n") for cell in cells)
+
+
+def _line_of_listing(row: Tag) -> str:
+    """As above, where blanks that do not break a line indent it."""
+    return row.get_text().replace("\xa0", " ").replace("\n", " ")
 
 
 def _longest_ticks(text: str) -> int:

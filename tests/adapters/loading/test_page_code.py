@@ -272,3 +272,15 @@ def test_code_that_is_a_name_to_be_defined_keeps_its_lines():
 
 def test_code_in_a_heading_stands_in_its_line():
     assert markdown("<h2><pre>f(a,\n  b)</pre></h2><p>Adds.") == "## `f(a,` `b)`\n\nAdds."
+
+
+def test_listings_of_scribble_keep_their_lines_and_indents():
+    rows = [
+        "<span>(define</span>&nbsp;<a href=l>x</a>",
+        "&nbsp;&nbsp;&nbsp;5)",
+        "&nbsp;",
+        "&gt;&nbsp;x",
+    ]
+    cells = "".join(f"<tr><td>{row}</td></tr>" for row in rows)
+    read = markdown(f"<blockquote><table class=RktBlk>{cells}</table></blockquote><p>So.")
+    assert read == "> ```\n> (define x\n>    5)\n>\n> > x\n> ```\n\nSo."
