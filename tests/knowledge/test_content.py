@@ -335,6 +335,7 @@ def test_pages_show_every_document_once_in_the_order_of_keys_whatever_is_added(
     cursor: str | None = None
     while True:
         page = contents.list_documents(item, 2, cursor)
+        assert page.documents, "no page comes after the last document"
         seen += [document.key for document in page.documents]
         shelf.put("a.md", "added behind\n", item_id=item)
         cursor = page.next_cursor

@@ -89,6 +89,11 @@ def test_contractions_of_stop_words_are_stop_words(text: str, words: list[str]):
     assert parsed(text)[0] == words
 
 
+def test_pasted_text_names_no_documents():
+    assert parse_query("what does app.py do", ANALYSER).paths
+    assert not parse_query('Traceback:\n  File "app.py", line 3, in main.py', ANALYSER).paths
+
+
 def test_pasted_text_is_bounded():
     query = parse_query(" ".join(f"word{n}" for n in range(5000)), ANALYSER)
     assert len(query.words) == MAX_WORDS
@@ -141,6 +146,7 @@ def test_a_number_belongs_to_the_word_that_stands_before_it_in_the_query(
         ("cannot import name", ["cannot import", "import name"]),
         ("why do I get No such file?", ["get no such file"]),
         ("state of the art", ["state of the art"]),
+        ("state of the of art", ["state of the of art"]),
         ("state of the of the art", []),
         ("one word", ["one word"]),
         ("word", []),
