@@ -13,7 +13,8 @@ from app.command.display import say, working
 from app.command.log_lines import write_log
 from app.command.signals import end_like_ctrl_c
 from app.container import Container
-from app.errors import StartupError
+from app.database import Database
+from app.errors import StartupError, StorageError
 from app.knowledge.items import ItemFilter, ItemStatus, normalise_category
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate
 from app.protocols import ProgressListener
@@ -131,12 +132,30 @@ def _require_data(settings: Settings) -> None:
 
     A database that lies elsewhere, as on PostgreSQL, may well be there without the folder.
     """
-    if settings.database_url:
-        return
     try:
         settings.data_dir.stat()
     except FileNotFoundError as error:
         message = f"There is no data directory {settings.data_dir}: check DATA_DIR."
+        if settings.database_url:
+            missing = _missing_database(settings)
+            if missing is None:
+                return
+            message = (
+                f"There is neither a data directory {settings.data_dir} nor a database {missing}: "
+                "check DATA_DIR and DATABASE_URL."
+            )
         raise StartupError(message) from error
     except OSError:
         return  # whoever opens it says what is wrong with it
+
+
+def _missing_database(settings: Settings) -> str | None:
+    """The name of the database if it is not there or has no tables; raises StartupError."""
+    try:
+        database = Database(settings.resolved_database_url)
+        try:
+            return database.missing()
+        finally:
+            database.close()
+    except StorageError as error:
+        raise StartupError(error.detail) from error

@@ -22,6 +22,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from app.adapters.data_directory import DataDirectory
+from app.database import Database
 
 Start = Callable[..., "subprocess.Popen[str]"]
 WAIT_SECONDS = 60
@@ -352,6 +353,25 @@ def test_what_looks_after_a_database_elsewhere_needs_no_data_dir_yet(
     start: Start, environment: dict[str, str], model: dict[str, Any], tmp_path: Path
 ) -> None:
     """As after a restore of PostgreSQL's on another machine."""
-    environment["DATABASE_URL"] = f"sqlite:///{tmp_path / 'restored.db'}"
+    restored = tmp_path / "restored.db"
+    database = Database(f"sqlite:///{restored}")
+    database.migrate()
+    database.close()
+    environment["DATABASE_URL"] = f"sqlite:///{restored}"
     code, out, err = finish(start("verify"))
     assert (code, out[:6]) == (0, "Clean:"), err
+
+
+@pytest.mark.parametrize("command", ["verify", "rebuild", "compact"])
+def test_what_finds_neither_a_data_dir_nor_the_database_elsewhere_makes_none(
+    start: Start, environment: dict[str, str], model: dict[str, Any], tmp_path: Path, command: str
+) -> None:
+    missing, mistyped = environment["DATA_DIR"], tmp_path / "restord.db"
+    environment["DATABASE_URL"] = f"sqlite:///{mistyped}"
+    told = (
+        f"Error: There is neither a data directory {missing} nor a database {mistyped}: check "
+        "DATA_DIR and DATABASE_URL.\n"
+    )
+    assert finish(start(command)) == (3, "", told)
+    assert not Path(missing).exists()
+    assert not mistyped.exists()
