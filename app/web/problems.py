@@ -132,7 +132,7 @@ def problem_body(
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Register the handlers of expected errors; `answer_unexpected` is a middleware within CORS."""
+    """Register the handlers of expected errors; a middleware calls `answer_unexpected`."""
     app.add_exception_handler(AppError, _answer_app_error)
     app.add_exception_handler(RequestValidationError, _answer_validation_error)
     app.add_exception_handler(HTTPException, _answer_http_exception)
