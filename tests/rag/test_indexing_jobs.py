@@ -151,18 +151,23 @@ def test_who_asks_for_all_items_after_one_was_taken_out_has_it_indexed(
     assert idle.knowledge.get(items[1]).status == "active"
 
 
-@pytest.fixture
-def told(container: Container, source_root: Path) -> tuple[int, Job]:
-    """An item of a folder of which something was skipped, and the job that told so."""
+@pytest.fixture(params=["skipped", "warnings", "error"])
+def told(
+    container: Container, source_root: Path, request: pytest.FixtureRequest
+) -> tuple[int, Job]:
+    """An item of a folder with something to tell of, and the job that told of that."""
     folder = source_root / "quays"
     folder.mkdir()
-    (folder / "granite.md").write_text("# Granite\n\nThe quay is made of granite.\n")
-    (folder / "secret.md").write_text("")
+    if request.param != "error":
+        (folder / "granite.md").write_text("# Granite\n\nThe quay is made of granite.\n")
+    odd = b"---\ntitle: [\n---\nOak.\n" if request.param == "warnings" else b"\x00\x01\x02"
+    (folder / "secret.md").write_bytes(odd)
     item = container.knowledge.create(ItemDraft("Quays", str(folder), "folder"))
     index_all(container)
     (job, *_) = container.jobs.list(None, None, 10)
-    assert job.progress["documents_skipped"] == 1
-    assert "secret.md" in str(job.result)
+    assert job.result is not None
+    assert job.progress["documents_skipped"] == (request.param != "warnings")
+    assert "secret.md" in str(job.result["results"][-1][request.param])
     assert "secret.md" not in str(job.progress)
     return item.id, job
 
@@ -179,6 +184,15 @@ def test_what_a_job_of_all_items_told_of_one_goes_with_it(
     assert "secret" not in str(left)
     assert [each["knowledge_id"] for each in left["results"]] == [*items, item_id]
     assert left["chunks_indexed"] == sum(each["chunks_indexed"] for each in left["results"])
+
+
+def test_an_item_is_left_out_once_however_often_it_is_taken_out(
+    container: Container, told: tuple[int, Job]
+) -> None:
+    item_id, job = told
+    for _ in range(2):
+        container.indexer.remove(item_id)
+    assert "secret" not in str(container.jobs.get(job.id))
 
 
 def test_what_an_item_that_is_indexed_anew_skipped_before_stays_forgotten(
