@@ -4,9 +4,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import delete, exists, insert, literal, select, update
+from sqlalchemy import delete, exists, insert, literal, or_, select, update
 from sqlalchemy.orm import Session
 
+from app.clock import now
 from app.jobs.kinds import INDEX_ALL_JOB
 from app.jobs.record_queries import job_of
 from app.jobs.records import ENDED_STATES, Job
@@ -75,7 +76,9 @@ def _items_of(session: Session, job: Job, item_ids: Collection[int]) -> set[int]
     left_out = exists().where(LeftOutItemRow.job_id == job.id, LeftOutItemRow.item_id == ItemRow.id)
     theirs = [~left_out]
     if job.finished_at is not None:
-        theirs.append(ItemRow.created_at <= job.finished_at)
+        # A time that lies ahead was noted before the clock was put back, and says nothing.
+        was_there = or_(ItemRow.created_at <= job.finished_at, ItemRow.created_at > now())
+        theirs.append(was_there)
     found: set[int] = set()
     for some in slices(list(item_ids)):
         found.update(session.scalars(select(ItemRow.id).where(ItemRow.id.in_(some), *theirs)))

@@ -1,17 +1,19 @@
 """What the worker does for a job that indexes all items, and what is done to these meanwhile."""
 
 from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from app.clock import now
 from app.container import Container
 from app.jobs import running_queries
 from app.jobs.kinds import INDEX_ALL_JOB, index_all_arguments
 from app.jobs.records import Job, Outcome
 from app.jobs.worker import JobWorker
 from app.knowledge.items import ItemDraft
-from app.models import JobRow
+from app.models import ItemRow, JobRow
 from app.protocols import Vectors
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
@@ -214,6 +216,16 @@ def test_what_a_deleted_item_skipped_is_not_told_of_another_that_is_given_its_id
     container.knowledge.delete(item_id)
     container.knowledge.save(item_id, draft)
     assert "secret" not in str(container.jobs.get(job.id))
+
+
+def test_of_an_item_that_is_there_a_job_tells_though_the_clock_was_put_back(
+    container: Container, told: tuple[int, Job]
+) -> None:
+    item_id, job = told
+    ahead = now() + timedelta(hours=1)
+    with container.database.write() as session:
+        session.get_one(ItemRow, item_id).created_at = ahead
+    assert container.jobs.get(job.id) == job
 
 
 def test_compacting_leaves_nothing_of_it_in_the_database(
