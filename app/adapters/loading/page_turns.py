@@ -30,8 +30,9 @@ IN_LINE = INLINE | {"img"}
 def drop_page_turns(soup: BeautifulSoup) -> None:
     """Leave out each part of a page that says nothing but where the pages around it are."""
     known: dict[int, bool] = {}
+    tried: set[int] = set()
     for said in soup.find_all(["a", "b"]):
-        if said.decomposed or not _turns(said) or said.find_parent("code"):
+        if said.decomposed or not _turns(said) or _is_name(said):
             continue
         part = said
         while part.parent is not None and part.parent.parent is not None:
@@ -41,6 +42,9 @@ def drop_page_turns(soup: BeautifulSoup) -> None:
             if not known[id(around)]:
                 break
             part = around
+        if id(part) in tried:
+            continue  # many links may be in it: to look at it for each takes quadratic time
+        tried.add(id(part))
         found = [part] if part.name not in IN_LINE else _line_of(part)
         if _says_turns(found, least=2):
             for node in found:
@@ -54,6 +58,13 @@ def _turns(element: Tag) -> bool:
     """Whether a link, or a label in bold type, says that it leads to the next page or the last."""
     words = {word for text, _ in _said([element]) for word in WORD.findall(text.lower())}
     return not words.isdisjoint(TURNS) and words <= TURNS | PLACES
+
+
+def _is_name(element: Tag) -> bool:
+    """Whether a link or a label says code, or stands in code or in a name to be defined."""
+    around = any(part.name in {"code", "dt"} for part in element.parents)
+    within = (part.name for part in element.descendants if isinstance(part, Tag))
+    return around or "code" in within
 
 
 def _line_of(part: Tag) -> list[PageElement]:
@@ -71,10 +82,12 @@ def _is_in_line(node: PageElement) -> bool:
 def _says_turns(nodes: Iterable[PageElement], *, least: int) -> bool:
     """Whether these say so many places or more, with a sign of being such, and nothing else.
 
-    Behind a label as `Next:`, a link may say what the page is called.
+    Behind a label as `Next:`, a link may say what the page is called. Where nothing is a link,
+    nothing leads anywhere: buttons of a program are called so, too.
     """
-    places, has_sign, is_label = 0, False, False
+    places, has_link, has_sign, is_label = 0, False, False, False
     for text, is_link in _said(nodes):
+        has_link = has_link or is_link
         words = WORD.findall(text.lower())
         if not words:
             has_sign = has_sign or SIGNS.search(text) is not None
@@ -86,17 +99,21 @@ def _says_turns(nodes: Iterable[PageElement], *, least: int) -> bool:
             places += 1
             has_sign = has_sign or SIGNS.search(text) is not None
             is_label = not is_link and text.rstrip().endswith(":")
-    return places >= least and has_sign
+    return places >= least and has_sign and (has_link or least == 1)
 
 
 def _said(nodes: Iterable[PageElement]) -> Iterator[tuple[str, bool]]:
     """What is read of these, one text for each link, and whether it is one."""
-    for node in nodes:
-        if not isinstance(node, Tag):
+    waiting = [iter(nodes)]  # not recursive: each text would be handed on through all levels
+    while waiting:
+        node = next(waiting[-1], None)
+        if node is None:
+            waiting.pop()
+        elif not isinstance(node, Tag):
             yield str(node), False
         elif node.name == "a":
             yield " ".join(text for text, _ in _said(node.children)), True
         elif node.name == "img":
             yield f"[{node.get('alt') or ''}]", False
         else:
-            yield from _said(node.children)
+            waiting.append(iter(node.children))

@@ -43,6 +43,14 @@ def test_links_that_say_that_they_lead_to_the_pages_around_are_left_out(turn):
         ("<p><a href=t>Top</a> <a href=c>Contents</a></p>", "Top Contents"),
         ("<p>Of Iterator: <code><a>next</a>, <a>prev</a></code></p>", "Of Iterator: `next, prev`"),
         ("<code><a href=n>Next</a>, <a href=p>Prev</a></code>", "`Next, Prev`"),
+        ("<a href=n><code>Next</code></a>, <a href=p><code>Prev</code></a>", "`Next`, `Prev`"),
+        ("<dl><dt><a href=n>Next</a>, <a href=p>Prev</a><dd>A.</dl>", "Next, Prev\n:   A."),
+        ("<p><b>Previous</b> / <b>Next</b></p>", "**Previous** / **Next**"),
+        ("<ul><li><b>Previous</b><li><b>Next</b></ul>", "- **Previous**\n- **Next**"),
+        (
+            "<table><tr><th>Button<th>Key<tr><td><b>Next</b><td><b>Page Up</b></table>",
+            "| Button | Key |\n| --- | --- |\n| **Next** | **Page Up** |",
+        ),
         ("<ul><li><a href=n>next</a><li><a href=p>previous</a></ul>", "- next\n- previous"),
         ("<p><b>Next:</b> <a href=b>Restoring</a></p>", "**Next:** Restoring"),
     ],
@@ -55,4 +63,11 @@ def test_many_such_links_beside_a_text_take_linear_time():
     started = time.monotonic()
     read = markdown("<p>" + "<a href=n>Next</a> " * 15_000 + "word</p>")
     assert read.endswith("Next word")
+    assert time.monotonic() - started < 10
+
+
+def test_many_such_labels_within_a_line_take_linear_time():
+    started = time.monotonic()
+    read = markdown("<p><span>" + "<b>Next</b>" * 5_000 + "</span> word</p>")
+    assert read.endswith("Next** word")
     assert time.monotonic() - started < 10
