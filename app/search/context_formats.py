@@ -23,8 +23,8 @@ QUOTED = "> "
 """Before each line of a text that says what could pass for the header of another."""
 
 _LIKE_A_HEADER = re.compile(
-    r"""(?=[\W_]*[\#\uff03])[\W_]*+file\s*+[:\uff1a]
-        | (?=[\W_]*[-\u2010-\u2015]{2})[\W_]*+result\W{0,3}+\d""",
+    r"""(?=[\W_]*[\#\uff03])[\W_]*+file[\W_]{0,9}?[:\uff1a]
+        | (?=[\W_]*[-\u2010-\u2015\u2212\u2500\u2501\uff0d]{2})[\W_]*+result[\W_]{0,9}+\d""",
     re.IGNORECASE | re.VERBOSE,
 )
 """The beginning of such a line, of either format, whatever signs and blanks stand around it."""
