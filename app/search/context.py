@@ -30,9 +30,9 @@ from app.search.requests import ContextFormatName, ContextRequest, SearchRequest
 from app.search.results import SearchAnswer, SearchResult
 
 SEARCHES = 3
-"""How often documents are read again because one of them got a new version. After that, only
-passages that no new version touched are used; for a source that changes all the time, that is all
-there is."""
+"""How many searches are made at most, because a document got a new version since each of them. Of
+the last, only passages that no new version touched are used; for a source that changes all the
+time, that is all there is."""
 
 
 @dataclass(frozen=True)

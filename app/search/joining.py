@@ -113,7 +113,7 @@ def join(
 
 
 def _wanted_hits(request: SearchRequest, deeper: int) -> int:
-    """How many candidates are read at first; all of them, if these turn out to be too few."""
+    """How many hits are looked for at first; all there are, if these make too few groups."""
     if request.group_by is None:
         return request.n_results
     return hits_to_group(request.n_results) * deeper

@@ -226,7 +226,7 @@ class QueryCompiler:
     def _searched(self, query: SpokenQuery) -> Sequence[Word]:
         """The words that are looked for; of very many, the rarest.
 
-        None if all are stop words and a record holds an operator of the query.
+        No words if all are stop words and a record holds an operator of the query.
         """
         mark, words = query.mark, query.parsed.words
         if query.parsed.says_only_stop_words and any(
