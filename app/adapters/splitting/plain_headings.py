@@ -17,9 +17,11 @@ _TAG = (
     r"|<[A-Za-z][\w.:-]*\s[^<>]*=\s*[\"'][^<>]*>"
     r"|<[A-Za-z][\w.:-]*\s*/>"
     r"|</[A-Za-z][\w.:-]*\s*>"
-    r"|<(?P<pair>[A-Za-z][\w.:-]*)(?:\s[^<>]*)?>(?=(?:[^<]|<(?!/?(?P=pair)\b))*</(?P=pair)\s*>)"
+    r"|<(?P<pair>[A-Za-z][\w.:-]*)(?:\s[^<>]*)?>"
+    r"(?=(?:[^<]++|<(?!/?(?P=pair)\b)){0,50}+</(?P=pair)\s*>)"
 )
-"""Not `<T>` and `<String>` that nothing closes, which are types far more often than elements."""
+"""Not `<T>` and `<String>` that nothing closes, which are types far more often than elements; it is
+looked for past a few tags, as for each of many tags all others would take quadratic time."""
 
 _SHORTCODE = r"\{\{(?:<[^{}]*>|%[^{}]*%)\}\}"
 _INCLUDE = r"\{%-?[ \t]*include(?:_relative|_cached)?[ \t][^{}%]*%\}"

@@ -133,3 +133,10 @@ def test_a_heading_of_any_marks_is_read_in_good_time(unit, is_rest):
     started = time.process_time()
     plain_heading(title, is_rest=is_rest)
     assert time.process_time() - started < 0.5
+
+
+def test_a_paragraph_of_many_different_tags_is_read_in_good_time():
+    paragraph = "".join(f"<x{number}>" for number in range(660))
+    started = time.process_time()
+    assert {plain_heading(paragraph) for _ in range(20)} == {paragraph}
+    assert time.process_time() - started < 0.5
