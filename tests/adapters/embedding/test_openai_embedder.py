@@ -5,7 +5,7 @@ import logging
 import socketserver
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -320,6 +320,17 @@ def test_no_part_of_the_key_is_shown_where_a_long_reason_is_cut(
     assert "xsk-" not in caught.value.detail
 
 
+@contextmanager
+def served(handler: type[socketserver.StreamRequestHandler]) -> Iterator[int]:
+    """The port where the handler answers during the block."""
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield server.server_address[1]
+        server.shutdown()
+        thread.join()
+
+
 @pytest.fixture
 def quoting_port() -> Iterator[int]:
     """Where somebody answers a line that is no HTTP and quotes what was sent."""
@@ -329,12 +340,8 @@ def quoting_port() -> Iterator[int]:
             self.rfile.readline()
             self.wfile.write(f"no HTTP: {QUOTED}\r\n\r\n".encode())
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Quoting) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server.server_address[1]
-        server.shutdown()
-        thread.join()
+    with served(Quoting) as port:
+        yield port
 
 
 def test_what_an_answer_quotes_that_is_no_http_is_shown_and_not_logged(
@@ -361,13 +368,9 @@ def dripping_port(request: pytest.FixtureRequest) -> Iterator[int]:
                 while not is_over.wait(0.05):
                     self.wfile.write(b"x")
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Dripping) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        yield server.server_address[1]
+    with served(Dripping) as port:
+        yield port
         is_over.set()
-        server.shutdown()
-        thread.join()
 
 
 def test_an_answer_that_drips_is_not_waited_for_longer_than_one_that_does_not_come(
