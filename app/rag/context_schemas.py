@@ -39,8 +39,8 @@ class ContextBody(SearchBody):
         description="`markdown`: `# File: core/agents.py (lines 5-8)` before each passage. `json`: "
         "a list of objects. `tool`: `--- Result 1 (score: 0.823, source: guide.md) ---` before "
         "each passage. Where a line was cut, the first says `(within lines 5-5)`, and both have "
-        "`…`; the JSON has `cut`. No text of a source can pass for a header: in both, a passage "
-        "with a line that looks like one is quoted, with `> ` before each of its lines.",
+        "`…`; the JSON has `cut`. In both, a passage with a line that looks like a header is "
+        "quoted, with `> ` before each of its lines.",
     )
 
     highlight: StrictBool = Field(
