@@ -12,7 +12,7 @@ from app.adapters.lexical_index.languages import Languages
 from app.clock import now
 from app.content_versions import ContentVersions
 from app.database import Database
-from app.errors import UnavailableError
+from app.errors import OverloadedError
 from app.protocols import VectorIndex
 from app.search.candidate_filter import of_types
 from app.search.demands import Demands
@@ -86,7 +86,7 @@ class Searcher:
         Never fewer than there are, unless the ranking leaves out weak ones, or nearly every text
         says what the query excludes: then those behind MOST_REJECTED others may be missing.
 
-        Raises EmbeddingError, StorageError, UnavailableError, VectorIndexError, LexicalIndexError.
+        Raises EmbeddingError, StorageError, OverloadedError, VectorIndexError, LexicalIndexError.
         """
         started = time.perf_counter()
         with self._retriever.searches.counted():
@@ -102,7 +102,7 @@ class Searcher:
 
         The indexes are asked before SQL. If a new version became visible in between, its chunks
         may not be among the candidates while the old ones are gone. Then everything is asked again,
-        in the end with further versions kept waiting. Raises UnavailableError rather than give an
+        in the end with further versions kept waiting. Raises OverloadedError rather than give an
         answer that may mix versions.
         """
         for attempt in range(MOST_ATTEMPTS):
@@ -111,7 +111,7 @@ class Searcher:
                 answer = self._answer(request)
                 if self._versions.number == version:
                     return answer
-        raise UnavailableError("Too much is being indexed to search right now; try again.")
+        raise OverloadedError("Too much is being indexed to search right now; try again.")
 
     def _answer(self, request: SearchRequest) -> SearchAnswer:
         allowed = self._scopes.resolve(request)

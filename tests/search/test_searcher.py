@@ -1,5 +1,6 @@
 """A search shows what SQL holds and the filter allows: all of it, and nothing else."""
 
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime
@@ -12,6 +13,7 @@ from app.adapters.vector_index.exact import ExactVectorIndex
 from app.clock import now
 from app.container import Container
 from app.content_versions import ContentVersions
+from app.errors import OverloadedError
 from app.indexing.index_sources import lexical_source, vector_source
 from app.knowledge.items import ItemDraft
 from app.search.profiles import RankingWishes
@@ -214,31 +216,22 @@ def test_a_search_of_chunk_types_reads_the_version_whose_types_it_read(
     ]
 
 
-def test_a_search_that_new_versions_overtake_keeps_them_waiting_and_is_answered(
-    container: Container, add
-):
-    """Each version comes while the indexes are asked; without an end, there would be no answer."""
-    add("a.md", "a lighthouse")
-    versions, asked = ContentVersions(), []
+def overtaken_searcher(
+    container: Container, versions: ContentVersions, publish: Callable[[], None]
+) -> Searcher:
+    """A searcher to which `publish` happens each time that it asks the indexes."""
 
     class Overtaken:
-        """As the retriever, but a new version comes meanwhile, unless it is kept waiting."""
+        """As the retriever, but a new version comes meanwhile."""
 
         fingerprint = container.parts.retriever.fingerprint
         searches = container.parts.retriever.searches
 
         def retrieve(self, *args: Any) -> Candidates:
-            asked.append(versions.number)
-            publishing = threading.Thread(target=self.publish)
-            publishing.start()
-            publishing.join(0.2)
+            publish()
             return container.parts.retriever.retrieve(*args)
 
-        def publish(self) -> None:
-            with versions.changing():
-                pass
-
-    searcher = Searcher(
+    return Searcher(
         database=container.database,
         retriever=cast("Retriever", Overtaken()),
         languages=container.parts.languages,
@@ -247,8 +240,46 @@ def test_a_search_that_new_versions_overtake_keeps_them_waiting_and_is_answered(
         metrics=container.metrics,
         vector_index=container.vector_index,
     )
+
+
+def test_a_search_that_new_versions_overtake_keeps_them_waiting_and_is_answered(
+    container: Container, add
+):
+    """Each version comes while the indexes are asked; without an end, there would be no answer."""
+    add("a.md", "a lighthouse")
+    versions, asked = ContentVersions(), []
+
+    def change() -> None:
+        with versions.changing():
+            pass
+
+    def publish() -> None:
+        """In a thread of its own, as it waits where it is kept waiting."""
+        asked.append(versions.number)
+        publishing = threading.Thread(target=change)
+        publishing.start()
+        publishing.join(0.2)
+
+    searcher = overtaken_searcher(container, versions, publish)
     assert searcher.search(SearchRequest("lighthouse")).results
     assert len(asked) == HASTY_ATTEMPTS + 1
+
+
+def test_a_search_that_every_version_overtakes_is_refused_as_too_much(container: Container, add):
+    """Not as a failure: nothing is broken, so the log needs no line for each request."""
+    add("a.md", "a lighthouse")
+
+    class NotKept(ContentVersions):
+        """Of which a version waited long enough, and goes ahead."""
+
+        @property
+        def number(self) -> int:
+            return next(numbers)
+
+    numbers = itertools.count()
+    searcher = overtaken_searcher(container, NotKept(), lambda: None)
+    with pytest.raises(OverloadedError, match="try again"):
+        searcher.search(SearchRequest("lighthouse"))
 
 
 def test_a_search_asks_again_when_a_version_is_published_after_the_indexes_answered(
