@@ -1,5 +1,6 @@
 """Every setting of Groundwork: typed, described, read from the environment or `.env`."""
 
+import ipaddress
 import os
 import re
 import sys
@@ -224,16 +225,16 @@ class Settings(BaseSettings):
     @classmethod
     def _ports_are_numbers(cls, hosts: list[str]) -> list[str]:
         for host in hosts:
-            _, _, port = host.rpartition(":")
-            if host.count(":") == 1 and not re.fullmatch(r"[0-9]{1,5}", port):
-                raise ValueError(f"{host!r} is no host: its port is no number")
+            port = _port_behind(host)
+            if port is not None and not _is_port(port):
+                raise ValueError(f"{host!r} is no host: its port is no number from 1 to 65535")
         return hosts
 
     @field_validator("allowed_hosts")
     @classmethod
     def _hosts_are_named_without_ports(cls, hosts: list[str]) -> list[str]:
         for host in hosts:
-            if re.fullmatch(r"[^:]*:\d*|\[.*", host):
+            if "[" in host or (":" in host and not _is_ipv6(host)):
                 raise ValueError(f"{host!r} is no host name: leave out ports and brackets")
         return hosts
 
@@ -322,6 +323,28 @@ class Settings(BaseSettings):
         """
         own = (Path.cwd(), Path.home())
         return self.source_roots or [folder for folder in own if folder != folder.parent]
+
+
+def _port_behind(host: str) -> str | None:
+    """What stands where a host may have a port; raises ValueError for what can be no host."""
+    if _is_ipv6(host):
+        return None
+    parts = re.fullmatch(r"([^:\[\]]+|\[(?P<ipv6>.*)\])(:(?P<port>[^:]*))?", host)
+    if parts is None or not (parts["ipv6"] is None or _is_ipv6(parts["ipv6"])):
+        raise ValueError(f"{host!r} is no host: write host:port, and an IPv6 address in brackets")
+    return parts["port"]
+
+
+def _is_port(written: str) -> bool:
+    return bool(re.fullmatch(r"[0-9]{1,5}", written)) and 1 <= int(written) <= 65535
+
+
+def _is_ipv6(written: str) -> bool:
+    try:
+        ipaddress.IPv6Address(written)
+    except ValueError:
+        return False
+    return True
 
 
 def _at_home(path: Path) -> Path:

@@ -50,10 +50,17 @@ def test_a_time_that_no_clock_can_wait_for_is_refused_at_the_start(
         ("ROBOTS_IGNORE_HOSTS", "intern/wiki"),
         ("FETCH_ALLOW_HOSTS", "*"),
         ("FETCH_ALLOW_HOSTS", "wiki.intern:http"),
+        ("FETCH_ALLOW_HOSTS", "wiki.intern:99999"),
+        ("FETCH_ALLOW_HOSTS", "wiki.intern:0"),
+        ("FETCH_ALLOW_HOSTS", "[::1]:http"),
+        ("FETCH_ALLOW_HOSTS", "[wiki.intern]:80"),
+        ("FETCH_ALLOW_HOSTS", "wiki.intern:80:80"),
+        ("FETCH_ALLOW_HOSTS", ":8080"),
         ("ROBOTS_IGNORE_HOSTS", ".intern"),
         ("ALLOWED_HOSTS", "*.intern"),
         ("ALLOWED_HOSTS", "docs.intern wiki.intern"),
         ("ALLOWED_HOSTS", "docs.intern:8000"),
+        ("ALLOWED_HOSTS", "docs.intern:http"),
         ("ALLOWED_HOSTS", "[::1]"),
         ("CORS_ALLOW_ORIGINS", "app.example.com"),
         ("CORS_ALLOW_ORIGINS", "https://app.example.com/start"),
@@ -67,6 +74,11 @@ def test_an_entry_that_could_never_match_is_refused(
     assert refusal(start("stats")).startswith(
         f"Error: {name}: {value.rsplit(', ', maxsplit=1)[-1]!r} is no "
     )
+
+
+@pytest.mark.parametrize("host", ["fd00::1", "[fd00::1]", "[fd00::1]:8080", "10.0.0.7:65535"])
+def test_hosts_may_be_addresses_with_and_without_a_port(host: str) -> None:
+    assert Settings(fetch_allow_hosts=[host]).fetch_allow_hosts == [host]
 
 
 def test_an_empty_host_is_refused_and_no_wish_to_listen_everywhere(
