@@ -67,7 +67,8 @@ async def _sound_parameters(request: Request) -> SearchBody | None:
     parameters = dict(given)
     if len(parameters) < len(given) or not parameters.keys() <= {"q", "n"}:
         return None
-    if "content-length" in request.headers:  # a body is read by nobody
+    if "content-length" in request.headers or "transfer-encoding" in request.headers:
+        # A body, which is read by nobody.
         return None
     if "\ufffd" in parameters.get("q", ""):  # what it was may have been no text
         return None

@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.params import ParamTypes
 from fastapi.routing import APIRoute
 from pydantic import BeforeValidator, Field
+from starlette.requests import ClientDisconnect
 
 from app.web.numbers import LARGEST_ID
 
@@ -69,16 +70,10 @@ async def refuse_unknown_parameters(request: Request) -> None:
 
 
 async def refuse_unread_body(request: Request) -> None:
-    """Answer 422 to a body where the operation takes none: what it says would not be heeded.
-
-    By its declared length: one that streams in without is left unread, as it may never end.
-    """
-    declared = request.headers.get("content-length", "")
-    if not declared.isdecimal() or int(declared[:20]) <= LONGEST_BODY_OF_NOTHING:
-        return
+    """Answer 422 to a body where the operation takes none: what it says would not be heeded."""
     route = request.scope["route"]
     assert isinstance(route, APIRoute)  # noqa: S101, only our operations depend on this
-    if route.body_field is None:
+    if route.body_field is None and await _says_something(request):
         known = ", ".join(parameter.alias for parameter in _query_parameters(route))
         instead = f"parameters of its address: {known}" if known else "no parameters either"
         raise RequestValidationError(
@@ -91,6 +86,24 @@ async def refuse_unread_body(request: Request) -> None:
                 }
             ]
         )
+
+
+async def _says_something(request: Request) -> bool:
+    """Whether there is a body, by its declared length, or else by the first of what streams in."""
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal():
+        return int(declared[:20]) > LONGEST_BODY_OF_NOTHING
+    if "transfer-encoding" not in request.headers:
+        return False
+    received = 0
+    try:
+        async for part in request.stream():
+            received += len(part)
+            if received > LONGEST_BODY_OF_NOTHING:  # the rest may never end
+                return True
+    except ClientDisconnect:
+        return True  # what it was about to say is not known
+    return False
 
 
 def _query_parameters(route: APIRoute) -> list[ModelField]:
