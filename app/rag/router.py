@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BeforeValidator, Field
 
@@ -111,9 +111,9 @@ async def remove_from_index(knowledge_id: ItemId, rag: RAGDep) -> schemas.Remova
     response_model=answer_schemas.SearchAnswer,
     responses=problem_responses(400, 422, 507),
 )
-async def search(body: search_schemas.SearchBody, rag: RAGDep) -> Response:
+async def search(body: search_schemas.SearchBody, rag: RAGDep, request: Request) -> Response:
     """Find the chunks that answer a question, with the lines where they stand."""
-    return await search_answer(body.request(), rag)
+    return await search_answer(body.request(), rag, request)
 
 
 @search_router.get(
@@ -123,6 +123,7 @@ async def search(body: search_schemas.SearchBody, rag: RAGDep) -> Response:
     responses=problem_responses(422, 507),
 )
 async def search_simple(
+    request: Request,
     rag: RAGDep,
     q: Annotated[search_schemas.Query, Query(description=search_schemas.QUERY_SAYS)],
     n: Annotated[
@@ -161,7 +162,7 @@ async def search_simple(
     profile: Annotated[RankingProfile | None, Query(description="A named ranking.")] = None,
 ) -> Response:
     """Search by address alone, for scripts and the browser; POST knows more."""
-    request = SearchRequest(
+    wanted = SearchRequest(
         query=q,
         n_results=n,
         mode=mode.value,
@@ -176,7 +177,7 @@ async def search_simple(
         min_score=min_score,
         ranking=wishes_of(profile, None),
     )
-    return await search_answer(request, rag)
+    return await search_answer(wanted, rag, request)
 
 
 @router.get("/stats", operation_id="get_stats", responses=problem_responses(422, 507))

@@ -13,6 +13,7 @@ from app.rag.search_json import search_response
 from app.rag.search_schemas import SearchBody
 from app.rag.service import RAGService
 from app.search.requests import SearchRequest
+from app.web.departure import unless_client_leaves
 
 UP_TO_999 = re.compile("[1-9][0-9]{0,2}")
 
@@ -41,14 +42,16 @@ class SearchRoute(APIRoute):
             body = await sound(request)
             if body is None:
                 return await whole_way(request)
-            return await search_answer(body.request(), await get_rag(request))
+            return await search_answer(body.request(), await get_rag(request), request)
 
         return answer
 
 
-async def search_answer(request: SearchRequest, rag: RAGService) -> Response:
-    """The answer of both search operations."""
-    return search_response(await rag.answer(request), request)
+async def search_answer(search: SearchRequest, rag: RAGService, request: Request) -> Response:
+    """The answer of both search operations; a search that has to wait ends with its client."""
+    work = rag.answer(search)
+    answer = await (unless_client_leaves(request, work) if rag.searches_must_wait else work)
+    return answer if isinstance(answer, Response) else search_response(answer, search)
 
 
 async def _sound_body(request: Request) -> SearchBody | None:

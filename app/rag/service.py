@@ -199,6 +199,11 @@ class RAGService:
         assemble = functools.partial(self._engine.context.assemble, sound_context(request))
         return await self._threads.search(assemble)
 
+    @property
+    def searches_must_wait(self) -> bool:
+        """Whether a search that is made now has to wait for others to end."""
+        return self._threads.searches_must_wait
+
     def collections(self) -> list[Collection]:
         """All collections: named by items, with settings of their own, and the default one."""
         return self._engine.collection_settings.all()

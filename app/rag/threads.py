@@ -40,6 +40,11 @@ class WorkerThreads:
         """How many searches wait for a thread."""
         return self._searching.waiting
 
+    @property
+    def searches_must_wait(self) -> bool:
+        """Whether no thread is free for a search."""
+        return not self._searching.free
+
     async def run(self, call: Callable[[], Result]) -> Result:
         """Run a call other than a search once a thread is free."""
         return await self._working.run(call)
@@ -47,7 +52,7 @@ class WorkerThreads:
     async def search(self, call: Callable[[], Result]) -> Result:
         """Search once a thread is free; raises OverloadedError when too many wait for one."""
         waiting = self.waiting_searches
-        if waiting >= self._most_waiting_searches and not self._searching.free:
+        if waiting >= self._most_waiting_searches and self.searches_must_wait:
             raise OverloadedError(
                 f"{self._searches_at_once} searches run and {waiting} wait already; try again in a "
                 "moment (MOST_WAITING_SEARCHES)."

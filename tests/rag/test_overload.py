@@ -4,8 +4,10 @@ import asyncio
 import threading
 from collections.abc import Iterator
 
+import httpx
 import pytest
 from fastapi.testclient import TestClient
+from starlette.types import Message
 
 from app.container import Container
 from app.main import create_app
@@ -24,12 +26,61 @@ class SlowEmbedder(FakeEmbedder):
     def __init__(self) -> None:
         super().__init__()
         self.asked = threading.Semaphore(0)
+        self.queries: list[str] = []
         self.gate = threading.Event()
 
     def embed_query(self, text: str) -> Vector:
+        self.queries.append(text)
         self.asked.release()
         assert self.gate.wait(PATIENCE_SECONDS)
         return super().embed_query(text)
+
+
+class _LeavingClient:
+    """Sends a request, and hangs up when told: no client that tests have does so by itself."""
+
+    def __init__(
+        self, client: TestClient, method: str, path: str, body: bytes, leaves: threading.Event
+    ) -> None:
+        assert client.portal is not None
+        url = httpx.URL(path)
+        headers = [(b"host", b"testserver")]
+        if body:
+            headers += [
+                (b"content-type", b"application/json"),
+                (b"content-length", str(len(body)).encode()),
+            ]
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": url.path,
+            "query_string": url.query,
+            "headers": headers,
+            "client": ("127.0.0.1", 50_000),
+            "server": ("testserver", 80),
+        }
+        messages = [{"type": "http.request", "body": body, "more_body": False}]
+        status: list[int] = []
+
+        async def receive() -> Message:
+            while not messages:
+                if leaves.is_set():
+                    return {"type": "http.disconnect"}
+                await asyncio.sleep(0.001)
+            return messages.pop()
+
+        async def send(message: Message) -> None:
+            status.extend([message["status"]] if "status" in message else [])
+
+        async def ask() -> int:
+            await client.app(scope, receive, send)
+            return status[0]
+
+        self.answer = client.portal.start_task_soon(ask)
+        """The status, which a client that has gone does not get."""
 
 
 @pytest.fixture
@@ -84,6 +135,46 @@ def test_searches_that_would_wait_too_long_are_refused_and_the_others_are_answer
         thread.join(PATIENCE_SECONDS)
     assert statuses == [200] * (at_once + MOST_WAITING)
     assert client.get(SEARCH, params={"q": "granite"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("GET", f"{SEARCH}?q=marble", b""),
+        ("GET", f"{SEARCH}?q=marble&mode=dense", b""),
+        ("POST", SEARCH, b'{"query": "marble"}'),
+        ("POST", "/api/v1/rag/context", b'{"query": "marble"}'),
+    ],
+)
+def test_a_search_that_waits_is_not_made_once_its_client_has_gone(
+    client: TestClient,
+    container: Container,
+    embedder: SlowEmbedder,
+    method: str,
+    path: str,
+    body: bytes,
+) -> None:
+    at_once = container.searches_at_once
+    programs = [
+        threading.Thread(target=lambda: asyncio.run(container.rag.search("granite")))
+        for _ in range(at_once)
+    ]
+    for program in programs:
+        program.start()
+    for _ in range(at_once):
+        assert embedder.asked.acquire(timeout=PATIENCE_SECONDS)
+    leaves = threading.Event()
+    waiter = _LeavingClient(client, method, path, body, leaves)
+    while container.rag._threads.waiting_searches < 1:
+        assert not waiter.answer.done()
+    leaves.set()
+    assert waiter.answer.result(PATIENCE_SECONDS) == 499
+    assert container.rag._threads.waiting_searches == 0
+    embedder.gate.set()
+    for program in programs:
+        program.join(PATIENCE_SECONDS)
+    assert client.get(SEARCH, params={"q": "granite"}).status_code == 200
+    assert "marble" not in embedder.queries
 
 
 def test_programs_that_search_on_event_loops_of_their_own_are_all_answered(
