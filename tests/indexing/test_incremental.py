@@ -13,7 +13,7 @@ from sqlalchemy import event, select
 from app.container import Container
 from app.errors import EmbeddingError, ItemStoppedError
 from app.indexing.documents import sha256_hex
-from app.indexing.embedding import TextsUnderWay, embed_unknown
+from app.indexing.embedding import GROUP_CHUNKS, TextsUnderWay, embed_unknown
 from app.indexing.indexer import Indexer
 from app.indexing.results import IndexingResult
 from app.knowledge.items import KnowledgeItem
@@ -225,6 +225,23 @@ def test_two_that_embed_the_same_texts_at_once_store_each_vector_once(container:
     with container.database.read() as session:
         stored = list(session.scalars(select(EmbeddingRow.text_hash)))
     assert sorted(stored) == sorted(texts)
+
+
+def test_work_that_is_to_stop_embeds_no_further_batch_and_keeps_what_it_has(
+    container: Container,
+) -> None:
+    texts = {sha256_hex(text): text for text in (f"part {n}" for n in range(2 * GROUP_CHUNKS + 1))}
+    embedder = FakeEmbedder()
+
+    def stop_after_the_first() -> None:
+        if embedder.embedded_texts:
+            raise ItemStoppedError("The item was deleted.")
+
+    with pytest.raises(ItemStoppedError):
+        embed_unknown(container.database, embedder, texts, check=stop_after_the_first)
+    assert len(embedder.embedded_texts) == GROUP_CHUNKS
+    embed_unknown(container.database, embedder, texts)
+    assert sorted(embedder.embedded_texts) == sorted(texts.values())
 
 
 class HesitantEmbedder(FakeEmbedder):
