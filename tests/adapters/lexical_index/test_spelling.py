@@ -97,6 +97,20 @@ def test_of_many_words_the_most_frequent_are_looked_for(index):
     assert said == {"holder", "folder", "older"}
 
 
+def test_known_words_in_the_place_of_another_share_one_weight(index):
+    """However many they are, a text that says them all gains no more than by one of them."""
+    words = ["holder", "folder", "older"]
+    for records, word in enumerate(words, start=4):
+        index.upsert([record(f"{word}-{number}", f"{word} here") for number in range(records)])
+    index.upsert([record("all", " ".join(words))])
+
+    def score_of_all(query: str) -> float:
+        return next(hit.score for hit in index.search(query, 20) if hit.chunk_id == "all")
+
+    mean = sum(score_of_all(word) for word in words) / len(words)
+    assert score_of_all("xolder") == pytest.approx(compiling.SUBSTITUTE_WEIGHT * mean)
+
+
 def test_a_word_as_it_was_meant_counts_for_more_than_in_the_place_of_another(index):
     (typed, meant) = (index.search(query, 1)[0] for query in ("documnet", "document"))
     assert typed.chunk_id == meant.chunk_id
