@@ -125,6 +125,30 @@ def test_chunks_of_the_wanted_types_are_found_however_few(folder, find, mode) ->
     assert {result.chunk_type for result in texts_found} == {"text"}
 
 
+def test_what_is_nearest_of_a_type_is_found_though_words_alone_have_found_enough(
+    folder, find
+) -> None:
+    said = "the lighthouse blinks three in a row"
+    texts = {f"{number:03}.md": f"{said} {number}\n" for number in range(30)}
+    nearest = {"nearest.md": "- the lighthouse blinks\n- three in a row\n"}
+    by_words = {"words.md": "- tides of nine seas\n- and of their quays, moles and piers\n"}
+    folder("a", texts | nearest | by_words)
+    wanted = {"chunk_types": ("list",), "n_results": 1, "dense_depth": 1, "lexical_depth": 1}
+    (best,) = find(f"{said} tides", **wanted)
+    assert best.document == "nearest.md"
+
+
+def test_what_says_the_words_is_found_of_a_type_though_the_nearest_are_enough(folder, find) -> None:
+    """Only the lexical index knows that these words are the same in the plural."""
+    texts = {f"{number:03}.md": "tide tide quay quay mole mole\n" for number in range(5)}
+    nearest = {"nearest.md": "- of the\n- many old ways and more new ones\n"}
+    by_words = {"words.md": "- tide\n- quay\n- mole\n"}
+    folder("a", texts | nearest | by_words)
+    wanted = {"chunk_types": ("list",), "n_results": 1, "dense_depth": 1, "lexical_depth": 1}
+    (best,) = find("tides quays moles of the", **wanted)
+    assert best.document == "words.md"
+
+
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(depth=st.integers(1, 40), n_results=st.integers(1, 12))
 def test_the_nearest_of_a_type_are_those_of_an_exact_scan(shared_mix, depth, n_results) -> None:
