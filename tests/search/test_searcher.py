@@ -316,6 +316,27 @@ def test_a_search_asks_again_when_a_version_is_published_after_the_indexes_answe
     assert len(asked) == 2
 
 
+def test_the_search_of_a_service_notices_what_its_own_publisher_makes_visible(
+    container: Container, add, ask, source_root, monkeypatch: pytest.MonkeyPatch
+):
+    """A new version becomes visible between the answer of the index and the look at SQL."""
+    item = add("a.md", "the lighthouse blinks, old version")
+    search, found = container.vector_index.search, []
+
+    def publish_meanwhile(*args: Any) -> Any:
+        hits = search(*args)
+        if not found:
+            (source_root / "a.md").write_text("the lighthouse blinks, new version")
+            assert container.indexer.index(item).success
+        found.append(hits)
+        return hits
+
+    monkeypatch.setattr(container.vector_index, "search", publish_meanwhile)
+    results = ask(LIGHTHOUSE, mode="dense")
+    assert [result.content for result in results] == ["the lighthouse blinks, new version"]
+    assert len(found) == 2
+
+
 def test_a_deleted_item_is_gone_when_the_answer_arrives(container: Container, add, ask):
     kept, gone = add("k.md", "a lighthouse stays"), add("g.md", "a lighthouse goes")
     container.knowledge.delete(gone)
