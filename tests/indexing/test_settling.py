@@ -11,14 +11,15 @@ from sqlalchemy import select, text
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
-from app.errors import LexicalIndexError
+from app.errors import LexicalIndexError, StoppingError
 from app.indexing import item_queries, outbox_queries, queries
+from app.indexing import publisher as publisher_module
 from app.indexing.open_changes import OpenChanges
 from app.indexing.publisher import SETTLED_AT_START, Publisher
 from app.knowledge.index_changes import CHANGE_BATCH
 from app.knowledge.items import ItemDraft
 from app.models import IndexChangeRow
-from app.protocols import LexicalRecord
+from app.protocols import LexicalRecord, VectorRecord
 from tests.databases import sqlite_only
 from tests.fakes import FakeEmbedder
 from tests.indexing.remembering_index import RememberingLexicalIndex
@@ -141,6 +142,42 @@ def test_what_a_failed_publication_left_in_an_index_is_taken_out_when_there_is_t
     assert words.chunk_ids() == set()
     with container.database.read() as session:
         assert outbox_queries.count_open_changes(session) == 0
+
+
+def test_a_stop_ends_a_publication_between_two_batches_and_the_next_start_undoes_it(
+    container: Container,
+    source_root: Path,
+    embedder: FakeEmbedder,
+    words,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(publisher_module, "UPSERTED_AT_ONCE", 1)
+    for animal in ("elephants", "lions"):
+        (source_root / f"{animal}.txt").write_text(f"A text about {animal}.")
+    item = container.knowledge.create(ItemDraft("Savannah", str(source_root), "folder"))
+
+    class StoppingIndex(ExactVectorIndex):
+        """The service stops while it is written to."""
+
+        def upsert(self, records: Sequence[VectorRecord]) -> None:
+            super().upsert(records)
+            stopped.stop()
+
+    vectors = StoppingIndex(embedder.dimension)
+    stopped = Publisher(container.database, vectors, words, container.generation)
+    stopped.start()
+    with pytest.raises(StoppingError):
+        stopped.publish(item.id, ready(container, item)).result()
+    assert vectors.count() == 1
+    stopped.close()
+    again = Publisher(container.database, vectors, words, container.generation)
+    again.start()
+    again.close()
+    with container.database.read() as session:
+        assert outbox_queries.count_open_changes(session) == 0
+        assert queries.known_documents(session, item.id, container.generation.id) == {}
+    assert vectors.count() == 0
+    assert words.chunk_ids() == set()
 
 
 @pytest.mark.parametrize("error", [LexicalIndexError("The disk is full."), ValueError("Oh.")])
