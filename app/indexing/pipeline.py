@@ -140,18 +140,13 @@ class IndexingPipeline:
     def _embed_and_publish(
         self, run: IndexingRunState, documents: Iterable[PreparedDocument]
     ) -> None:
-        try:
-            for group in _groups(documents):
-                run.report()
-                self._embed(run, group)
-                stored = self._publisher.publish(run.item.id, group, run.item.created_at)
-                run.publishing.append((stored, group))
-                if len(run.publishing) > PUBLISHING_AHEAD:
-                    run.take_stored()
-        finally:
-            # Also after a failure: the claim on the item must outlast every write it covers.
-            for future, _ in run.publishing:
-                future.exception()
+        for group in _groups(documents):
+            run.report()
+            self._embed(run, group)
+            stored = self._publisher.publish(run.item.id, group, run.item.created_at)
+            run.publishing.append((stored, group))
+            if len(run.publishing) > PUBLISHING_AHEAD:
+                run.take_stored()
         while run.publishing:
             run.take_stored()
         run.report()

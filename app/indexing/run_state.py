@@ -46,7 +46,10 @@ class IndexingRunState:
         self.stored += len(documents)
 
     def count_what_was_stored(self) -> None:
-        """The run ends early: count what was stored all the same, once nothing is under way."""
+        """The run ends early: wait for what is being stored, and count it.
+
+        However a run ends, its claim on the item must outlast every write.
+        """
         while self.publishing:
             future, _ = self.publishing[0]
             if future.exception() is None:

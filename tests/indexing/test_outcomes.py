@@ -1,5 +1,6 @@
 """What an item says after indexing succeeded, failed or was interrupted."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,13 @@ import pytest
 from app.container import Container
 from app.errors import NotFoundError, WorkStoppedError
 from app.fault_points import FaultPoint
+from app.indexing import pipeline
 from app.indexing.results import MOST_NOTES, reported
 from app.jobs.service import JobService
 from app.knowledge.items import ItemDraft
 from app.protocols import Progress, SourceNote
 from tests.fakes import MoodyEmbedder
+from tests.patience import PATIENCE_SECONDS
 
 
 @pytest.fixture
@@ -231,6 +234,38 @@ def test_a_run_that_fails_half_way_answers_what_it_stored_as_the_history_does(
     assert (result.success, run.outcome) == (False, "failed")
     assert 0 < stored == run.chunks_added == result.chunks_added
     assert result.chunks_embedded == result.chunks_added
+
+
+def test_a_run_that_fails_keeps_its_item_until_all_that_it_handed_in_is_stored(
+    container: Container,
+    source_root: Path,
+    add_item,
+    embedder: MoodyEmbedder,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Otherwise the next run, or a removal, would begin while the item is still written to."""
+    monkeypatch.setattr(pipeline, "GROUP_CHUNKS", 1)
+    for name in ("first", "second"):
+        (source_root / f"{name}.md").write_text(f"The {name} text.")
+    item = add_item(source_root)
+    has_failed, in_use, ended = threading.Event(), [], threading.Event()
+
+    def fail_from_now_on(progress: Progress) -> None:
+        embedder.failing = progress.chunks_embedded > 0
+        if embedder.failing:
+            has_failed.set()
+
+    def keep_the_writer_busy() -> None:
+        assert has_failed.wait(PATIENCE_SECONDS)
+        ended.wait(0.5)  # a run that waits for no write ends in less
+        in_use.append(container.indexer.items_in_use())
+
+    busy = container.publisher.between_changes(keep_the_writer_busy)
+    result = container.indexer.index(item.id, progress=fail_from_now_on)
+    ended.set()
+    busy.result()
+    assert (result.success, result.chunks_added) == (False, 1)
+    assert in_use == [{item.id}]
 
 
 def test_an_archived_item_stays_archived_and_unsearchable(
