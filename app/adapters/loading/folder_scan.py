@@ -71,7 +71,7 @@ def is_text_document(name: str) -> bool:
     return PurePosixPath(name).suffix.lower() in TEXT_SUFFIXES
 
 
-READING_RULES = "11"
+READING_RULES = "12"
 """Raised whenever the same file would be read in another way, as in another encoding or under
 another title: files are read again."""
 

@@ -36,13 +36,17 @@ and others have marks of their own; Thai and Lao have none, but long lines witho
 PEP_HEADER = re.compile(
     r"(?:[A-Za-z][A-Za-z-]*:.*(?:\n[ \t]+\S.*)*\n)*?Title:(?P<title>.*(?:\n[ \t]+\S.*)*)"
 )
+PANDOC_TITLE = re.compile(r"%[ \t]+(?P<title>[^\s%].*(?:\n[ \t]+\S.*)*)")
+"""In the first line of a text, above `% authors` and `% date`. Manual pages in Markdown have it:
+their first heading is NAME."""
 
 
 def find_title(text: str, suffix: str) -> str | None:
     """The title of a document, or None; `suffix` is its file's (`.md`, `.rst`, `.txt`).
 
-    Markdown: the first heading, as the splitter finds it; but a lesser one below a sentence is that
-    of a section, as in notes that are called by their files' names. reStructuredText: the `Title:`
+    Markdown: that of Pandoc's title block at the top, else the first heading, as the splitter finds
+    it; but a lesser one below a sentence is that of a section, as in notes that are called by their
+    files' names. reStructuredText: the `Title:`
     of a leading field block, as PEPs have, else the first heading. Plain text: the heading that it
     begins with, when that is underlined; labels of reStructuredText may stand above it.
     """
@@ -51,6 +55,8 @@ def find_title(text: str, suffix: str) -> str | None:
     if suffix == ".rst" and (title := _field_title(text)):
         return _shortened(plain_heading(title[:MAX_LINE_CHARACTERS], is_rest=True))
     language = MARKDOWN_OR_REST.get(suffix, TextLanguage.MARKDOWN)
+    if language is TextLanguage.MARKDOWN and (told := PANDOC_TITLE.match(text)):
+        return _shortened(plain_heading(told["title"][:MAX_LINE_CHARACTERS]))
     numbered = Lines(text, map_text(text))
     headings = [found for found in read_structure(numbered, language).headings if found.title]
     if not headings:

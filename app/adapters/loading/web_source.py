@@ -33,7 +33,7 @@ from app.adapters.loading.web_page import (
 from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument, SourceEntry, SourceListing
 
-READING_RULES = "26"
+READING_RULES = "27"
 """To be counted up when the same page is turned into another text: then 304 is no answer."""
 
 MOST_STAMP_CHARACTERS = 200

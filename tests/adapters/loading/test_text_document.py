@@ -482,6 +482,23 @@ def test_the_title_is_the_first_heading(text, suffix, title, ending):
     assert find_title(text.replace("\r\n", "\n").replace("\n", ending), suffix) == title
 
 
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("% podman-run 1\n\n## NAME\npodman\\-run - Run\n", "podman-run 1"),
+        ("% git(1) *User* Manuals\n% A. Author\n% June 2014\n\n# NAME\n", "git(1) User Manuals"),
+        ("% A title\n  in two lines\n% A. Author\n\n# Introduction\n", "A title in two lines"),
+        ("%\n% A. Author\n\n# Introduction\n", "Introduction"),
+        ("%% a remark\n\n# Guide\n", "Guide"),
+        ("%title\n\n# Guide\n", "Guide"),
+        ("Text.\n\n% no title\n\n# Guide\n", "Guide"),
+    ],
+)
+@pytest.mark.parametrize("ending", ["\n", "\r\n"], ids=["Unix", "Windows"])
+def test_a_title_block_of_pandoc_comes_before_the_first_heading(text, title, ending):
+    assert document(text.replace("\n", ending)).title == title
+
+
 BROKEN = "---\ntitle: Guide: how to deploy\ntags: [a]\n"
 
 
