@@ -7,7 +7,12 @@ from datetime import UTC, datetime
 
 from app.accents import composed
 from app.adapters.loading.encoding import clean
-from app.adapters.loading.frontmatter_blocks import LINE_BREAK, Fields, find_block
+from app.adapters.loading.frontmatter_blocks import (
+    LINE_BREAK,
+    Fields,
+    fields_by_themselves,
+    find_block,
+)
 
 MAX_FIELD_CHARACTERS = 2000
 MAX_LANGUAGE_CHARACTERS = 64
@@ -26,6 +31,9 @@ TEXT_FIELDS = (
 
 LICENCE = re.compile(rf"[A-Za-z0-9.+\-:() ]{{1,{MAX_LICENCE_CHARACTERS}}}")
 """What SPDX writes identifiers and expressions with."""
+
+READ_FIELDS = {*TEXT_FIELDS, *MODIFICATION_FIELDS, "tags"}
+"""Those that anything is made of."""
 
 NOTHING = {"", "~", "null"}
 
@@ -52,7 +60,8 @@ class Frontmatter:
 def read_frontmatter(text: str) -> Frontmatter:
     """Split a Markdown file into its frontmatter and its text.
 
-    A block that cannot be read stays part of the text, and a warning says why.
+    A block that cannot be read stays part of the text, and a warning says why; of YAML, fields that
+    can be read by themselves are, since one value too many colons should not cost all others.
     """
     block = find_block(text)
     if block is None:
@@ -62,10 +71,18 @@ def read_frontmatter(text: str) -> Frontmatter:
         if not fields and "#" in block.text:  # comments, or a heading between two rules
             raise ValueError("it names no field")  # noqa: TRY301
     except ValueError as error:
-        return Frontmatter(text, warnings=(f"The frontmatter cannot be read: {error}.",))
+        whole = fields_by_themselves(block.text, READ_FIELDS) if block.is_yaml else {}
+        warning = f"The frontmatter cannot be read: {error}."
+        return _told(_named_in_lower_case(whole), text, 1, (warning,))
+    first_line = len(LINE_BREAK.findall(text, 0, block.end)) + 1
+    warnings = tuple(f"The frontmatter's {problem}." for problem in _problems(fields))
+    return _told(fields, text[block.end :], first_line, warnings)
+
+
+def _told(fields: Fields, text: str, first_line: int, warnings: tuple[str, ...]) -> Frontmatter:
     return Frontmatter(
-        text=text[block.end :],
-        first_line=len(LINE_BREAK.findall(text, 0, block.end)) + 1,
+        text=text,
+        first_line=first_line,
         title=_text(fields.get("title")),
         document_id=_text(fields.get("document_id")),
         source_url=_text(fields.get("source_url")),
@@ -74,7 +91,7 @@ def read_frontmatter(text: str) -> Frontmatter:
         language=_language(fields),
         tags=_tags(fields.get("tags")),
         modified_at=_modified_at(fields),
-        warnings=tuple(f"The frontmatter's {problem}." for problem in _problems(fields)),
+        warnings=warnings,
     )
 
 

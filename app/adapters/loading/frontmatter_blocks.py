@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
 from datetime import date, time
 
@@ -30,6 +30,11 @@ stays with a job when the item and its words have gone."""
 QUOTED_KEY = re.compile(r" (?:\(['\"].*\)|(?<=key )(['\"]).*\1)(?= twice| \(at line )")
 """In what tomllib complains of."""
 
+ENTRY = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]|$)")
+GOES_ON = re.compile(r"[ \t]+\S|-[ \t]|[\]}]")
+"""What a line of a field begins with that is not its first."""
+TEMPLATE = re.compile(r"\{[{%]")
+
 Fields = dict[object, object]
 """What a block says, by name: text, lists of it (or of lists), or mappings, which nobody uses."""
 
@@ -43,6 +48,7 @@ class FieldBlock:
     """Where the line after it begins."""
     read: Callable[[str], Fields]
     """Raises ValueError, which says what is wrong with the text, and in which line of the file."""
+    is_yaml: bool
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,7 @@ class _Form:
     opening: re.Pattern[str]
     closing: re.Pattern[str]
     read: Callable[[str], Fields]
+    is_yaml: bool
 
 
 def find_block(text: str) -> FieldBlock | None:
@@ -60,8 +67,43 @@ def find_block(text: str) -> FieldBlock | None:
             closing = form.closing.search(text, opening.end(), limit)
             if closing:
                 block = text[opening.end() : closing.start()]
-                return FieldBlock(block, closing.end(), form.read)
+                return FieldBlock(block, closing.end(), form.read, form.is_yaml)
     return None
+
+
+def fields_by_themselves(block: str, names: Set[str]) -> Fields:
+    """What the fields of these names say, each by itself, in a block of YAML that is broken.
+
+    A title of one line that is no YAML is what stands behind the colon, as `title: Docker: a
+    guide` is meant; not where a template is to be filled in.
+    """
+    fields: Fields = {}
+    for name, entry in _entries(block, names).items():
+        try:
+            fields |= _read_yaml(entry)
+        except ValueError:
+            told = entry.partition(":")[2].strip()
+            if name.lower() == "title" and LINE_BREAK.search(told) is None:
+                fields |= {} if TEMPLATE.match(told) else {name: told}
+    return fields
+
+
+def _entries(block: str, names: Set[str]) -> dict[str, str]:
+    """The lines of each field of these names; of several with the same one, of the last.
+
+    What follows a line that can be part of no field may be any text between two rules.
+    """
+    entries: dict[str, str] = {}
+    name = ""
+    for line in LINE_BREAK.split(block):
+        if field := ENTRY.match(line):
+            name = field[1]
+            entries[name] = line
+        elif line.strip() and not line.startswith("#"):
+            if not name or not GOES_ON.match(line):
+                break
+            entries[name] += f"\n{line}"
+    return {name: entry for name, entry in entries.items() if name.lower() in names}
 
 
 def _read_yaml(block: str) -> Fields:
@@ -141,11 +183,13 @@ FORMS = (
         re.compile(r"---[ \t]*(?:\r\n|\n|\r)"),
         re.compile(r"(?<=[\r\n])(?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z)"),
         _read_yaml,
+        is_yaml=True,
     ),
     _Form(
         re.compile(r"\+\+\+[ \t]*(?:\r\n|\n|\r)"),
         re.compile(r"(?<=[\r\n])\+\+\+[ \t]*(?:\r\n|\n|\r|\Z)"),
         _read_toml,
+        is_yaml=False,
     ),
 )
 """As Jekyll and most others write it, and as Hugo and Zola do."""

@@ -244,6 +244,33 @@ def test_broken_frontmatter_costs_a_warning_and_stays_in_the_text(block):
     assert (loaded.content, loaded.first_line) == (text, 1)
 
 
+@pytest.mark.parametrize(
+    ("block", "title", "tags", "category"),
+    [
+        ("title: Docker: a guide\ntags: [a, b]\ncategory: Ops", "Docker: a guide", "ab", "Ops"),
+        ("# why\nTitle: [Beta] Guide\n\ntags:\n- a\n  # and\n- b", "[Beta] Guide", "ab", None),
+        ("title: @remix-run/node\ntags: a", "@remix-run/node", "a", None),
+        ("title: One\ntitle: bind:", "bind:", "", None),
+        ('description: Use it when: never\ntitle: "A guide"', "A guide", "", None),
+        ("title: {#if ...}\ntags: [a,\n  b\n]\ncategory: *unknown", "{#if ...}", "ab", None),
+        ("title: {{ replace .Name }}\ntags: a", "Heading", "a", None),
+        ("title: A guide\n  in: two: lines\ntags: a: b", "Heading", "", None),
+        ("tags: a\nA sentence.\ntitle: a: b", "Heading", "a", None),
+        ("A sentence.\ntitle: a: b", "Heading", "", None),
+        ("title: " + "[" * 1000, "[" * 300, "", None),
+    ],
+)
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["Unix", "Windows", "old Mac"])
+def test_fields_that_can_be_read_by_themselves_are_in_broken_yaml(
+    block, title, tags, category, ending
+):
+    text = f"---\n{block}\n---\n# Heading\n".replace("\n", ending)
+    loaded = document(text)
+    assert (loaded.title[:300], loaded.tags, loaded.category) == (title, tuple(tags), category)
+    assert len(loaded.warnings) == 1
+    assert (loaded.content, loaded.first_line) == (text, 1)
+
+
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["Unix", "Windows", "old Mac"])
 def test_a_heading_between_two_rules_stays_a_title(ending):
     text = "---\n# Welcome\n---\n\nBody\n".replace("\n", ending)
@@ -322,6 +349,7 @@ def test_what_only_looks_nested_is_read(block):
     [
         *("a." * 32_000 + "a = 1", "[" + "a." * 16_000 + "a]\n" + "b = 1\n" * 5000),
         *('"""\\' * 16_000 + "=", '"\\' * 30_000 + "=", "='" * 30_000, "a = [" + "[]," * 20_000),
+        *("tags: a: b\n" * 5000, "tags:\n" + "- a: b: c\n" * 5000, "title: " + "x: " * 20_000),
     ],
 )
 def test_frontmatter_made_to_take_long_is_judged_in_good_time(block):
@@ -551,7 +579,7 @@ def test_the_label_of_a_tab_is_no_title():
         ("import X from './x.js';\n\n## Guide\n", "Guide"),
         ("<!--\nLicensed as is. No warranty.\n-->\n\n## Guide\n", "Guide"),
         ("<style>\n/* Wide. Very. */\n</style>\n\n## Guide\n", "Guide"),
-        ("---\ntitle: Guide: how\nsummary: Do it. Now.\n---\n\n## Guide\n", "Guide"),
+        ("---\nlayout: guide: how\nsummary: Do it. Now.\n---\n\n## Guide\n", "Guide"),
         ("> This is out of date.\n\n## Guide\n", "Guide"),
         ("## Guide\n\nText.\n\n## More\n", "Guide"),
     ],
