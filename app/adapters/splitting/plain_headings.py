@@ -4,8 +4,12 @@ import html
 import re
 from dataclasses import dataclass
 
-_ATTRIBUTES = re.compile(r"\{:?[ \t]*(?:[#.:][^{}]*|-|[\w-]+=[\"'][^{}]*)\}$")
-"""`{ #anchor .class key="value" }` after a title, as Pandoc and Python-Markdown write it."""
+_ATTRIBUTES = re.compile(
+    r"\{:?[ \t]*(?:[#.:][^{}]*|-|[\w-]+=[\"'][^{}]*)\}$"
+    r"|(?<=\s)\{:?[ \t]*(?:(?:id|class|data-[\w-]+)=[^\s{}]+|data-[\w-]+)[ \t]*\}$"
+)
+"""`{ #anchor .class key="value" }` after a title, as Pandoc and Python-Markdown write it; without
+quotation marks, names that nothing but HTML has."""
 
 _INLINE_ELEMENTS = (
     "a|abbr|b|bdi|bdo|big|br|button|center|cite|code|data|del|dfn|div|em|font|i|img|input|ins|kbd"
@@ -43,6 +47,7 @@ _MARKDOWN = re.compile(
     r"|\[\^[^\[\]\s]+\]"
     r"|(?<!\w)(?P<name>__[a-z][a-z0-9]*(?:_[a-z0-9]+)*__)(?!\w)"
     r"|(?P<marks>\*+|_+|(?<!~)~~(?!~))"
+    r"|!?\[\[(?=[^\s\[\]])(?:[^\[\]|]*\|)?(?P<page>[^\[\]|]*[^\s\[\]|])\]\](?![\[(])"
     r"|(?P<opening>!?\[)"
     rf"|\](?P<link>\(\s*{_TARGET}{_LINK_TITLE}\s*\))"
     r"|(?P<closing>\](?:\[[^\[\]]*\])?)"
@@ -65,11 +70,12 @@ _ROLE_TARGET = re.compile(r"(?<=\S)\s*<[^<>]*>$")
 def plain_heading(title: str, *, is_rest: bool = False) -> str:
     """The heading on one line, without the markup of Markdown, or else of reStructuredText.
 
-    Links, and roles as MyST writes them in Markdown, are their text, emphasis, code and what is
-    struck out lose their marks, HTML, comments of MDX and footnotes go, escapes and entities are
-    what they stand for. What stands in code stays as it is, and so do names like `__init__`, which
-    Markdown would make bold. Badges, which are links of nothing but images, are left out where
-    anything else is left, as are shortcodes of Hugo and what Jekyll is to include.
+    Links are their text, those of Obsidian and wikis (`[[Page|text]]`) among them, and so are roles
+    as MyST writes them in Markdown; emphasis, code and what is struck out lose their marks, HTML,
+    comments of MDX and footnotes go, escapes and entities are what they stand for. What stands in
+    code stays as it is, and so do names like `__init__`, which Markdown would make bold. Badges,
+    which are links of nothing but images, are left out where anything else is left, as are
+    shortcodes of Hugo and what Jekyll is to include.
     """
     if not _MARKUP.search(title):
         return " ".join(title.split())
@@ -132,7 +138,7 @@ class _MarkdownTitle:
 
     def _shown(self, token: re.Match[str]) -> str:
         kind = token.lastgroup
-        if kind in {"escaped", "code", "name", "address"}:
+        if kind in {"escaped", "code", "name", "address", "page"}:
             return token[kind]
         if kind in {"role", "entity"}:
             return _role_text(token["role"]) if kind == "role" else html.unescape(token[0])

@@ -42,6 +42,12 @@ from app.adapters.splitting.recursive import RecursiveTextSplitter
         ("Sorting {%- include badge.html version=\"4.0\" -%}", "Sorting"),
         ("[A]({{< ref \"/a/b.md\" >}}) [of]({{ '/docs/' | relative_url }}) b", "A of b"),
         ("[A]({{ site.baseurl }}/a/) [of]({% link _docs/a(b).md %}#c \"d\") b", "A of b"),
+        ("See [[Page|words]], [[Other page]] ![[a.png]] [[a/b#C|d e]] `[[f]]`",
+            "See words, Other page a.png d e [[f]]"),
+        ("[[1.2.0]](https://a.b) [[docs][1]] [[x]][1] [[ y ]] [[z|]]",
+            "[1.2.0] [docs] [x] [[ y ]] [[z|]]"),
+        ("Changes to *.html { data-search-exclude }", "Changes to *.html"),
+        ("Breadcrumbs { id=navigation-path }", "Breadcrumbs"),
         ("[A]({{< relref \"a.md\" >}}#c) ![b]({{page.img}})", "A b"),
     ],
 )  # fmt: skip
@@ -61,7 +67,16 @@ def test_of_markdown_a_reader_sees_the_text(title, expected):
             "{% include a.html %}",
             "The {% url %} tag",
         ),
-        *("C#", "GET /items/{id}", "f(*args, **kwargs)", "~/.bashrc", "~5 ~~ ~~~a~~~", "Q&A", "a*"),
+        *(
+            "C#",
+            "GET /items/{id}",
+            "/a{id=b} {job=c}",
+            "f(*args, **kwargs)",
+            "~/.bashrc",
+            "~5 ~~ ~~~a~~~",
+            "Q&A",
+            "a*",
+        ),
     ],
 )
 def test_what_is_no_markup_stays(title):
@@ -125,6 +140,7 @@ def test_words_without_marks_stay(title, is_rest):
         *("*a ", "_", "*", "**a*", "`", "` ``", ":a:`", ":", "[", "![", "](", "](a", "](a ", "a-"),
         *("~~", "~~a", "~~a~~ ", "{a}`", "{a}`b <", "{a"),
         *("[![a](b)", "![](b)", "[](b", "[![](b)](c)"),
+        *("[[", "[[a", "[[a|", "[[|", "]]", "{ data-a", " { id=a"),
         *("<!--", "{/*", "{/**/", "<a ", "<a b='", "{#", "\\", "&a"),
     ],
 )
