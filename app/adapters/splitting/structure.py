@@ -10,6 +10,7 @@ from app.adapters.splitting.headings import Heading, HeadingMark, heading_mark, 
 from app.adapters.splitting.html_headings import HtmlHeadingFinder
 from app.adapters.splitting.languages import TextLanguage
 from app.adapters.splitting.lines import Lines
+from app.adapters.splitting.markdown_boxes import opens_box
 from app.adapters.splitting.verbatim import Opening, verbatim_opening
 
 _EXPLICIT_MARKUP = re.compile(r"\s*\.\.(?:[ \t]+(?P<directive>\w[\w:+.-]*::)?|$)")
@@ -56,7 +57,13 @@ class _HeadingFinder:
         if not self._is_told and self._is_comment(index):
             return None
         mark = heading_mark(self._lines, index, after_break=after_break, is_rest=self._is_rest)
-        return None if mark and not self._is_told and self._ends_mail(index, mark) else mark
+        if mark and not self._is_told and self._ends_mail(index, mark):
+            return None
+        return None if mark and self._is_in_box(index, mark) else mark
+
+    def _is_in_box(self, index: int, mark: HeadingMark) -> bool:
+        """Whether it is the title of a note, which begins with it: the text goes on below."""
+        return mark.hashes > 1 and index > 0 and opens_box(self._lines.text(index - 1))
 
     def _ends_mail(self, index: int, mark: HeadingMark) -> bool:
         """Whether what seems to underline a title ends a mail, as in archives in plain text."""

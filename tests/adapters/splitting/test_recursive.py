@@ -253,7 +253,7 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n\n:::{code-block} sh\n# no\n\n## no\n:::\n## B\n\nHERE", ("A", "B")),
         ("# A\n:::: code-cell\n# no\n:::\n# no\n  :::::\nHERE", ("A",)),
         ("# A\n:::{math}\n# no\n:::\n$$\n# no\n$$\n$$ x\n# no\n= y $$\n## B\nHERE", ("A", "B")),
-        ("# A\n{% raw %}\n## B\n{% endraw %}\n:::{note}\n### C\n:::\nHERE", ("A", "B", "C")),
+        ("# A\n{% raw %}\n## B\n{% endraw %}\n:::{card}\n### C\n:::\nHERE", ("A", "B", "C")),
         ("# A\n:::{codes}\n## B\n:::\n::: {code\n### C\n:::\nHERE", ("A", "B", "C")),
         ("# A\n$$x$$ and\n## B\n$$$ dear\n### C\n$$ $$\nHERE", ("A", "B", "C")),
         ("# A\n{% highlight sh %} is a tag\n## B\n{% endhighlight %}\nHERE", ("A", "B")),
@@ -284,6 +284,21 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n<div class='note'>\n<h1>B</h1>\n</div>\nHERE", ("B",)),
         ("# A\n<div class='notes'>\n<h2>B</h2>\n</div>\nHERE", ("A", "B")),
         ("# A\n<div class='note'>\n<p>x</p>\n<h2>B</h2>\n</div>\nHERE", ("A", "B")),
+        ("# A\n::: {.callout-note}\n## Tip\nx\n:::\nHERE", ("A",)),
+        ("# A\n:::: {#tip-a .callout-tip}\n\n### Tip\nx\n::::\nHERE", ("A",)),
+        ("# A\n:::note[Of it]\n\n### Tip\nx\n:::\nHERE", ("A",)),
+        ("# A\n:::{warning}\n### Tip\n:::\nHERE", ("A",)),
+        ("# A\n/// note | Of it\n### Tip\n///\nHERE", ("A",)),
+        ('# A\n{% hint style="info" %}\n#### Tip\n{% endhint %}\nHERE', ("A",)),
+        ('# A\n<Callout type="x">\n\n### Tip\n</Callout>\nHERE', ("A",)),
+        ("# A\n:::note\nx\n\n## B\n:::\nHERE", ("A", "B")),
+        ("# A\n:::notes\n## B\n:::tabs\n### C\nHERE", ("A", "B", "C")),
+        (
+            "# A\n:::note\n:::\n## B\n<Note>x</Note>\n### C\n<Note />\n#### D\nHERE",
+            ("A", "B", "C", "D"),
+        ),
+        ("# A\n{% note %}x{% endnote %}\n## B\n:::note\n# C\nHERE", ("C",)),
+        ("# A\n```\n:::note\n```\n## B\nHERE", ("A", "B")),
         ("# A\n\n    <h2>no</h2>\n\na <h2>no</h2>\n\n- <h2>no</h2>\nHERE", ("A",)),
         (
             "# A\n```\n<h2>no</h2>\n```\n<!--\n<h2>no</h2>\n-->\n<pre>\n<h2>no</h2>\n</pre>\nHERE",
@@ -447,9 +462,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-17:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-17:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-17:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-18:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-18:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-18:80:0:-"
 
 
 def test_it_is_a_text_splitter():
