@@ -88,8 +88,8 @@ _FORMS = (
         is_block=False,
     ),
     _Form(
-        re.compile(r" {0,3}%%(?P<mark>)[ \t]*$"),
-        re.compile(r"^ {0,3}%%(?P<mark>)[ \t]*$"),
+        re.compile(r" {0,3}%%(?P<mark>)(?=[ \t]|$)(?!.*%%)"),
+        re.compile(r"%%(?P<mark>)[ \t]*$"),
         is_block=False,
     ),
     _Form(

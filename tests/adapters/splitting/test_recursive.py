@@ -207,7 +207,7 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n{::comment}\n# no\n{:/comment}\n{::comment}\n# no\n{:/}\n## B\nHERE", ("A", "B")),
         ("# A\n{::comment /}\n## B\n{{% comment %}}\n### C\n{:/}\nHERE", ("A", "B", "C")),
         ("# A\n%%\n# no\n\n```\n%%\n## B\n%% a %%\n### C\n%%\n#### D\nHERE", tuple("ABCD")),
-        ("# A\n    %%\n## B\n%% x\n### C\n100 %%\n#### D\n%%\n%%\nHERE", tuple("ABCD")),
+        ("# A\n    %%\n## B\n%% x\n### C\n100 %% of\n#### D\nHERE", tuple("ABCD")),
         ("# A\n```html\n<!--\n```\n## B\n    <!--\n### C\nHERE", ("A", "B", "C")),
         ("A\n===\n\n.. ipython:: python\n\n   # a frame\n   df\n\n   # more\n\nHERE", ("A",)),
         ("A\n===\n\n.. tip:: x\n   :class: y\n\n  # a\n\n  .. note:: z\n\n   # b\n\nHERE", ("A",)),
@@ -299,6 +299,9 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ),
         ("# A\n{% note %}x{% endnote %}\n## B\n:::note\n# C\nHERE", ("C",)),
         ("# A\n```\n:::note\n```\n## B\nHERE", ("A", "B")),
+        ("# A\n%% a remark\n# no\nof two lines %%\n## B\n%%\n# no\n%%\nHERE", ("A", "B")),
+        ("# A\n%% one %%\n## B\n%%time\n### C\n%%time\nHERE", ("A", "B", "C")),
+        ("# A\n%% never closed\n## B\nHERE", ("A", "B")),
         ("# A\n\n    <h2>no</h2>\n\na <h2>no</h2>\n\n- <h2>no</h2>\nHERE", ("A",)),
         (
             "# A\n```\n<h2>no</h2>\n```\n<!--\n<h2>no</h2>\n-->\n<pre>\n<h2>no</h2>\n</pre>\nHERE",
