@@ -8,6 +8,7 @@ from app.adapters.splitting.front_matter import front_matter_end
 from app.adapters.splitting.headings import Heading
 from app.adapters.splitting.languages import TextLanguage
 from app.adapters.splitting.lines import Lines
+from app.adapters.splitting.manual_pages import manual_name
 from app.adapters.splitting.plain_headings import plain_heading
 from app.adapters.splitting.structure import read_structure
 from app.adapters.splitting.verbatim import verbatim_opening
@@ -46,18 +47,16 @@ def find_title(text: str, suffix: str) -> str | None:
 
     Markdown: that of Pandoc's title block at the top, else the first heading, as the splitter finds
     it; but a lesser one below a sentence is that of a section, as in notes that are called by their
-    files' names. reStructuredText: the `Title:`
-    of a leading field block, as PEPs have, else the first heading. Plain text: the heading that it
-    begins with, when that is underlined; labels of reStructuredText may stand above it.
+    files' names. reStructuredText: the `Title:` of a leading field block, as PEPs have, else the
+    first heading. Plain text: the name of a manual page, or the heading that it begins with, when
+    that is underlined; labels of reStructuredText may stand above it.
     """
     lines = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
     text = "\n".join(line[:MAX_LINE_CHARACTERS] for line in lines)
-    if suffix == ".rst" and (title := _field_title(text)):
-        return _shortened(plain_heading(title[:MAX_LINE_CHARACTERS], is_rest=True))
     language = MARKDOWN_OR_REST.get(suffix, TextLanguage.MARKDOWN)
-    if language is TextLanguage.MARKDOWN and (told := PANDOC_TITLE.match(text)):
-        return _shortened(plain_heading(told["title"][:MAX_LINE_CHARACTERS]))
     numbered = Lines(text, map_text(text))
+    if title := _told_title(text, numbered, language):
+        return title
     headings = [found for found in read_structure(numbered, language).headings if found.title]
     if not headings:
         return None
@@ -69,6 +68,21 @@ def find_title(text: str, suffix: str) -> str | None:
     if is_lesser and _is_below_sentence(numbered, heading):
         return None
     return _shortened(heading.title)
+
+
+def _told_title(text: str, lines: Lines, language: TextLanguage) -> str | None:
+    """The title that is said to be one, above the text."""
+    if language is TextLanguage.UNTOLD:
+        return manual_name(lines)
+    is_rest = language is TextLanguage.RESTRUCTUREDTEXT
+    title = _field_title(text) if is_rest else _block_title(text)
+    shown = plain_heading((title or "")[:MAX_LINE_CHARACTERS], is_rest=is_rest)
+    return _shortened(shown)
+
+
+def _block_title(text: str) -> str | None:
+    found = PANDOC_TITLE.match(text)
+    return found["title"] if found else None
 
 
 def _shortened(title: str) -> str | None:

@@ -1,4 +1,4 @@
-"""Reads the structure of a document in Markdown, reStructuredText or AsciiDoc from its lines."""
+"""Reads the structure of a document from its lines, in Markdown or any language for such texts."""
 
 import re
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from app.adapters.splitting.headings import Heading, HeadingMark, heading_mark, 
 from app.adapters.splitting.html_headings import HtmlHeadingFinder
 from app.adapters.splitting.languages import TextLanguage
 from app.adapters.splitting.lines import Lines
+from app.adapters.splitting.manual_pages import read_manual
 from app.adapters.splitting.markdown_boxes import opens_box
 from app.adapters.splitting.verbatim import Opening, verbatim_opening
 
@@ -133,15 +134,17 @@ def read_structure(lines: Lines, language: TextLanguage = TextLanguage.MARKDOWN)
     """Find headings, and blocks to keep whole; there are no headings within blocks.
 
     Nor are there any in HTML comments and the like, or in what is indented under a directive.
-    Where the language is not told, it is AsciiDoc if anything shows it and no more lines begin like
-    Markdown's headings, else reStructuredText if that gives more headings, and directives with
-    them, than Markdown does, in which lines of plain text that begin with one # and stand right
-    below each other are comments.
+    Where the language is not told, it is that of a manual page if the text begins as one; AsciiDoc
+    if anything shows it and no more lines begin like Markdown's headings; else reStructuredText if
+    that gives more headings, and directives with them, than Markdown does, in which lines of plain
+    text that begin with one # and stand right below each other are comments.
     """
     if language is TextLanguage.NONE:
         return Structure([], [])
     if language is not TextLanguage.UNTOLD:
         return _read(lines, is_rest=language is TextLanguage.RESTRUCTUREDTEXT, is_told=True)
+    if sections := read_manual(lines):
+        return Structure(settle_headings(sections), [])
     if is_asciidoc(lines) and (found := read_asciidoc(lines)):
         marks, blocks = found
         return Structure(settle_headings(marks), blocks)
