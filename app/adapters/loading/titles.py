@@ -1,8 +1,10 @@
 """Finds the title of a text document in its first heading."""
 
 import re
+from collections.abc import Sequence
 
 from app.adapters.loading.frontmatter_blocks import LINE_BREAK
+from app.adapters.splitting.blocks import Block
 from app.adapters.splitting.boundaries import map_text
 from app.adapters.splitting.front_matter import front_matter_end
 from app.adapters.splitting.headings import Heading
@@ -34,6 +36,9 @@ SENTENCE_END = re.compile(
 """Not that of `1.` and `v1.`, but where a line ends with a number behind words; nor the dots in
 addresses. In languages of India a sentence may end in a vowel sign, which is no letter to Python,
 and others have marks of their own; Thai and Lao have none, but long lines without any sign."""
+NO_SENTENCE = re.compile(r"\s*(?:>|\[[^\[\]]+\]:[ \t])")
+"""What begins a line of a note, or one that says where a link leads, as comments do, too:
+`[//]: # (…)`."""
 PEP_HEADER = re.compile(
     r"(?:[A-Za-z][A-Za-z-]*:.*(?:\n[ \t]+\S.*)*\n)*?Title:(?P<title>.*(?:\n[ \t]+\S.*)*)"
 )
@@ -57,7 +62,8 @@ def find_title(text: str, suffix: str) -> str | None:
     numbered = Lines(text, map_text(text))
     if title := _told_title(text, numbered, language):
         return title
-    headings = [found for found in read_structure(numbered, language).headings if found.title]
+    structure = read_structure(numbered, language)
+    headings = [found for found in structure.headings if found.title]
     if not headings:
         return None
     if suffix == ".txt" and not _begins_text(text, headings[0]):
@@ -65,7 +71,7 @@ def find_title(text: str, suffix: str) -> str | None:
     is_tagline = len(headings) > 1 and _is_tagline(headings[0], headings[1])
     heading = headings[1 if is_tagline else 0]
     is_lesser = language is TextLanguage.MARKDOWN and heading.level > 1
-    if is_lesser and _is_below_sentence(numbered, heading):
+    if is_lesser and _is_below_sentence(numbered, structure.blocks, heading):
         return None
     return _shortened(heading.title)
 
@@ -102,17 +108,22 @@ def _begins_text(text: str, heading: Heading) -> bool:
     return bool(UNSEEN_REST.fullmatch(text, 0, heading.start)) and text[heading.start] != "#"
 
 
-def _is_below_sentence(lines: Lines, heading: Heading) -> bool:
-    """Whether one stands above it that is neither in a comment or the like nor in a note."""
+def _is_below_sentence(lines: Lines, blocks: Sequence[Block], heading: Heading) -> bool:
+    """Whether one stands above it: in no comment, note, code, table or definition of a link."""
     opening = None
+    block_ends = {block.start: block.end for block in blocks}
+    block_end = 0
     for index in range(front_matter_end(lines), len(lines)):
         if lines.start(index) >= heading.start:
             break
+        block_end = block_ends.get(lines.start(index), block_end)
+        if lines.start(index) < block_end:
+            continue
         line = lines.text(index)
         is_first = opening is None
         opening = opening or verbatim_opening(line)
         if opening is None:
-            if SENTENCE_END.search(line) and not line.lstrip().startswith(">"):
+            if SENTENCE_END.search(line) and not NO_SENTENCE.match(line):
                 return True
         elif opening.is_closed_by(line, is_first=is_first):
             opening = None

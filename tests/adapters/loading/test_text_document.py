@@ -581,6 +581,12 @@ def test_the_label_of_a_tab_is_no_title():
         ("<style>\n/* Wide. Very. */\n</style>\n\n## Guide\n", "Guide"),
         ("---\nlayout: guide: how\nsummary: Do it. Now.\n---\n\n## Guide\n", "Guide"),
         ("> This is out of date.\n\n## Guide\n", "Guide"),
+        ("[//]: # (This file is made. Do not edit.)\n\n## Guide\n", "Guide"),
+        ("[a]: https://a.b 'A page. Of it.'\n\n## Guide\n", "Guide"),
+        ("```yaml\nabout: How to. Now.\n```\n\n## Guide\n", "Guide"),
+        ("| Date |\n| --- |\n| Soon. |\n\n## Guide\n", "Guide"),
+        ("[a] shows it.\n\n## Settings\n", None),
+        ("```\ncode\n```\n\nIt shows notes.\n\n## Settings\n", None),
         ("## Guide\n\nText.\n\n## More\n", "Guide"),
     ],
 )
