@@ -1,5 +1,6 @@
-"""Finds the block of fields at the top of a Markdown file, and reads it as YAML or TOML."""
+"""Finds the block of fields at the top of a Markdown file, and reads it as YAML, TOML or JSON."""
 
+import json
 import re
 import tomllib
 from collections.abc import Callable, Set
@@ -56,7 +57,9 @@ class _Form:
     opening: re.Pattern[str]
     closing: re.Pattern[str]
     read: Callable[[str], Fields]
-    is_yaml: bool
+    is_yaml: bool = False
+    needs_text: bool = False
+    """Whether it is one only above a text: by itself, it is a text as any other."""
 
 
 def find_block(text: str) -> FieldBlock | None:
@@ -65,7 +68,7 @@ def find_block(text: str) -> FieldBlock | None:
         if opening := form.opening.match(text):
             limit = opening.end() + MAX_FRONTMATTER_CHARACTERS
             closing = form.closing.search(text, opening.end(), limit)
-            if closing:
+            if closing and (not form.needs_text or text[closing.end() :].strip()):
                 block = text[opening.end() : closing.start()]
                 return FieldBlock(block, closing.end(), form.read, form.is_yaml)
     return None
@@ -141,7 +144,7 @@ def _read_toml(block: str) -> Fields:
     """The block's table with every scalar as text: numbers, and dates as ISO 8601 writes them."""
     # The file has one line above the block, and any line break.
     lines = "\n" + LINE_BREAK.sub("\n", block)
-    _require_shallow(_toml_nesting(lines))
+    _require_shallow(_nesting(lines))
     try:
         fields = tomllib.loads(lines, parse_float=str)
     except tomllib.TOMLDecodeError as error:
@@ -149,10 +152,22 @@ def _read_toml(block: str) -> Fields:
     return {name: _as_text(value) for name, value in fields.items()}
 
 
-def _toml_nesting(block: str) -> int:
-    """How deep brackets and the parts of a key nest.
+def _read_json(block: str) -> Fields:
+    """The fields between the braces, with every scalar as text: numbers as they are written."""
+    # The file has one line above the block, and any line break.
+    lines = "{\n" + LINE_BREAK.sub("\n", block) + "}"
+    _require_shallow(_nesting(lines) - 1)
+    try:
+        fields = json.loads(lines, parse_float=str, parse_int=str, parse_constant=str)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{error.msg} in line {error.lineno}") from error
+    return {name: _as_text(value) for name, value in fields.items()}
 
-    tomllib recurses for the ones, and takes quadratic time for the others.
+
+def _nesting(block: str) -> int:
+    """How deep brackets and the parts of a key of TOML nest.
+
+    Parsers recurse for the ones, and tomllib takes quadratic time for the others.
     """
     depth = dots = deepest = 0
     for mark in TOML_MARK.finditer(block):
@@ -168,6 +183,8 @@ def _as_text(value: object) -> object:
         return [_as_text(part) for part in value]
     if isinstance(value, bool):
         return str(value).lower()
+    if value is None:
+        return ""
     if isinstance(value, date | time):
         return value.isoformat()
     return str(value) if isinstance(value, int) else value
@@ -189,7 +206,12 @@ FORMS = (
         re.compile(r"\+\+\+[ \t]*(?:\r\n|\n|\r)"),
         re.compile(r"(?<=[\r\n])\+\+\+[ \t]*(?:\r\n|\n|\r|\Z)"),
         _read_toml,
-        is_yaml=False,
+    ),
+    _Form(
+        re.compile(r"\{[ \t]*(?:\r\n|\n|\r)(?=\s*\")"),
+        re.compile(r"(?<=[\r\n])\}[ \t]*(?:\r\n|\n|\r|\Z)"),
+        _read_json,
+        needs_text=True,
     ),
 )
-"""As Jekyll and most others write it, and as Hugo and Zola do."""
+"""As Jekyll and most others write it, as Hugo and Zola do, and as Hugo may, too."""

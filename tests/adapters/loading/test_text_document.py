@@ -56,7 +56,23 @@ Content here...
 """
 
 
-@pytest.mark.parametrize("text", [FULL, FULL_IN_TOML], ids=["YAML", "TOML"])
+FULL_IN_JSON = """{
+  "title": "Configuration Guide",
+  "document_id": "config-guide-v1",
+  "source_url": "https://docs.example.com/config",
+  "category": "Engineering/Security",
+  "tags": ["auth", " oauth ", "auth"],
+  "license": "MIT",
+  "params": {"title": "Not this one", "weight": 1.10, "menu": null}
+}
+
+# Other heading
+
+Content here...
+"""
+
+
+@pytest.mark.parametrize("text", [FULL, FULL_IN_TOML, FULL_IN_JSON], ids=["YAML", "TOML", "JSON"])
 def test_frontmatter_is_read_and_is_not_text(text):
     loaded = document(text)
     assert loaded.title == "Configuration Guide"
@@ -167,7 +183,9 @@ def lines_from(text, first_line):
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["Unix", "Windows", "old Mac"])
 @pytest.mark.parametrize(
-    ("text", "first_line"), [(FULL, 9), (FULL_IN_TOML, 13)], ids=["YAML", "TOML"]
+    ("text", "first_line"),
+    [(FULL, 9), (FULL_IN_TOML, 13), (FULL_IN_JSON, 10)],
+    ids=["YAML", "TOML", "JSON"],
 )
 def test_content_is_the_file_from_its_first_line_on(text, first_line, ending):
     text = text.replace("\n", ending)
@@ -210,6 +228,40 @@ def test_values_of_toml_that_are_no_text_are_taken_as_such():
     loaded = document(framed(lines))
     assert (loaded.title, loaded.document_id) == ("2024-01-01T10:00:00+00:00", "7")
     assert (loaded.tags, loaded.language) == (("true", "1.10", "10:30:00"), "nan")
+
+
+def test_values_of_json_that_are_no_text_are_taken_as_such():
+    block = '"title": 1.10, "document_id": 7,\n"tags": [true, 12, "a, b"], "lang": null'
+    loaded = document(f"{{\n{block}\n}}\ntext")
+    assert (loaded.title, loaded.document_id, loaded.language) == ("1.10", "7", None)
+    assert (loaded.tags, loaded.warnings, loaded.content) == (("true", "12", "a", "b"), (), "text")
+
+
+@pytest.mark.parametrize(
+    "text", ['{\n"a": 1\n}\n', "{\na: 1\n}\ntext", '{ "a": 1 }\ntext', '{\n"a": 1\n }\ntext']
+)
+def test_braces_that_hold_no_frontmatter_are_text(text):
+    assert (document(text).content, document(text).warnings) == (text, ())
+
+
+@pytest.mark.parametrize(
+    ("block", "reason"),
+    [
+        ('"title": "Secret" "b"', "Expecting ',' delimiter in line 2."),
+        ('"a": 1,\n\n"b": Secret', "Expecting value in line 4."),
+        ('"a": ' + "[" * 1000, "more than 20 levels deep."),
+        ('"a": ' + '{"a": ' * 500, "more than 20 levels deep."),
+    ],
+)
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"], ids=["Unix", "Windows", "old Mac"])
+def test_broken_json_costs_a_warning_and_stays_in_the_text(block, reason, ending):
+    text = f"{{\n{block}\n}}\n# Heading\n".replace("\n", ending)
+    loaded = document(text)
+    (warning,) = loaded.warnings
+    assert warning.startswith("The frontmatter cannot be read: ")
+    assert warning.endswith(reason)
+    assert "Secret" not in warning
+    assert (loaded.content, loaded.first_line, loaded.title) == (text, 1, "Heading")
 
 
 @pytest.mark.parametrize("empty", ["", "~", "null", "''", "[]", "{}", "[[a]]"])
