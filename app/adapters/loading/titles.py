@@ -11,6 +11,7 @@ from app.adapters.splitting.headings import Heading
 from app.adapters.splitting.languages import TextLanguage
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.manual_pages import manual_name
+from app.adapters.splitting.outlines import is_in_item
 from app.adapters.splitting.plain_headings import plain_heading
 from app.adapters.splitting.structure import read_structure
 from app.adapters.splitting.verbatim import verbatim_opening
@@ -52,9 +53,10 @@ def find_title(text: str, suffix: str) -> str | None:
 
     Markdown: that of Pandoc's title block at the top, else the first heading, as the splitter finds
     it; but a lesser one below a sentence is that of a section, as in notes that are called by their
-    files' names. reStructuredText: the `Title:` of a leading field block, as PEPs have, else the
-    first heading. Plain text: the name of a manual page, or the heading that it begins with, when
-    that is underlined; labels of reStructuredText may stand above it.
+    files' names, and so is any in an outline. reStructuredText: the `Title:` of a leading field
+    block, as PEPs have, else the first heading. Plain text: the name of a manual page, or the
+    heading that it begins with, when that is underlined; labels of reStructuredText may stand above
+    it.
     """
     lines = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
     text = "\n".join(line[:MAX_LINE_CHARACTERS] for line in lines)
@@ -67,6 +69,8 @@ def find_title(text: str, suffix: str) -> str | None:
     if not headings:
         return None
     if suffix == ".txt" and not _begins_text(text, headings[0]):
+        return None
+    if is_in_item(text[headings[0].start : headings[0].end]):
         return None
     is_tagline = len(headings) > 1 and _is_tagline(headings[0], headings[1])
     heading = headings[1 if is_tagline else 0]

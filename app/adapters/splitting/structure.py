@@ -12,6 +12,7 @@ from app.adapters.splitting.languages import TextLanguage
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.manual_pages import read_manual
 from app.adapters.splitting.markdown_boxes import opens_box
+from app.adapters.splitting.outlines import is_outline, outline_heading
 from app.adapters.splitting.verbatim import Opening, verbatim_opening
 
 _EXPLICIT_MARKUP = re.compile(r"\s*\.\.(?:[ \t]+(?P<directive>\w[\w:+.-]*::)?|$)")
@@ -50,11 +51,14 @@ class _HeadingFinder:
         self._is_rest = is_rest
         self._is_told = is_told
         self._html = HtmlHeadingFinder(lines)
+        self._is_outline = is_told and not is_rest and is_outline(lines)
 
     def mark(self, index: int, *, after_break: bool) -> HeadingMark | None:
         """The heading that begins at this line, if one does; in HTML only in Markdown."""
         if not self._is_rest and (mark := self._html.mark(index)):
             return mark
+        if self._is_outline:
+            return outline_heading(self._lines, index)
         if not self._is_told and self._is_comment(index):
             return None
         mark = heading_mark(self._lines, index, after_break=after_break, is_rest=self._is_rest)
