@@ -109,6 +109,12 @@ class WorkStoppedError(ConflictError):
 class ItemStoppedError(WorkStoppedError):
     """Indexing an item stopped half-way because the item was deleted or taken out of the index."""
 
+    def __init__(
+        self,
+        detail: str = "Indexing was stopped: the item was deleted or removed from the index.",
+    ) -> None:
+        super().__init__(detail)
+
 
 class UnavailableError(AppError):
     """A part of the service cannot answer now."""

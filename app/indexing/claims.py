@@ -120,10 +120,9 @@ class ItemClaims:
             runs = [turn for turn in self._lines.get(item_id, ()) if not turn.is_removal]
 
         def stop() -> None:
-            reason = "Indexing was stopped: the item was deleted or removed from the index."
             with self._changed:
                 for turn in runs:
-                    turn.signal.stop(ItemStoppedError(reason))
+                    turn.signal.stop(ItemStoppedError())
                 self._changed.notify_all()
 
         return stop

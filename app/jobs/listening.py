@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 
 from app.database import Database
-from app.errors import WorkStoppedError
+from app.errors import ItemStoppedError, WorkStoppedError
 from app.fault_points import FaultPoint, reached
 from app.jobs import running_queries
 from app.jobs.bell import JobBell
@@ -28,8 +28,9 @@ class JobListener:
     """A job's ProgressListener: writes not more often than every PROGRESS_SECONDS.
 
     But the first chunk that is embedded at once: by that an attempt is known not to be in vain.
-    Raises ServiceStopping, WorkStoppedError when the job was cancelled, and LeaseLostError when
-    it is not ours any more. `watcher` is told everything as well.
+    Raises ServiceStopping, WorkStoppedError when the job was cancelled, ItemStoppedError when its
+    item was taken out, and LeaseLostError when it is not ours any more. `watcher` is told
+    everything as well.
     """
 
     def __init__(
@@ -71,9 +72,12 @@ class JobListener:
             cancelled = running_queries.note_progress(
                 session, job.id, job.attempt_token, asdict(progress)
             )
+            is_taken_out = bool(cancelled) and running_queries.is_taken_out(session, job.id)
         reached(FaultPoint.JOB_PROGRESS_NOTED)
         self._bell.ring(job.id)
         if cancelled is None:
             raise LeaseLostError
+        if is_taken_out:
+            raise ItemStoppedError
         if cancelled:
             raise WorkStoppedError("The job was cancelled.")

@@ -250,6 +250,11 @@ def note_progress(
     return session.scalar(noted.returning(JobRow.cancel_requested))
 
 
+def is_taken_out(session: Session, job_id: int) -> bool:
+    """Whether the item of a running job was taken out: that is why it is to stop."""
+    return session.scalar(select(JobRow.id).where(JobRow.id == job_id, IS_TAKEN_OUT)) is not None
+
+
 def hand_back(session: Session, job: Job) -> str | None:
     """Queue a running job again because the process is stopping; this start does not count.
 

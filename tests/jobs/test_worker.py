@@ -23,6 +23,7 @@ from app.errors import (
     SourceNotFoundError,
     StoppingError,
     UnavailableError,
+    WorkStoppedError,
 )
 from app.jobs import queries, record_queries, running_queries
 from app.jobs.listening import ServiceStopping
@@ -202,6 +203,23 @@ def test_a_running_job_is_cancelled_at_its_next_sign_of_progress(
     job = jobs.get(job_id)
     assert (job.state, job.error, job.result) == ("cancelled", "The job was cancelled.", None)
     assert job.progress["documents_done"] == 4
+
+
+def test_a_job_whose_item_goes_while_it_runs_does_not_say_that_it_was_cancelled(
+    jobs: JobService, open_worker: OpenWorker, database: Database
+) -> None:
+    def be_taken_out(_: Mapping[str, Any], listener: ProgressListener) -> dict[str, Any]:
+        with database.write() as session:
+            queries.cancel_jobs_of_item(session, 1, "The item is gone.")
+        listener(Progress(documents_found=9, documents_done=4))
+        raise AssertionError("it went on")
+
+    job_id = jobs.add("index", {"knowledge_id": 1}).id
+    open_worker(be_taken_out).drain()
+    job = jobs.get(job_id)
+    assert (job.state, job.error) == ("cancelled", ItemStoppedError().detail)
+    with pytest.raises(WorkStoppedError, match="deleted or removed from the index"):
+        indexing_answer(job)
 
 
 def test_with_a_job_goes_what_is_queued_to_do_the_very_same(
