@@ -14,6 +14,7 @@ from pydantic import (
     StrictBool,
 )
 
+from app.adapters.lexical_index.query import MAX_PHRASES
 from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
 from app.knowledge.items import DocumentType, normalise_category
 from app.rag.ranking_schemas import RankingFields, RankingProfile, wishes_of
@@ -123,8 +124,9 @@ LanguageFilter = Annotated[NameFilter, Field(min_length=1)]
 # What a field and the parameter of the same meaning say.
 QUERY_SAYS = (
     'Plain text. Words in "double quotes" must stand side by side, in the text or in its '
-    "document's title and headings; a text that says a word after a minus sign (`-draft`) is left "
-    "out, if there is anything beside it to look for."
+    f"document's title and headings; behind the first {MAX_PHRASES} of them, quoted words are "
+    "plain ones. A text that says a word after a minus sign (`-draft`) is left out, if there is "
+    "anything beside it to look for."
 )
 MODE_SAYS = "By meaning (`dense`), by words (`lexical`), or both (`hybrid`)."
 CATEGORY_SAYS = "With everything below it: `Engineering` also means `Engineering/Security`."

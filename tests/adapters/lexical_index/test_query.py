@@ -12,6 +12,7 @@ from app.adapters.lexical_index.query import (
     MAX_WORDS,
     parse_query,
 )
+from app.rag.search_schemas import QUERY_SAYS
 
 ANALYSER = Analyser()
 
@@ -102,6 +103,14 @@ def test_pasted_text_is_bounded():
     )
     assert len(many.phrases) <= MAX_PHRASES
     assert len(many.searched_exclusions) <= MAX_EXCLUSIONS
+
+
+def test_what_is_quoted_behind_the_first_phrases_is_plain_words():
+    """As the description of the interface says."""
+    phrases = [f"first{n} second{n}" for n in range(MAX_PHRASES + 1)]
+    words, required, _ = parsed(" ".join(f'"{phrase}"' for phrase in phrases))
+    assert (required, words) == (phrases[:-1], phrases[-1].split())
+    assert f"first {MAX_PHRASES} " in QUERY_SAYS
 
 
 def test_what_an_index_need_not_look_for_is_kept_for_the_text_to_tell():
