@@ -1,17 +1,55 @@
 """Limits how many blocking calls run at a time, whatever event loops wait for them."""
 
 import asyncio
+import functools
 import threading
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import anyio
 import anyio.to_thread
 
 Result = TypeVar("Result")
+
+
+class _Turn(Generic[Result]):
+    """A call with a place, which is given up once: by its caller, or by a thread left alone.
+
+    `asyncio.timeout` and whatever else cancels a task end the waiting for a thread, not the thread.
+    """
+
+    def __init__(self, call: Callable[[], Result], give_up: Callable[[], None]) -> None:
+        self._call = call
+        self._give_up = give_up
+        self._lock = threading.Lock()
+        self._is_running = False
+        self._left = threading.Event()
+
+    def take(self) -> Result:
+        """Make the call, on its thread; raises CancelledError if its caller has left."""
+        with self._lock:
+            if self._left.is_set():
+                raise CancelledError
+            self._is_running = True
+        try:
+            return self._call()
+        finally:
+            with self._lock:
+                self._is_running = False
+                is_alone = self._left.is_set()
+            if is_alone:
+                self._give_up()
+
+    def leave(self) -> None:
+        """The caller waits no more, with the result or without."""
+        with self._lock:
+            self._left.set()
+            is_running = self._is_running
+        if not is_running:
+            self._give_up()
 
 
 class ThreadLimiter:
@@ -37,15 +75,19 @@ class ThreadLimiter:
         return len(self._waiting)
 
     async def run(self, call: Callable[[], Result]) -> Result:
-        """Run the call on a worker thread once there is a place; it keeps that until it is done."""
+        """Run the call on a worker thread once there is a place; it keeps that until it is done.
+
+        So it does where the caller stops waiting for it: a thread cannot be stopped.
+        """
         place = self._asked_for()
+        turn = _Turn(call, functools.partial(self._given_up, place))
         try:
             if not place.done():
                 await asyncio.wrap_future(place)
             own = anyio.CapacityLimiter(1)  # the loop's default one is for other calls
-            return await anyio.to_thread.run_sync(call, limiter=own)
+            return await anyio.to_thread.run_sync(turn.take, limiter=own)
         finally:
-            self._given_up(place)
+            turn.leave()
 
     def _asked_for(self) -> Future[None]:
         """A place: a future that is done once the caller has it."""

@@ -76,3 +76,25 @@ def test_who_goes_away_while_waiting_leaves_the_place_to_the_next(has_its_place:
     going: asyncio.Task[str]
     run_in_time(main)
     assert (limiter.free, limiter.waiting) == (1, 0)
+
+
+def test_a_call_keeps_its_place_when_its_caller_goes_away_meanwhile() -> None:
+    """Or as many calls would run at a time as callers lose patience."""
+    limiter, held, next_one = ThreadLimiter(1), Held(), Held()
+
+    async def main() -> None:
+        going = asyncio.create_task(limiter.run(held))
+        await asyncio.to_thread(held.reached.wait, PATIENCE_SECONDS)
+        going.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await going
+        staying = asyncio.create_task(limiter.run(next_one))
+        await anyio.wait_all_tasks_blocked()
+        assert (limiter.free, limiter.waiting) == (0, 1)
+        assert not next_one.reached.is_set()
+        held.gate.set()
+        next_one.gate.set()
+        assert await staying == "held"
+
+    run_in_time(main)
+    assert (limiter.free, limiter.waiting) == (1, 0)
