@@ -1,18 +1,19 @@
 """What an item says after indexing succeeded, failed or was interrupted."""
 
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from app.container import Container
-from app.errors import NotFoundError, WorkStoppedError
+from app.errors import EmbeddingError, NotFoundError, WorkStoppedError
 from app.fault_points import FaultPoint
 from app.indexing import pipeline
 from app.indexing.results import MOST_NOTES, reported
 from app.jobs.service import JobService
 from app.knowledge.items import ItemDraft
-from app.protocols import Progress, SourceNote
+from app.protocols import Progress, SourceNote, Vectors
 from tests.fakes import MoodyEmbedder
 from tests.patience import PATIENCE_SECONDS
 
@@ -434,22 +435,50 @@ def test_what_is_promised_of_an_item_does_not_go_with_a_deleted_one_that_had_its
     assert jobs.get(job_id).state != "cancelled"
 
 
+@pytest.mark.parametrize("after", ["chunks_embedded", "documents_stored"])
 def test_of_a_deleted_item_nothing_comes_into_another_that_has_its_id(
-    container: Container, guide, source_root, found
+    container: Container, guide, found, after: str
 ):
     """Programs number items themselves, and may give a number again at once."""
     deleted = ItemDraft("Guide", str(guide), "markdown")
-    other = ItemDraft("Other", str(source_root / "other.md"), "markdown")
     container.knowledge.save(7, deleted)
 
     def number_anew(progress: Progress) -> None:
-        if progress.chunks_embedded and container.knowledge.get(7).title == "Guide":
-            container.knowledge.delete(7)
-            container.knowledge.save(7, other)
+        if getattr(progress, after) and container.knowledge.get(7).title == "Guide":
+            replace_item(container, guide)
 
-    with pytest.raises(WorkStoppedError):
+    with pytest.raises((WorkStoppedError, NotFoundError)):
         container.indexer.index(7, progress=number_anew)
     assert found("lighthouse") == []
-    after = container.knowledge.get(7)
-    assert (after.title, after.status, after.chunk_count) == ("Other", "pending", 0)
+    assert_untouched(container)
+
+
+@pytest.mark.parametrize("error", [EmbeddingError("The model is away."), ValueError("Oh.")])
+def test_the_failure_of_a_deleted_item_is_not_told_of_another_that_has_its_id(
+    container: Container,
+    guide,
+    embedder: MoodyEmbedder,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+):
+    container.knowledge.save(7, ItemDraft("Guide", str(guide), "markdown"))
+
+    def replace_and_fail(_texts: Sequence[str]) -> Vectors:
+        replace_item(container, guide)
+        raise error
+
+    monkeypatch.setattr(embedder, "embed_documents", replace_and_fail)
+    assert not container.indexer.index(7).success
+    assert_untouched(container)
+
+
+def replace_item(container: Container, guide: Path) -> None:
+    container.knowledge.delete(7)
+    container.knowledge.save(7, ItemDraft("Other", str(guide), "markdown"))
+
+
+def assert_untouched(container: Container) -> None:
+    item = container.knowledge.get(7)
+    assert (item.title, item.status, item.chunk_count) == ("Other", "pending", 0)
+    assert item.error is None
     assert container.history.list(7, 10, None).items == ()
