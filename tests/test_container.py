@@ -1,6 +1,7 @@
 """A service is opened and closed in order, whatever the last one left."""
 
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,8 +10,9 @@ import pytest
 from app.adapters.vector_index.chroma import ChromaVectorIndex
 from app.container import Container
 from app.database import Database
-from app.errors import EmbeddingError, SettingError, StartupError
+from app.errors import EmbeddingError, SettingError, StartupError, StorageError
 from app.indexing import outbox_queries
+from app.jobs import running_queries
 from app.knowledge.items import ItemDraft
 from app.settings import Settings
 from tests.databases import postgres_only, sqlite_only
@@ -140,3 +142,23 @@ def test_a_start_that_fails_after_the_model_was_opened_closes_it_and_takes_no_tr
     with pytest.raises(EmbeddingError, match="closed"):
         model.embed_query("still open?")
     assert (settings.data_dir / "stopped-cleanly").exists()
+
+
+def test_a_start_that_fails_once_threads_run_ends_them_before_another_process_may_begin(
+    settings: Settings,
+    open_container: Callable[[], Container],
+    indexed: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """They would go on writing to a data directory that somebody else holds by then."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise StorageError("The disk is full.")
+
+    before = set(threading.enumerate())
+    with monkeypatch.context() as patch:
+        patch.setattr(running_queries, "requeue_running", refuse)
+        with pytest.raises(StartupError, match="disk is full"):
+            open_container()
+    assert set(threading.enumerate()) <= before
+    assert len(open_container().vector_index.chunk_ids()) == len(indexed)
