@@ -1,6 +1,7 @@
 """One piece of work an item at a time, and a deletion stops it."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -278,6 +279,26 @@ def test_cancelling_a_run_that_waits_for_its_item_ends_it(container, add_item, s
     gate.opened.set()
     first.join(PATIENCE_SECONDS)
     assert container.knowledge.get(item.id).status == "active"
+
+
+def test_a_run_that_waited_for_its_item_reads_the_source_that_this_has_by_then(
+    container, add_item, source_root, found
+):
+    for name in ("lighthouse", "windmill"):
+        (source_root / f"{name}.md").write_text(f"How to oil the {name}.")
+    item = add_item(source_root / "lighthouse.md", "markdown")
+    gate, waits = Gate(), threading.Event()
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(container.indexer.index, item.id, progress=gate)
+        assert gate.reached.wait(PATIENCE_SECONDS)
+        second = pool.submit(container.indexer.index, item.id, progress=lambda _: waits.set())
+        assert waits.wait(PATIENCE_SECONDS)
+        container.knowledge.update(item.id, {"uri": str(source_root / "windmill.md")})
+        gate.opened.set()
+        assert first.result(PATIENCE_SECONDS).success
+        assert second.result(PATIENCE_SECONDS).success
+    assert container.knowledge.get(item.id).status == "active"
+    assert found("oil") == ["How to oil the windmill."]
 
 
 def test_holding_all_waits_for_whoever_works_and_lets_nobody_begin():
