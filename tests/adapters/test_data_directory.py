@@ -28,10 +28,12 @@ from app.adapters.data_directory import DataDirectory
 from app.errors import StartupError
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-try:
-    DataDirectory(Path(sys.argv[1])).acquire()
-except StartupError as error:
-    print(error.detail)
+first, second = (DataDirectory(Path(sys.argv[1])) for _ in range(2))
+for directory in (first, second):
+    try:
+        directory.acquire()
+    except StartupError as error:
+        print(error.detail)
 """
 
 
@@ -122,7 +124,7 @@ def test_a_path_that_is_no_directory_is_named(tmp_path: Path):
         assert str(path) in refusal.value.detail
 
 
-def test_a_full_disk_is_named(tmp_path: Path):
+def test_a_full_disk_is_named_and_the_directory_is_not_held_for_it(tmp_path: Path):
     result = subprocess.run(
         [sys.executable, "-c", ON_A_FULL_DISK, str(tmp_path)],
         capture_output=True,
@@ -130,7 +132,7 @@ def test_a_full_disk_is_named(tmp_path: Path):
         timeout=60,
         check=True,
     )
-    assert "cannot be written: File too large" in result.stdout
+    assert result.stdout.count("cannot be written: File too large") == 2
     assert "Free space" in result.stdout
 
 
