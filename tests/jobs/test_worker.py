@@ -22,6 +22,7 @@ from app.errors import (
     NotFoundError,
     SourceNotFoundError,
     StoppingError,
+    StorageError,
     UnavailableError,
     WorkStoppedError,
 )
@@ -426,6 +427,44 @@ def test_what_fails_for_now_while_the_service_stops_is_no_failure_and_goes_on_af
     assert (left.state, left.error, left.attempts, left.retries) == ("queued", None, 0, 0)
     open_worker(succeed).drain()
     assert jobs.get(job_id).state == "succeeded"
+
+
+def test_a_stop_waits_for_no_database_that_takes_no_outcome(
+    jobs: JobService, open_worker: OpenWorker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job is queued again, so that the next server does the work once more."""
+    finish_job, refusals = running_queries.finish_job, [StorageError("The disk is full.")] * 3
+
+    def refuse_so_often(*arguments: Any) -> str | None:
+        if refusals:
+            raise refusals.pop()
+        return finish_job(*arguments)
+
+    def stop_and_succeed(*_: object) -> dict[str, Any]:
+        worker.stop()
+        return {}
+
+    monkeypatch.setattr(running_queries, "finish_job", refuse_so_often)
+    job_id = jobs.add("index", {}).id
+    worker = open_worker(stop_and_succeed)
+    worker.drain()
+    left = jobs.get(job_id)
+    assert (left.state, left.attempts) == ("queued", 0)
+
+
+def test_work_run_here_that_a_stop_ends_is_queued_and_its_start_does_not_count(
+    jobs: JobService, open_worker: OpenWorker
+) -> None:
+    def stop_on_the_way(_arguments: object, listener: ProgressListener) -> dict[str, Any]:
+        worker.stop()
+        listener(Progress())
+        return {}
+
+    worker = open_worker(stop_on_the_way)
+    with pytest.raises(StoppingError):
+        worker.run_here("index", {"knowledge_id": 5}, lambda _: None)
+    (job,) = jobs.list(None, None, 10)
+    assert (job.state, job.attempts) == ("queued", 0)
 
 
 def test_work_that_is_finished_while_the_service_stops_is_not_done_again(
