@@ -1,4 +1,4 @@
-"""Cuts passages around the words that were found: at lines, or within lines that are too long."""
+"""Cuts passages around matched words: at line breaks, or inside lines that are too long."""
 
 import dataclasses
 import functools
@@ -16,43 +16,45 @@ from app.search.passages import Passage, PassageHit, PassageLines, PassagePlan, 
 from app.search.results import Highlight
 
 LONGEST_WORD = 60
-"""So far the end of a word is looked for; what is longer is cut between two characters."""
+"""Characters searched for a word boundary; a longer word is cut between two characters."""
 
 _WITHIN_WORD = regex.compile(r"\w\w")
-"""An accent that is a character of its own is part of its word here, otherwise than in `re`."""
+"""From `regex`, because its `\\w`, unlike that of `re`, includes combining accents."""
 
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A plan that is shown without the rest of its lines: from here, passages are cut."""
+    """The text of a plan's extent, without the rest of its lines: passages are cut from it."""
 
     plan: PassagePlan
     text: str
-    """Of the plan's extent."""
+    """The text of the plan's extent."""
     begins_line: bool
+    """Whether only white space precedes it in its first line."""
     ends_line: bool
-    """Whether nothing but blanks stands beside it in its first line, and in its last."""
+    """Whether only white space follows it in its last line."""
 
     @property
     def rank(self) -> int:
-        """Of its best hit."""
+        """The rank of its best hit."""
         return self.plan.rank
 
     def whole(self) -> Passage:
-        """All of the plan."""
+        """The whole text as one passage."""
         return self._passage(0, len(self.text))
 
     def lines_around_words(self, size: int) -> Passage | None:
-        """Whole lines of so many characters or less, around the sentence that says most.
+        """Whole lines of at most `size` characters around the sentence with the most matches.
 
-        Where these have no room, around the first of them, and None where that has none. Only the
-        first line of all may begin before it, and the last go on behind it.
+        If the lines of that sentence are longer than `size`, only the first of them is kept; None
+        if even that one is longer. The excerpt's own first and last line may be incomplete, as they
+        are in `text`.
         """
-        said_start, said_end = self._telling(size)
-        first = line_start(self.text, said_start)
-        last = line_end(self.text, max(said_start, said_end - 1))
+        focus_start, focus_end = self._focus(size)
+        first = line_start(self.text, focus_start)
+        last = line_end(self.text, max(focus_start, focus_end - 1))
         if last - first > size:
-            last = line_end(self.text, said_start)
+            last = line_end(self.text, focus_start)
         if last - first > size:
             return None
         start, end = self._window(first, last, size)
@@ -63,21 +65,22 @@ class Excerpt:
         return self._passage(start, end)
 
     def around_words(self, size: int) -> Passage:
-        """So many characters of it, or a few less: around the sentence that says most.
+        """At most `size` characters, and few less, around the sentence with the most matches.
 
-        Where there is no room for that, around those of its words that stand closest. It begins
-        and ends with a line, where that leaves these whole, else with a word.
+        If that sentence is longer than `size`, they surround those of its matched words that stand
+        closest together. The passage begins and ends at line breaks where that cuts off nothing of
+        the sentence or these words, otherwise at word boundaries.
         """
-        said_start, said_end = self._telling(size)
-        start, end = self._window(said_start, said_end, size)
+        focus_start, focus_end = self._focus(size)
+        start, end = self._window(focus_start, focus_end, size)
         if start > 0:
-            start = self._begin(start, max(said_start, start))
+            start = self._begin(start, max(focus_start, start))
         if end < len(self.text):
-            end = self._end(end, max(min(said_end, end), start))
+            end = self._end(end, max(min(focus_end, end), start))
         return self._passage(start, end)
 
     def lines_cut_by(self, part: Passage) -> list[Passage]:
-        """The lines of which this part of it has less than all: none, one or two."""
+        """The lines that `part`, a passage of this excerpt, shows incompletely: at most two."""
         start = part.start_index - self.plan.extent.start_index
         end = part.end_index - self.plan.extent.start_index
         places = ([start] if part.cut_before else []) + ([end - 1] if part.cut_after else [])
@@ -87,40 +90,47 @@ class Excerpt:
         ]
 
     def says_more_before(self, part: Passage) -> bool:
-        """Whether more than blanks stands in front of this part of it, or in its first line."""
+        """Whether any text precedes `part`, in this excerpt or in the part's first line."""
         start = part.start_index - self.plan.extent.start_index
         return part.cut_before or bool(self.text[:start].strip())
 
     def says_more_after(self, part: Passage) -> bool:
-        """Whether more than blanks stands behind this part of it, or in its last line."""
+        """Whether any text follows `part`, in this excerpt or in the part's last line."""
         end = part.end_index - self.plan.extent.start_index
         return part.cut_after or bool(self.text[end:].strip())
 
     def _window(self, start: int, end: int, size: int) -> tuple[int, int]:
-        """So many characters around a stretch that is no longer."""
+        """`size` characters with the given stretch, which must not be longer, in the middle.
+
+        Near either end of the text, the window is shifted so that it stays inside.
+        """
         start -= (size - (end - start)) // 2
         start = min(max(start, 0), len(self.text) - size)
         return start, start + size
 
     def _next_line(self, place: int) -> int:
-        """Where the first line begins that does not begin before this place."""
+        """The start of the first line that begins at or after this place."""
         end = line_end(self.text, place - 1)
         return end + (2 if self.text[end : end + 2] == "\r\n" else 1)
 
-    def _telling(self, size: int) -> tuple[int, int]:
-        """The stretch that an excerpt of this size has to show."""
+    def _focus(self, size: int) -> tuple[int, int]:
+        """The stretch, of at most `size` characters, that an excerpt must show.
+
+        It is the best hit's sentence with the most matches, or part of it; for a hit without
+        highlights, it is empty and marks where the hit begins.
+        """
         hit = self.plan.hits[0]
         first = hit.extent.start_index - self.plan.extent.start_index
         sentence = hit.telling_sentence
         if sentence is None:
             return first, first
-        said = sentence.start, sentence.end
-        if sentence.end - sentence.start > size:
-            said = _closest_words(hit, sentence, size)
-        return first + said[0], first + said[1]
+        start, end = sentence.start, sentence.end
+        if end - start > size:
+            start, end = _closest_words(hit, sentence, size)
+        return first + start, first + end
 
     def _begin(self, start: int, latest: int) -> int:
-        """The first place from here on at which a line begins, else a word, else a character."""
+        """The first line start between `start` and `latest`, else word start, else character."""
         following = self._next_line(start)
         if following <= latest:
             return following
@@ -128,7 +138,7 @@ class Excerpt:
         return next(filter(self._parts_words, near), self._next_break(start))
 
     def _end(self, end: int, earliest: int) -> int:
-        """The last place up to here at which a line ends, else a word, else a character."""
+        """The last line break between `earliest` and `end`, else word end, else character."""
         line = line_start(self.text, end)
         if line > earliest:
             return line
@@ -138,7 +148,7 @@ class Excerpt:
 
     @functools.cached_property
     def _breaks(self) -> Positions:
-        """Where no character is torn as its reader sees it."""
+        """Offsets between two graphemes, the characters that a reader sees."""
         return np.flatnonzero(grapheme_breaks(self.text))
 
     def _next_break(self, place: int) -> int:
@@ -149,11 +159,10 @@ class Excerpt:
         return not is_within_word and self._next_break(place) == place
 
     def _passage(self, start: int, end: int) -> Passage:
-        """These characters, without blank lines in front and white space at the end.
+        """The passage of `text[start:end]`, without leading blank lines and trailing white space.
 
-        The indentation of a line that is shown from its first word belongs to it.
-
-        It names the hits of which it shows anything, and has the best cosine among them.
+        If a line is shown from its first word, its indentation is included. The passage names the
+        hits that overlap it, and its score is their best cosine.
         """
         stretch = self.text[start:end]
         filled = start + len(stretch) - len(stretch.lstrip())
@@ -185,7 +194,7 @@ class Excerpt:
         )
 
     def _begins_line(self, line: int, start: int) -> bool:
-        """Whether nothing but blanks stands between the beginning of the line and this place."""
+        """Whether only white space stands between the start of the line and this place."""
         return bool(line or self.begins_line) and not self.text[line:start].strip()
 
     def _cut_after(self, end: int) -> bool:
@@ -194,9 +203,9 @@ class Excerpt:
 
 
 def excerpts_of(lines: PassageLines, is_too_long: Callable[[Passage], bool]) -> list[Excerpt]:
-    """The hits of a plan with their neighbours, each for itself unless their characters touch.
+    """One excerpt for each hit of a plan with its neighbours; those that adjoin are merged.
 
-    They begin and end with whole lines, but within such as are too long.
+    An excerpt is widened to whole lines, except where a line is too long.
     """
     text = "".join(lines.lines)
     excerpts = []
@@ -219,7 +228,10 @@ def excerpts_of(lines: PassageLines, is_too_long: Callable[[Passage], bool]) -> 
 def _widened(
     plan: PassagePlan, lines: PassageLines, text: str, is_long: Callable[[int], bool]
 ) -> PassagePlan:
-    """The plan from where its first line begins to where its last ends, unless these are long."""
+    """The plan, extended to the start of its first line and the end of its last.
+
+    A line for which `is_long` is true is not completed.
+    """
     extent = plan.extent
     start, end = extent.start_index - lines.first_index, extent.end_index - lines.first_index
     before, after = start - line_start(text, start), line_end(text, end - 1) - end
@@ -231,7 +243,7 @@ def _widened(
 
 
 def _closest_words(hit: PassageHit, sentence: Highlight, size: int) -> tuple[int, int]:
-    """The stretch of at most this size that says most different words of the sentence."""
+    """The stretch of at most `size` characters with the most different matches of the sentence."""
     words = [
         word
         for word in hit.highlights
