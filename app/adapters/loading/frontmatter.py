@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -23,6 +24,10 @@ MAX_CATEGORY_CHARACTERS = 500
 
 MODIFICATION_FIELDS = ("last_modified", "lastmod", "last_updated", "updated", "modified", "date")
 """What generators of web sites call the day of the last change, the surest first."""
+
+YEAR_FIRST = re.compile(r"^(\d{4})/(\d{1,2})/(\d{1,2})(?!\d)")
+ONE_DIGIT = re.compile(r"(?<=[-T ])\d(?=[-T :]|$)")
+"""Of a month, a day or an hour, as YAML itself and Hexo write `2024-5-7 8:30:00`."""
 
 TEXT_FIELDS = (
     *("title", "document_id", "source_url", "category"),
@@ -169,14 +174,15 @@ def _category(value: object) -> str | None:
 
 
 def _modified_at(fields: Fields) -> datetime | None:
-    """The first of the fields that is a date or a time of ISO 8601; without a zone, in UTC."""
+    """The first field that is a date or a time, in ISO 8601 or near; without a zone, in UTC."""
     told = (_text(fields.get(name)) for name in MODIFICATION_FIELDS)
     return next((moment for each in told if each and (moment := _moment(each))), None)
 
 
 def _moment(told: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(told)
-        return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
+    padded = ONE_DIGIT.sub(r"0\g<0>", YEAR_FIRST.sub(r"\1-\2-\3", told))
+    for written in (told, padded.replace(" UTC", "Z")):
+        with suppress(ValueError, OverflowError):
+            moment = datetime.fromisoformat(written)
+            return moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    return None
