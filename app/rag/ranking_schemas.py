@@ -31,10 +31,14 @@ class RankingProfile(StrEnum):
 
 def _with_usual_factor(value: Any) -> Any:
     """`["rust"]` is `{"rust": 1.3}`."""
-    names = value if isinstance(value, list) else []
-    if names and all(isinstance(name, str) for name in names):
-        return dict.fromkeys(names, BOOST)
-    return value
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list) and value and all(isinstance(name, str) for name in value):
+        return dict.fromkeys(value, BOOST)
+    raise ValueError(
+        f"must be a list of names, at least one, which count {BOOST} times, or an object of names "
+        "with their factors; leave it out to boost nothing"
+    )
 
 
 def _refuse_other_names(schema: dict[str, Any]) -> None:

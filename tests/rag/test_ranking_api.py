@@ -164,6 +164,16 @@ def test_a_collection_that_no_item_names_is_not_found(client: TestClient) -> Non
     assert client.get(DEFAULT).status_code == 200  # the default one is always there
 
 
+@pytest.mark.parametrize("boosts", [[], [1], ["rust", 2], "rust", 2])
+def test_boosts_that_are_no_boosts_are_told_how_they_are_written(
+    client: TestClient, boosts: object
+) -> None:
+    response = client.put(DEFAULT, json={"tag_boosts": boosts})
+    (error,) = response.json()["errors"]
+    assert "a list of names" in error["detail"]
+    assert "an object of names with their factors" in error["detail"]
+
+
 @pytest.mark.parametrize("name", ["", "a\0b", "x" * 501])
 def test_a_name_that_is_refused_is_none_by_the_description(client: TestClient, name: str) -> None:
     assert client.put(DEFAULT, json={"tag_boosts": {name: 2}}).status_code == 422
