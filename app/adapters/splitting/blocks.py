@@ -1,4 +1,4 @@
-"""Finds blocks that are better kept whole: fenced and literal code, and tables."""
+"""Finds blocks that should be kept in one chunk: fenced and literal code, and tables."""
 
 import re
 from dataclasses import dataclass
@@ -8,25 +8,25 @@ from app.adapters.splitting.lines import Lines
 
 FENCE = re.compile(r"(`{3,})[^`]*$|(~{3,})")
 _LIST_MARKS = re.compile(r"(?:(?:[-*+:]|\d{1,9}[.)])[ \t]+)+(?=```|~~~)")
-"""Of an item, or a definition, that begins with fenced code."""
+"""The markers of a list item, or of a definition, that begins with a code fence."""
 _ITEM_MARKS = re.compile(r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)+(?=\S)")
 TAB_COLUMNS = 4
-"""To the next stop, as Markdown counts them (CommonMark, 2.2)."""
+"""The distance of tab stops in Markdown (CommonMark, 2.2)."""
 _FENCE_INDENT = 3
-"""How much deeper than its opening the end of fenced code may stand; four blanks make it code."""
+"""Columns that a closing fence may be indented more than its opening; with four, it is code."""
 
 _OTHER_BLOCK = re.compile(r"#{1,6}(?:[ \t]|$)|[-*+][ \t]|\d{1,9}[.)][ \t]|[>:<{]|```|~~~|---|===")
-"""With which a line ends the table above it."""
+"""Matches the start of a block that ends a table directly above it."""
 
 _PIPE_RULER = frozenset("|:- \t")
 _COLUMN_RULER = frozenset("= ")
 _MAX_NESTING = 8
-"""How deep MyST's directives are read that stand in fences within each other."""
+"""How many levels of nested MyST directives, written as fences, are read."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Code or a table: `text[start:end]`, its last line break left out."""
+    """Code or a table: `text[start:end]`, without the last line break."""
 
     start: int
     end: int
@@ -35,14 +35,17 @@ class Block:
 
 @dataclass(frozen=True)
 class _Fence:
-    """The first line of fenced code."""
+    """The opening fence of a code block."""
 
     marks: str
     column: int
-    """Where in its line they stand."""
+    """The column of the marks in their line."""
 
     def is_closed_by(self, line: str, body: str) -> bool:
-        """Whether a line closes it, of which `body` is what stands there; deeper, it is code."""
+        """Whether the line is its closing fence, and not indented so far that it is code.
+
+        `body` is the line without indentation and quote markers.
+        """
         if not body.startswith(self.marks) or body.strip(self.marks[0]):
             return False
         line = line.rstrip()
@@ -50,13 +53,13 @@ class _Fence:
 
 
 class BlockFinder:
-    """Recognises a block where it begins. Calls must go forward, so that all are linear.
+    """Recognises blocks by their first line. A block within block quotes ends where they end.
 
-    A block may stand in block quotes; it ends where they do. `end` is the index of the line before
-    which all of them end, and `depth` says in how many fences within each other they stand.
+    Calls must go forward, with rising line indexes: then all of them together take linear time.
     """
 
     def __init__(self, lines: Lines, end: int | None = None, depth: int = 0) -> None:
+        """Look for blocks before the line `end`; `depth` counts the fences around them."""
         self._lines = lines
         self._end = len(lines) if end is None else end
         self._depth = depth
@@ -66,7 +69,7 @@ class BlockFinder:
         self._items: list[int] = []
 
     def passage(self, index: int, *, is_rest: bool) -> tuple[list[Block], int]:
-        """The blocks that this line begins or announces, and the index after what was read."""
+        """The blocks that this line begins or announces, and the index of the next line to read."""
         if not is_rest and (end := self._fence_end(index)) > index:
             return self._fenced(index, end), end
         if (end := self._table_end(index)) > index:
@@ -83,7 +86,7 @@ class BlockFinder:
         return Block(self._lines.start(first), self._lines.end(end - 1), is_table)
 
     def _fenced(self, index: int, end: int) -> list[Block]:
-        """What is to be kept whole of a fence: all of it, or what stands in a directive of text."""
+        """The fenced code as a block; for a directive that holds text, the blocks within it."""
         opening = self._lines.text(index).lstrip("> \t")
         marks = _LIST_MARKS.match(opening)
         content = fenced_content(opening[marks.end() if marks else 0 :])
@@ -100,11 +103,11 @@ class BlockFinder:
         return blocks
 
     def _fence_end(self, index: int) -> int:
-        """The index after the fenced code that begins at this line; the same when none does.
+        """The index after the fenced code that begins at this line; `index` if there is none.
 
-        A fence that nothing closes reaches to the end of what it stands in, as in CommonMark, be
-        that a quote or the item of a list; but behind the mark of a list item it is none, nor where
-        four blanks or more make code of its own line.
+        As in CommonMark, an unclosed fence extends to the end of its container: the block quote,
+        the list item or the text. Two kinds are ignored if unclosed: a fence directly after a list
+        marker, and one outside of lists and quotes that is indented by four columns or more.
         """
         item = self._item_at(index)
         line = self._lines.text(index).rstrip()
@@ -131,7 +134,7 @@ class BlockFinder:
         return end
 
     def _item_at(self, index: int) -> int:
-        """The column at which the text of the list item begins that the line stands in; else 0."""
+        """The column where the text of the surrounding list item begins; 0 outside of lists."""
         line = self._lines.text(index)
         column = _columns(line[: self._lines.indent(index)])
         while self._items and column < self._items[-1]:
@@ -142,7 +145,7 @@ class BlockFinder:
         return item
 
     def _deep_fence_end(self, index: int, fence: _Fence) -> int:
-        """Fenced code in what is indented and no list, as tabs and notes of MkDocs are."""
+        """As `_fence_end`, for indented text outside of lists, such as the tabs of MkDocs."""
         if index < self._no_deep_fence_before:
             return index
         end, is_closed = self._fence_end_in_item(index, fence, fence.column)
@@ -152,10 +155,11 @@ class BlockFinder:
         return index
 
     def _fence_end_in_item(self, index: int, fence: _Fence, item: int) -> tuple[int, bool]:
-        """The index after the fenced code, and whether a line closes it; else the item ends it.
+        """The index after the fenced code, and whether it has a closing fence.
 
-        The item ends with a line at its left that a blank line parts from the code. But what
-        stands at its left is code all the same, where the item goes on to close it.
+        Without one, the code ends with the item, that is, before the first less indented line that
+        follows a blank line. Less indented lines are part of the code if a closing fence that is
+        indented like the item follows.
         """
         item_end = 0
         for end in range(index + 1, self._end):
@@ -167,13 +171,13 @@ class BlockFinder:
                 return end + 1, True
             if not is_in_item and not item_end and not self._lines.follows(end):
                 item_end = end
-            # The next such fence is another's: so that none is looked beyond twice.
+            # This fence opens another block. Stopping here keeps repeated calls linear.
             if item_end and body.startswith(fence.marks[:3]) and FENCE.match(body):
                 return item_end, False
         return item_end or self._end, False
 
     def _table_end(self, index: int) -> int:
-        """The index after the table that begins at this line; the same when none does."""
+        """The index after the table that begins at this line; `index` if there is none."""
         quotes, body = _unquoted(self._lines.text(index))
         if body.startswith(("+-", "+=")) and body.endswith("+"):
             return self._grid_table_end(index, quotes)
@@ -184,13 +188,13 @@ class BlockFinder:
         return index
 
     def _is_in(self, quotes: int, index: int) -> bool:
-        """Whether the line stands in so many quotes, and belongs to those of the line above."""
+        """Whether the line continues `quotes` nested block quotes of the line above it."""
         if not quotes or index >= self._end:
             return index < self._end
         return self._lines.follows(index) and _unquoted(self._lines.text(index))[0] >= quotes
 
     def _body(self, index: int, quotes: int) -> str:
-        """The line without the marks of so many quotes, and without blanks around it."""
+        """The line without the markers of `quotes` block quotes and without surrounding blanks."""
         body = self._lines.text(index).strip()
         for _ in range(quotes):
             body = body.removeprefix(">").lstrip()
@@ -218,19 +222,22 @@ class BlockFinder:
         return end
 
     def _column_table_end(self, index: int) -> int:
-        """A table ruled with `===  ===` ends at the ruler that a blank line follows."""
+        """As `_table_end`, for a table with rulers of `===  ===`.
+
+        It ends with a ruler followed by a blank line or the end of the text.
+        """
         if self._column_tables_end or not self._lines.follows(index + 1):
             return index
         for end in range(index + 1, self._end):
             ends_paragraph = not self._follows(end + 1, 0)
             if ends_paragraph and _is_column_ruler(self._lines.text(end).strip()):
                 return end + 1
-        self._column_tables_end = True  # nor will any later one end: look no further again
+        self._column_tables_end = True  # so no later one ends, either: do not search again
         return index
 
 
 def _is_row(body: str) -> bool:
-    """Whether a line goes on with the table above it; a row of one cell may have no bar."""
+    """Whether a line continues the table above it; a row of one cell may have no bar."""
     return "|" in body or not _OTHER_BLOCK.match(body)
 
 
@@ -239,7 +246,7 @@ def _columns(text: str) -> int:
 
 
 def _unquoted(line: str) -> tuple[int, str]:
-    """How many block quotes the line stands in, and what stands there."""
+    """The number of nested block quotes of a line, and its text without their markers."""
     body = line.strip()
     if not body.startswith(">"):
         return 0, body

@@ -1,4 +1,4 @@
-"""Recognises headings of Markdown and reStructuredText, and settles what stands under what."""
+"""Recognises headings of Markdown and reStructuredText, and determines their hierarchy."""
 
 import re
 import string
@@ -10,44 +10,45 @@ from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.plain_headings import plain_heading
 
 TITLE_CHARACTERS = 200
-"""Longer titles are shortened in heading paths, which every chunk below them repeats."""
+"""Longer titles are shortened in heading paths, since every chunk of a section repeats its path."""
 
 _READ_CHARACTERS = 10 * TITLE_CHARACTERS
-"""What is read of each title: its links may be longer than their texts, and badges are many."""
+"""Characters of a title that are read. Its markup, such as the targets of links and badges, may be
+much longer than what a reader sees of it."""
 
 LOOSE_TITLE_CHARACTERS = 100
-"""A line of which so much is seen is a title even where its === or --- is shorter, as Markdown
-allows. Badges may make it longer."""
+"""A line with at most so many visible characters is a title even if its underline, === or ---, is
+shorter than the line, as Markdown allows. Markup such as badges does not count."""
 
 MOST_TITLE_LINES = 3
-"""Of a title in several lines, as Markdown allows."""
+"""The most lines of a title that has several, as Markdown allows."""
 
 _HASH_HEADING = re.compile(r"(#{1,6})(?=[ \t]|$)")
 _TAB_LABEL = re.compile(r"\[[^\[\]]*\]\(#tab/[^()\s]*\)$")
 _CLOSING_HASHES = re.compile(r"(?:^|[ \t])#+$")
 _NOT_A_LOOSE_TITLE = re.compile(r"[-*+>|<#:]|\d+[.)](?:[ \t]|$)")
 _NOT_A_TITLE = re.compile(rf"[-*+][ \t]|>|{FENCE.pattern}")
-"""What a line begins with that Markdown makes no title of: --- ends the list or quote, or is the
-first line of the code."""
+"""Matches list items, block quotes and fences: in Markdown, none of them is a title, not even above
+---."""
 
 _NOT_A_REST_TITLE = re.compile(r"[-*+][ \t]|>>> |:[^:\s][^:]*:(?:[ \t]|$)")
-"""What a line begins with that is an item, a doctest or a field of reStructuredText."""
+"""Matches list items, doctests and fields of reStructuredText."""
 
 _REST_UNDERLINES = frozenset(string.punctuation)
 _UNDERLINES = _REST_UNDERLINES - {"`"}
-"""In a text that may be Markdown, where that one is code far more often."""
+"""For texts that may be Markdown, where a backquote far more often marks code."""
 _EQUALS = frozenset("=")
 _OVERLINES = _UNDERLINES - {"~"}
-"""Nor does that one stand above a title there: it begins code, however short its lines are."""
+"""Without the tilde, too: as an overline, ~~~ would be the opening of fenced code."""
 
 LOOSE_UNDERLINE_CHARACTERS = 4
-"""An underline of reStructuredText of that length makes a title of a longer line, too."""
+"""In reStructuredText, an underline of this length may be shorter than its title."""
 
 _SHORT_UNDERLINE = re.compile(r"(?:==?|--)$")
-"""What other marks are too short for; a single - is an empty item far more often."""
+"""Underlines of one or two characters; a single - is far more often an empty list item."""
 
 _SHORT_REST_UNDERLINE = re.compile(r"(?!::)([!-/:-@\[-`{-~])\1?$")
-"""In reStructuredText any mark will do that is as long as the title; but `::` announces code."""
+"""The same in reStructuredText, which allows all punctuation; but `::` announces code."""
 
 _MARKDOWN_UNDERLINES = {"=": 1, "-": 2}
 
@@ -59,38 +60,38 @@ class Heading:
     start: int
     end: int
     path: tuple[str, ...]
-    """Outermost first; the last is its own title, if there is anything to see of it, in short."""
+    """Titles from the outermost heading to this one, each shortened; without its own if empty."""
     title: str
-    """All of it, as a reader sees it."""
+    """The whole title as a reader sees it, without markup."""
     level: int
-    """1 is the highest; in reStructuredText, that of the style that the text uses first."""
+    """1 is the highest; in reStructuredText, the level of the style that the text uses first."""
     is_html: bool
 
 
 @dataclass(frozen=True, slots=True)
 class HeadingMark:
-    """A heading as it is written, before its level is settled."""
+    """A heading as it is written, before its level is determined."""
 
     start: int
     end: int
     title: str
-    """Empty where nothing stands behind the #: it ends the section above it."""
+    """Empty for # without text: such a heading only ends the section above it."""
     hashes: int
-    """How many # stand before it, or its level in HTML; 0 for an underlined one."""
+    """The number of # before it, or its level in HTML; 0 for an underlined heading."""
     underline: str
-    """The character that underlines it, twice when it is overlined as well; else empty."""
+    """Its underline's character, doubled if it also has an overline; empty without underline."""
     line_count: int
     is_html: bool = False
-    """Then the title is what a reader sees of it, and no Markdown."""
+    """If so, `title` is plain text rather than Markdown."""
 
 
 def heading_mark(
     lines: Lines, index: int, *, after_break: bool, is_rest: bool = False
 ) -> HeadingMark | None:
-    """The heading that begins at this line, if one does.
+    """The heading that begins at this line, if there is one.
 
-    `after_break` says that no other text stands right above, which an underlined title needs;
-    `is_rest`, that the text is known to be reStructuredText.
+    `after_break`: the line begins a paragraph, as an underlined title must. `is_rest`: the text is
+    read as reStructuredText.
     """
     line = lines.text(index)
     if line.lstrip()[0] == "#" and not is_rest:
@@ -131,9 +132,9 @@ def _underlined_heading(
 
 
 def _heading_in_lines(lines: Lines, index: int, line: str) -> HeadingMark | None:
-    """A title of Markdown in several lines, above ===.
+    """A Markdown title of several lines, underlined with ===.
 
-    That a --- below them underlines, too, is meant less often than that it parts.
+    Several lines above --- are no title here: more often it is meant as a thematic break.
     """
     parts = [line.rstrip()]
     end = index + 1
@@ -160,9 +161,9 @@ def _heading_in_lines(lines: Lines, index: int, line: str) -> HeadingMark | None
 
 
 def _is_tab_label(title: str) -> bool:
-    """Whether what stands behind the # is the label of a tab, as Microsoft Learn writes it.
+    """Whether the title is the label of a tab, in the syntax of Microsoft Learn.
 
-    What the tab shows stays in the section around it, which goes on below the tabs.
+    Such a label is no heading: the tab's content belongs to the section around the tabs.
     """
     return bool(_TAB_LABEL.match(title))
 
@@ -170,12 +171,14 @@ def _is_tab_label(title: str) -> bool:
 def settle_headings(
     marks: Sequence[HeadingMark], directives: int = 0, *, is_rest: bool = False
 ) -> list[Heading]:
-    """Give each heading its level, by the rules of the language that they seem to be written in.
+    """Determine the level and path of each heading; drop those of the other markup language.
 
-    Markdown: the number of #, 1 for === and 2 for ---. reStructuredText: every style of underline
-    is a level of its own, in the order in which the styles first appear. `directives` is how many
-    of reStructuredText were seen: they tell it as its underlines do, where anything is underlined;
-    `is_rest` says that it is.
+    Markdown: the level is the number of #, 1 for === and 2 for ---. reStructuredText: each style of
+    underline has a level of its own, in the order in which the styles first appear.
+
+    `is_rest`: the text is reStructuredText. Otherwise, the text is Markdown if it has headings with
+    #, and at least as many of them as of underlines that only reStructuredText has. To the latter,
+    `directives`, the number of its directives, is added, unless all headings have #.
     """
     hashed = sum(mark.hashes > 0 and bool(mark.title) for mark in marks)
     foreign = sum(bool(mark.underline) and not _is_markdown_style(mark) for mark in marks)
@@ -229,7 +232,7 @@ def _is_title(title: str, overline: str, underline: str, *, is_rest: bool) -> bo
     if not any(character.isalnum() for character in title):
         return False
     if overline:
-        if title.startswith("#") and not is_rest:  # a heading of Markdown between two rules
+        if title.startswith("#") and not is_rest:  # a Markdown heading between two thematic breaks
             return False
         is_long = len(title) <= len(underline)
         return overline == underline and (

@@ -16,35 +16,35 @@ from app.adapters.splitting.outlines import is_outline, outline_heading
 from app.adapters.splitting.verbatim import Opening, verbatim_opening
 
 _EXPLICIT_MARKUP = re.compile(r"\s*\.\.(?:[ \t]+(?P<directive>\w[\w:+.-]*::)?|$)")
-"""Of reStructuredText: directives, comments, footnotes, targets."""
+"""Explicit markup of reStructuredText: directives, comments, footnotes, targets."""
 _ONE_HASH = re.compile(r"#(?!#)")
 _ABOVE_SIGNATURE, _ABOVE_FOOTER = "--", "_" * 47
-"""What stands below the last line of a mail: its signature comes next, or what Mailman adds."""
+"""The separators below the last line of a mail: of its signature, and of the footer of Mailman."""
 
 
 @dataclass(frozen=True)
 class Structure:
-    """What was found, in the order of the text; nothing overlaps."""
+    """Headings and blocks in the order of the text; they never overlap."""
 
     headings: list[Heading]
     blocks: list[Block]
     directives: int = 0
-    """How many of reStructuredText were met that are neither indented nor within others."""
+    """The number of reStructuredText directives that are neither indented nor nested."""
 
 
 @dataclass(frozen=True)
 class Verbatim:
-    """A stretch of the text that is no Markdown."""
+    """A stretch of the text whose content is not read as Markdown, such as an HTML comment."""
 
     end: int
-    """The index of the line after it."""
+    """The index of the first line after it."""
     is_block: bool
-    """Whether it is better kept whole."""
+    """Whether it should be kept in one chunk."""
     is_table: bool
 
 
 class _HeadingFinder:
-    """Recognises headings where they begin. Calls must go forward."""
+    """Recognises headings by their first line. Must be called with rising line indexes."""
 
     def __init__(self, lines: Lines, *, is_rest: bool, is_told: bool) -> None:
         self._lines = lines
@@ -54,7 +54,7 @@ class _HeadingFinder:
         self._is_outline = is_told and not is_rest and is_outline(lines)
 
     def mark(self, index: int, *, after_break: bool) -> HeadingMark | None:
-        """The heading that begins at this line, if one does; in HTML only in Markdown."""
+        """The heading that begins at this line, if there is one; HTML counts only in Markdown."""
         if not self._is_rest and (mark := self._html.mark(index)):
             return mark
         if self._is_outline:
@@ -71,7 +71,7 @@ class _HeadingFinder:
         return mark.hashes > 1 and index > 0 and opens_box(self._lines.text(index - 1))
 
     def _ends_mail(self, index: int, mark: HeadingMark) -> bool:
-        """Whether what seems to underline a title ends a mail, as in archives in plain text."""
+        """Whether the apparent underline is a separator at the end of a mail in a mail archive."""
         if mark.line_count != 2:
             return False
         below, title = self._lines.text(index + 1).strip(), mark.title
@@ -80,9 +80,9 @@ class _HeadingFinder:
         return below == _ABOVE_FOOTER and len(title) < len(below)
 
     def _is_comment(self, index: int) -> bool:
-        """Whether a # begins one of several lines right below each other that begin so.
+        """Whether the line and one next to it both begin with a single #.
 
-        In plain text those are comments, as at the top of lists and of examples of settings.
+        In plain text, such lines are comments, for example in configuration files.
         """
         lines = self._lines
         if not _ONE_HASH.match(lines.text(index)):
@@ -94,18 +94,21 @@ class _HeadingFinder:
 
 
 class _UnheadedLines:
-    """Recognises where lines that look like headings are none. Calls must go forward."""
+    """Recognises stretches in which nothing is a heading, even if it looks like one.
+
+    Must be called with rising line indexes.
+    """
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
         self._body_end = 0
         self._unclosed_before: dict[tuple[re.Pattern[str], str], int] = {}
         self.directives = 0
-        """How many of reStructuredText were met so far; none that are within others or indented,
-        as examples in Markdown are."""
+        """The number of reStructuredText directives so far. Nested and indented ones do not count:
+        Markdown may show them as examples."""
 
     def verbatim(self, index: int) -> Verbatim | None:
-        """What begins at this line and is no Markdown; None when nothing does."""
+        """The stretch beginning at this line that is not read as Markdown, if there is one."""
         opening = verbatim_opening(self._lines.text(index)) if index >= self._body_end else None
         if opening is None or index < self._unclosed_before.get(opening.closing, 0):
             return None
@@ -123,7 +126,7 @@ class _UnheadedLines:
         return opening.form.spans_blanks or self._lines.follows(index)
 
     def is_markup(self, index: int) -> bool:
-        """Whether the line is a directive or comment of reStructuredText, or indented under one."""
+        """Whether the line begins explicit markup of reStructuredText or is indented below it."""
         if index < self._body_end:
             return True
         markup = _EXPLICIT_MARKUP.match(self._lines.text(index))
@@ -135,13 +138,15 @@ class _UnheadedLines:
 
 
 def read_structure(lines: Lines, language: TextLanguage = TextLanguage.MARKDOWN) -> Structure:
-    """Find headings, and blocks to keep whole; there are no headings within blocks.
+    """Find the headings, and the blocks to keep in one chunk.
 
-    Nor are there any in HTML comments and the like, or in what is indented under a directive.
-    Where the language is not told, it is that of a manual page if the text begins as one; AsciiDoc
-    if anything shows it and no more lines begin like Markdown's headings; else reStructuredText if
-    that gives more headings, and directives with them, than Markdown does, in which lines of plain
-    text that begin with one # and stand right below each other are comments.
+    Nothing is a heading within a block, an HTML comment or the like, or the body of a directive.
+
+    If the language is unknown (UNTOLD), it is guessed. The text is a manual page if it begins as
+    one. It is AsciiDoc if it has syntax that only AsciiDoc has, and at least as many headings of
+    AsciiDoc as of Markdown. Otherwise it is read both ways, and is reStructuredText if this gives any headings, and together with the
+    directives more than Markdown has headings. Adjacent lines that begin with a single # are then
+    comments, not headings.
     """
     if language is TextLanguage.NONE:
         return Structure([], [])
@@ -183,8 +188,8 @@ def _read(lines: Lines, *, is_rest: bool, is_told: bool) -> Structure:
             continue
         found, end = finder.passage(index, is_rest=is_rest)
         blocks += found
-        # Neither a line of markup nor what is indented in it goes on with the line below it; what
-        # begins with two dots in Markdown may be any text.
+        # A paragraph does not continue after explicit markup or its body. But in Markdown, a line
+        # that begins with two dots may be ordinary text, unless it is indented.
         ends_markup = is_markup and (is_rest or lines.indent(index) > 0)
         after_break = bool(found) or end > index + 1 or ends_markup
         index = end
