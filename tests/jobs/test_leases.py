@@ -154,13 +154,28 @@ def test_a_start_on_a_shared_database_leaves_alone_what_others_run(
 def test_a_job_of_which_no_worker_lives_long_is_given_up_by_its_leases(
     jobs: JobService, database: Database
 ) -> None:
+    """What waited for it can run then, and somebody is told."""
     job_id = jobs.add("index", {}).id
-    keeper = LeaseKeeper(database, on_reclaimed=lambda: None)
+    told: list[str] = []
+    keeper = LeaseKeeper(database, on_reclaimed=lambda: told.append(jobs.get(job_id).state))
     for _ in range(running_queries.MOST_ATTEMPTS):
         claim(database)
         expire_lease(database, job_id)
         keeper.beat()
     assert jobs.get(job_id).state == "failed"
+    assert told == ["queued"] * (running_queries.MOST_ATTEMPTS - 1) + ["failed"]
+
+
+def test_a_running_job_that_has_lost_its_lease_time_starts_over(
+    jobs: JobService, database: Database
+) -> None:
+    """A damaged row may hold none; no comparison of times would ever find it expired."""
+    job_id = jobs.add("index", {}).id
+    claim(database)
+    with database.write() as session:
+        session.execute(update(JobRow).where(JobRow.id == job_id).values(lease_expires_at=None))
+    LeaseKeeper(database, on_reclaimed=lambda: None).beat()
+    assert jobs.get(job_id).state == "queued"
 
 
 def test_a_stop_queues_a_job_again_that_does_not_come_to_a_step_in_time(
