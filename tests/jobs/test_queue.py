@@ -121,6 +121,24 @@ def test_a_job_that_is_queued_again_beside_one_like_it_is_not_lost(
     assert jobs.get(first).state == "queued"
 
 
+def test_a_job_that_was_queued_beside_one_like_it_stands_for_both_when_that_has_ended(
+    jobs: JobService, database: Database
+) -> None:
+    """Otherwise the same work would be queued, and done, once more."""
+    first = jobs.add("index", {"knowledge_id": 1}).id
+    claim(database)
+    second = jobs.add("index", {"knowledge_id": 1}, waited_for=True).id
+    with database.write() as session:
+        running_queries.requeue_running(session)
+    assert claimed_ids(database) == [second]
+    with database.write() as session:
+        running_queries.finish_job(session, jobs.get(second), Outcome("succeeded"), None)
+    assert claimed_ids(database) == [first]
+    with database.write() as session:
+        running_queries.hand_back(session, jobs.get(first))
+    assert jobs.add("index", {"knowledge_id": 1}).id == first
+
+
 def test_a_queue_that_is_full_refuses_new_work_and_takes_what_it_has_already(
     database: Database,
 ) -> None:
