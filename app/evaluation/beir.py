@@ -13,19 +13,19 @@ from app.search.results import SearchResult
 CORPUS, QUERIES, QRELS = "corpus.jsonl", "queries.jsonl", "qrels"
 
 HIGHEST_SCORE = 10_000
-"""trec_eval counts the documents of every score up to the highest: from some 10⁹ on, where memory
-for that ends, all questions come to 0."""
+"""trec_eval keeps a counter for every score up to the highest. From about 10⁹ on, memory does not
+suffice for that, and it gives 0 for every question."""
 
 MOST_DIGITS = 100
-"""Python reads no number of thousands, and none means anything here."""
+"""Python refuses to parse numbers of thousands of digits, and none is a sensible score."""
 
 DEPTHS = (100, 400)
-"""The most that HTTP gives; and enough chunks that the best 100 documents are among them."""
+"""The most that HTTP returns, and enough chunks to include those of the best 100 documents."""
 
 
 @dataclass(frozen=True)
 class BeirSet:
-    """A question set that judges documents: a document ranks where its best chunk does."""
+    """A question set that judges documents: a document has the rank of its best chunk."""
 
     name: str
     documents: Sequence[CorpusDocument]
@@ -87,7 +87,7 @@ def _queries(folder: Path) -> dict[str, tuple[str, str | None]]:
         text = line.words("text").strip()
         group, key = line.mapping("metadata").get("repo"), line.text("_id")
         if key in queries:
-            raise SourceUnreadableError(f"{line.place}: the _id {key!r} stands there twice.")
+            raise SourceUnreadableError(f"{line.place}: the _id {key!r} occurs twice.")
         queries[key] = (text, str(group) if group else None)
     return queries
 
@@ -132,7 +132,7 @@ def _judgements(path: Path, *, binary: bool) -> dict[str, dict[str, int]]:
 
 
 def _is_whole_number(text: str) -> bool:
-    """With so few digits that Python reads it."""
+    """Whether it is a whole number with few enough digits for Python to parse."""
     return len(text) <= MOST_DIGITS and text.strip().removeprefix("-").isdecimal()
 
 
@@ -153,9 +153,7 @@ def _corpus(folder: Path, groups: set[str]) -> list[CorpusDocument]:
     for line in json_lines(path):
         document = _document(line, longest_first)
         if document.id in documents:
-            raise SourceUnreadableError(
-                f"{line.place}: the _id {document.id!r} stands there twice."
-            )
+            raise SourceUnreadableError(f"{line.place}: the _id {document.id!r} occurs twice.")
         documents[document.id] = document
     if not documents:
         raise SourceUnreadableError(f"{path} has no documents.")
@@ -176,9 +174,9 @@ def _document(line: JsonLine, groups: Sequence[str]) -> CorpusDocument:
 
 
 def with_title(title: str, text: str, key: str) -> str:
-    """The text as a person would keep it in a file: in prose, the title stands above it.
+    """The text as it would be in a file: with its title as a heading.
 
-    It does not where it is the file's path, as with code, or where the text begins with it.
+    The heading is left out if the title is the file's path, as with code, or begins the text.
     """
     opening = " ".join(text[: 2 * len(title) + 100].split()).lstrip("#= ")
     if not title or _is_path(title, key) or opening.startswith(title):

@@ -1,4 +1,4 @@
-"""Question sets over files that live on: a passage is judged by its file and a phrase it holds."""
+"""Question sets over files that may change: a passage is identified by its file and a phrase."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from app.search.results import SearchResult
 CORPUS, QUERIES = "corpus.json", "queries.jsonl"
 
 DEPTHS = (100,)
-"""Passages are ranked themselves, so the most that HTTP gives is enough for every measure."""
+"""Chunks are ranked, not documents: the most that HTTP returns is enough for every measure."""
 
 
 @dataclass(frozen=True)
@@ -26,17 +26,17 @@ class ExpectedPassage:
 
     file: str
     phrase: str
-    """Words that stand in the passage, white space aside."""
+    """Words that the passage contains; differences in white space do not matter."""
 
     @property
     def name(self) -> str:
-        """What judgements call it."""
+        """Its key in judgements."""
         return f"{self.file}: {self.phrase}"
 
 
 @dataclass(frozen=True)
 class PhraseSet:
-    """A question set that judges passages: the first chunk of a file that holds a phrase whole."""
+    """A question set that judges passages: a chunk counts if it contains a phrase completely."""
 
     name: str
     documents: Sequence[CorpusDocument]
@@ -55,7 +55,7 @@ class PhraseSet:
         return RankedAnswers(judgements, self._names)
 
     def missing(self) -> list[ExpectedPassage]:
-        """The passages that the files no longer hold."""
+        """The passages whose phrase is no longer in their file."""
         texts = {document.id: one_line(document.text) for document in self.documents}
         return [
             passage
@@ -65,7 +65,7 @@ class PhraseSet:
         ]
 
     def _names(self, question: Question, results: Sequence[SearchResult]) -> Sequence[str]:
-        """A chunk that shows a passage for the first time is that passage, any other is itself."""
+        """For each result, the passages it is the first to contain; without any, its chunk id."""
         left = list(self.passages[question.id])
         names = []
         for result in results:
@@ -90,7 +90,7 @@ class Corpus(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     root: Path
-    """A folder, seen from the folder of the question set."""
+    """A folder, relative to that of the question set."""
     files: list[str] = Field(min_length=1)
     """Globs below the root, such as `docs/**/*.md`."""
 
@@ -104,7 +104,7 @@ def read_phrases(folder: Path) -> PhraseSet:
     """Read a folder with `corpus.json` and `queries.jsonl`.
 
     A query has `_id`, `text` and `metadata.answers`, a list of objects with `file` and `phrase`.
-    Raises SourceNotFoundError and SourceUnreadableError, also when a phrase is no longer there.
+    Raises SourceNotFoundError and SourceUnreadableError, the latter also for a missing phrase.
     """
     documents = _documents(folder)
     path = find_file(folder, QUERIES)
@@ -115,7 +115,7 @@ def read_phrases(folder: Path) -> PhraseSet:
     for line in json_lines(path):
         question = Question(line.text("_id"), line.words("text"))
         if question.id in passages:
-            raise SourceUnreadableError(f"{line.place}: the _id stands there twice.")
+            raise SourceUnreadableError(f"{line.place}: the _id occurs twice.")
         passages[question.id] = _passages(line)
         questions.append(question)
     if not questions:
@@ -124,7 +124,7 @@ def read_phrases(folder: Path) -> PhraseSet:
     if missing := found.missing():
         listed = "; ".join(passage.name for passage in missing[:5])
         raise SourceUnreadableError(
-            f"{path}: {len(missing)} phrases no longer stand in their files: {listed}"
+            f"{path}: {len(missing)} phrases are no longer in their files: {listed}"
         )
     return found
 
@@ -138,7 +138,7 @@ def _documents(folder: Path) -> list[CorpusDocument]:
         raise SourceUnreadableError(f"{folder / CORPUS}: {error}") from error
     documents = [_document(root, path) for path in paths if path.is_file()]
     if not documents:
-        raise SourceNotFoundError(f"{folder / CORPUS}: there are no such files below {root}.")
+        raise SourceNotFoundError(f"{folder / CORPUS}: no file below {root} matches its globs.")
     return documents
 
 

@@ -1,4 +1,4 @@
-"""Question sets whose answers are stretches of characters: how well chunks cover just these."""
+"""Question sets whose answers are spans of characters: how well the chunks found cover them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +12,10 @@ from app.search.results import SearchResult
 CORPORA, QUESTIONS = "corpora", "questions.jsonl"
 
 RESULTS = 5
-"""Chunks that are retrieved, as in the published figures."""
+"""Chunks retrieved for each question, as in the published figures."""
 
 Span = tuple[int, int]
-"""First character, and the one after the last."""
+"""Offsets of the first character and of the one after the last."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Coverage:
     """A Scorer: recall, precision and intersection over union (IoU) of what chunks cover.
 
     The formulas are those of Smith and Troynikov, "Evaluating Chunking Strategies for Retrieval",
-    as their published code computes them, which counts characters for tokens. What chunks share is
-    counted in the precision's denominator as often as it is retrieved.
+    as their published code computes them, with characters in place of tokens. In the denominator of
+    the precision, a character counts once for each chunk that contains it.
     """
 
     def __init__(self, answers: Mapping[str, Answer]) -> None:
@@ -84,7 +84,7 @@ class Coverage:
 
 
 def united(spans: Iterable[Span]) -> list[Span]:
-    """The same characters in order and without overlap."""
+    """The same characters as ordered spans that do not overlap."""
     merged: list[Span] = []
     for start, end in sorted(spans):
         if merged and start <= merged[-1][1]:
@@ -95,7 +95,7 @@ def united(spans: Iterable[Span]) -> list[Span]:
 
 
 def length(spans: Iterable[Span]) -> int:
-    """Characters of all spans together; what they share counts twice."""
+    """The total length of the spans; characters of two spans count twice."""
     return sum(end - start for start, end in spans)
 
 
@@ -127,10 +127,10 @@ def read_spans(folder: Path) -> SpanSet:
     for line in json_lines(path):
         question = Question(line.text("_id"), line.words("text"))
         if question.id in answers:
-            raise SourceUnreadableError(f"{line.place}: the _id stands there twice.")
+            raise SourceUnreadableError(f"{line.place}: the _id occurs twice.")
         document = documents.get(line.text("corpus_id"))
         if document is None:
-            raise SourceUnreadableError(f"{line.place}: there is no such file in {CORPORA}.")
+            raise SourceUnreadableError(f"{line.place}: {CORPORA} has no file for its corpus_id.")
         answers[question.id] = Answer(document.id, _spans(line, len(document.text)))
         questions.append(question)
     if not questions:
@@ -140,7 +140,7 @@ def read_spans(folder: Path) -> SpanSet:
 
 def _document(path: Path) -> CorpusDocument:
     try:
-        # As it lies on the disk: a translated line end would move every offset after it.
+        # Decoded from bytes: translating line ends would shift every later offset.
         text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SourceUnreadableError(f"{path} cannot be read: {error}") from error
@@ -159,5 +159,5 @@ def _spans(line: JsonLine, document_length: int) -> list[Span]:
             and 0 <= span[0] < span[1] <= document_length
         )
         if not fits:
-            raise SourceUnreadableError(f"{line.place}: {span} is no stretch of the document.")
+            raise SourceUnreadableError(f"{line.place}: {span} is not a span within the document.")
     return united((start, end) for start, end in spans)

@@ -154,7 +154,7 @@ def test_half_surrogates_become_question_marks(tmp_path: Path) -> None:
         (
             "queries.jsonl",
             b'{"_id": "q1", "text": "a"}\n{"_id": "q1", "text": "b"}',
-            "line 2.*'q1' stands there twice",
+            "line 2.*'q1' occurs twice",
         ),
         ("qrels/test.tsv", b"q1\td1\t1\nq2\td2", "test.tsv, line 2"),
         ("qrels/test.tsv", b"q1\td1\t" + b"9" * 5000, "test.tsv, line 1: expected query"),

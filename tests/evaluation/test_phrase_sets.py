@@ -77,7 +77,7 @@ def test_a_passage_that_is_shown_again_is_no_second_answer(folder: Path) -> None
 
 def test_a_phrase_that_no_longer_stands_in_its_file_is_named(folder: Path) -> None:
     (folder.parent / "b.md").write_text("Plums.\n")
-    with pytest.raises(SourceUnreadableError, match=r"1 phrases no longer stand.*b\.md: Pears"):
+    with pytest.raises(SourceUnreadableError, match=r"1 phrases are no longer in.*b\.md: Pears"):
         read_phrases(folder)
 
 
@@ -110,5 +110,5 @@ def test_a_corpus_that_cannot_be_understood_is_refused(folder: Path, corpus: str
 
 def test_globs_that_match_nothing_are_refused(folder: Path) -> None:
     (folder / "corpus.json").write_text('{"root": "..", "files": ["*.rst"]}')
-    with pytest.raises(SourceNotFoundError, match="no such files"):
+    with pytest.raises(SourceNotFoundError, match="matches its globs"):
         read_phrases(folder)

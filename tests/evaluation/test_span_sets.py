@@ -92,10 +92,10 @@ def test_a_question_that_asks_nothing_is_refused(folder: Path) -> None:
 def test_a_question_on_no_file_and_one_asked_twice_are_refused(folder: Path) -> None:
     row = {"_id": "q", "text": "?", "corpus_id": "a", "spans": [[0, 1]]}
     write_lines(folder / "questions.jsonl", [row, row])
-    with pytest.raises(SourceUnreadableError, match="line 2: the _id stands there twice"):
+    with pytest.raises(SourceUnreadableError, match="line 2: the _id occurs twice"):
         read_spans(folder)
     write_lines(folder / "questions.jsonl", [row | {"corpus_id": "b"}])
-    with pytest.raises(SourceUnreadableError, match="there is no such file"):
+    with pytest.raises(SourceUnreadableError, match="has no file for its corpus_id"):
         read_spans(folder)
     write_lines(folder / "questions.jsonl", [])
     with pytest.raises(SourceUnreadableError, match="no questions"):

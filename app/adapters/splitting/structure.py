@@ -144,9 +144,9 @@ def read_structure(lines: Lines, language: TextLanguage = TextLanguage.MARKDOWN)
 
     If the language is unknown (UNTOLD), it is guessed. The text is a manual page if it begins as
     one. It is AsciiDoc if it has syntax that only AsciiDoc has, and at least as many headings of
-    AsciiDoc as of Markdown. Otherwise it is read both ways, and is reStructuredText if this gives any headings, and together with the
-    directives more than Markdown has headings. Adjacent lines that begin with a single # are then
-    comments, not headings.
+    AsciiDoc as of Markdown. Otherwise it is read both ways, and is reStructuredText if this gives
+    any headings, and together with the directives more than Markdown has headings. Adjacent lines
+    that begin with a single # are then comments, not headings.
     """
     if language is TextLanguage.NONE:
         return Structure([], [])
