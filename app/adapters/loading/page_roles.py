@@ -1,4 +1,4 @@
-"""Tells parts of a page that may be all that is read, or left out, by what their markup says."""
+"""Recognises, by their markup, the main content of a page and the parts around it."""
 
 import re
 from collections.abc import Set
@@ -14,18 +14,18 @@ ROLES_AROUND_CONTENT = {
 CLASSES_AROUND_CONTENT = {
     *("bd-sidebar-secondary", "col-sidebar", "onlyprint", "navpath", "printfooter"),
 }
-"""Of the column beside a page, as Sphinx's theme PyData and TypeDoc write it, which may have more
-words than links; of what Jupyter Book writes for paper, with the title and contents again, and
-MediaWiki, with the address; and of the way to a page of Doxygen, which ends in the page's own name
-and the program's version."""
+"""Classes of what surrounds the content: side columns of Sphinx's theme PyData and of TypeDoc,
+which may hold more text than links; additions for printing, of Jupyter Book (title and contents
+again) and of MediaWiki (the address); and breadcrumbs of Doxygen, which end with the page's own
+name and the program's version."""
 
 FOOTER = "footer"
-"""The class or id of a page's footer where it is no element of that name: of Asciidoctor, gtk-doc
-and Doxygen. A part of a text may have it, too, and begins with a heading then."""
+"""The class or id of a page footer that is no `footer` element, as Asciidoctor, gtk-doc and Doxygen
+write it. A section of the text may have it, too; such a section begins with a heading."""
 FOOTER_TAGS = {"div", "address", "p", "table"}
 
 HEADER_ID = "titlearea"
-"""The id of what stands above each page of Doxygen: the name of the project, and its number."""
+"""The id of the banner of Doxygen's pages, with the name and version of the project."""
 
 MODAL_CLASS = "modal"
 MENU_CLASSES = {
@@ -35,49 +35,49 @@ MENU_CLASSES = {
     *("navigationbar", "dropdown-menu", "tsd-breadcrumb", "t-navbar"),
     *("sphinxsidebar", "docs-sidebar"),
 }
-"""Classes of elements that are menus where most of their text is in links; the last ones are of the
-pages of Qt, of Bootstrap, of TypeDoc, of cppreference, and of Sphinx's older themes and that of
-OpenStack."""
+"""Classes of elements that are menus if most of their text is in links. The last two lines are of
+Qt, Bootstrap, TypeDoc, cppreference, Sphinx's older themes and the theme of OpenStack."""
 
 MENU_IDS = {
     *("sidebar", "toc", "TOC", "nav", "navbar", "navigation", "menu", "breadcrumb", "breadcrumbs"),
     *("column2", "page-header", "path", "page-menu"),
 }
-"""As above, ids outside the content, where they are no anchors of headings; the last ones are of
-the pages of Node.js, of Apache and of Haddock."""
+"""The same by id, only outside of sections: within them, an id may be the anchor of a heading. The
+last line is of Node.js, Apache and Haddock."""
 
 MENU_TAGS = {"div", "ul", "ol", "table", "details", "p"}
-"""Which such an id makes a menu of; a heading or a section has one of its title."""
+"""Elements that such an id makes a menu; headings and sections have ids made from their titles."""
 
 PAGE_TURN_CLASSES = {
     *("navheader", "navfooter", "docnav", "nav-panel", "header", "spirit-nav"),
     *("prev-next-area", "prev-next-bottom"),
 }
-"""Of links to the next page and the one before, as DocBook, Publican, Texinfo, Boost and Sphinx's
-theme PyData write them; they name what they lead to, and are not always most of the text beside
-them."""
+"""Classes of the links to the next and previous page, as DocBook, Publican, Texinfo, Boost and
+Sphinx's theme PyData write them. They contain the titles of those pages, and links are not always
+most of their text."""
 
 PAGE_TURN_KEYS = {"n", "p", "u"}
 PAGE_TURN_RELATIONS = {"next", "prev", "previous", "up", "contents", "index"}
 PAGE_TURN_LINKS = {"left-prev", "right-next"}
-"""What such a link gives as its access key, its relation to the page or its class."""
+"""Access keys, relations (`rel`) and classes of such links."""
 
 AD_CLASSES = {"ad", "ads", "advert", "advertisement", "sponsor", "sponsors", "sponsored", "promo"}
-"""Classes of asides that sell something."""
+"""Classes of advertisements."""
 
 NOTE_CLASSES = {"footnote", "footnote-list"}
 NOTE_ROLES = {"note", "doc-footnote", "doc-endnotes"}
-"""Classes and roles of asides that are notes to the text, as docutils writes them: also on a page
-that does not say where its content is, they are no column beside it."""
+"""Classes and roles of asides that are notes to the text, as docutils writes them. They are content
+even on a page that does not mark its main content."""
 
 LABEL_CLASS = "starlight-aside__title"
-"""Of the title of a note in Starlight, hidden from those who listen: to them it is its label."""
+"""The class of the title of an aside in Starlight. It is hidden from screen readers, which read it
+as the label of the aside."""
 
 NOT_DISPLAYED = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
 class Role(Enum):
-    """What makes an element a part of its page that may be all that is read, or left out."""
+    """What an element is to its page: its main content, or something that may be left out."""
 
     MAIN = auto()
     ARTICLE = auto()
@@ -85,26 +85,27 @@ class Role(Enum):
     """Navigation, footers, dialogs and advertisements."""
     ASIDE = auto()
     HEADER = auto()
-    """Of the page, or of what is not marked as content."""
+    """The header of the page, or of a part that is not marked as content."""
     SECTION_HEADER = auto()
-    """Of a part that has a header of its own."""
+    """The header of a section or article."""
     FOOTER = auto()
     """By its class or id only."""
     FORM = auto()
     MENU = auto()
     """By its class or id only."""
     PAGE_TURN = auto()
-    """By its class, and the links in it."""
+    """By its class and the links in it."""
     HIDDEN = auto()
-    """Until a script shows it: panels of tabs, and answers to unfold."""
+    """Hidden until a script shows it: panels of tabs, and collapsed answers."""
     UNSPOKEN = auto()
-    """Hidden from those who listen: icons and what stands there twice, or a folded answer."""
+    """Hidden from screen readers: icons, repeated text, or a collapsed answer."""
 
 
 CONTENT_ROLES = {Role.MAIN, Role.ARTICLE}
 
 ROLES_OF_TAGS = {"article": Role.ARTICLE, "form": Role.FORM, "header": Role.SECTION_HEADER}
-"""Of elements that are nothing else; a header that is not in a section is one before."""
+"""Roles that follow from the tag alone. A header outside of sections has got another role
+before."""
 
 
 def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None:

@@ -18,15 +18,15 @@ from app.adapters.splitting.verbatim import verbatim_opening
 
 MAX_TITLE_CHARACTERS = 300
 TITLE_LINES = 400
-"""How far into a document its title is looked for, in lines."""
+"""The number of lines at the start of a document that are searched for its title."""
 MAX_LINE_CHARACTERS = 2000
-"""What is read of each line: some of the expressions take quadratic time on blanks."""
+"""Characters read of each line: some of the expressions take quadratic time on blanks."""
 
 MARKDOWN_OR_REST = {".rst": TextLanguage.RESTRUCTUREDTEXT, ".txt": TextLanguage.UNTOLD}
 UNSEEN_REST = re.compile(
     r"\s*(?:(?:\.\.(?=\s)|:(?:orphan|tocdepth|nocomments|nosearch):).*\n(?:[ \t].*\n|\n)*)*"
 )
-"""What may stand above the title of reStructuredText: labels, comments, and what Sphinx is told."""
+"""Matches what may precede a title in reStructuredText: labels, comments and fields for Sphinx."""
 SENTENCE_END = re.compile(
     r"(?:[^\W\d_]|[\u0300-\u036f\u0900-\u0dff])"
     r"[`*_\"'\u2019\u201d)\]]{0,9}[.!?](?:[\s\"'\u201d)<*_]|$)"
@@ -34,12 +34,13 @@ SENTENCE_END = re.compile(
     r"|[\u0589\u061f\u06d4\u0964\u104b\u1362\u17d4\u3002\uff01\uff1f]"
     r"|[\u0e00-\u0eff ]{40}"
 )
-"""Not that of `1.` and `v1.`, but where a line ends with a number behind words; nor the dots in
-addresses. In languages of India a sentence may end in a vowel sign, which is no letter to Python,
-and others have marks of their own; Thai and Lao have none, but long lines without any sign."""
+"""Matches the end of a sentence, but not the dots of `1.`, `v1.` and addresses: a dot after a
+number counts only behind words, at the end of a line. In languages of India, the last character may
+be a vowel sign, which Python does not call a letter. Some languages have full stops of their own.
+Thai and Lao have none: there, a long run of characters without punctuation counts."""
 NO_SENTENCE = re.compile(r"\s*(?:>|\[[^\[\]]+\]:[ \t])")
-"""What begins a line of a note, or one that says where a link leads, as comments do, too:
-`[//]: # (…)`."""
+"""Matches the start of a line of a block quote, or of a link definition; comments are often written
+as one: `[//]: # (…)`."""
 PEP_HEADER = re.compile(
     r"(?:[A-Za-z][A-Za-z-]*:.*(?:\n[ \t]+\S.*)*\n)*?Title:(?P<title>.*(?:\n[ \t]+\S.*)*)"
 )
@@ -49,14 +50,14 @@ their first heading is NAME."""
 
 
 def find_title(text: str, suffix: str) -> str | None:
-    """The title of a document, or None; `suffix` is its file's (`.md`, `.rst`, `.txt`).
+    """The title of a document, or None; `suffix` is that of its file (`.md`, `.rst`, `.txt`).
 
-    Markdown: that of Pandoc's title block at the top, else the first heading, as the splitter finds
-    it; but a lesser one below a sentence is that of a section, as in notes that are called by their
-    files' names, and so is any in an outline. reStructuredText: the `Title:` of a leading field
-    block, as PEPs have, else the first heading. Plain text: the name of a manual page, or the
-    heading that it begins with, when that is underlined; labels of reStructuredText may stand above
-    it.
+    Markdown: the title of Pandoc's title block at the top, else the first heading, as the splitter
+    finds it. But a heading below level 1 that follows a sentence is taken for that of a section,
+    and so is any heading in an outline: the document has no title then. reStructuredText: the
+    `Title:` of a field block at the start, as in PEPs, else the first heading. Plain text: the name
+    of a manual page, or an underlined heading at the start; only labels and comments of
+    reStructuredText may precede it.
     """
     lines = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
     text = "\n".join(line[:MAX_LINE_CHARACTERS] for line in lines)
@@ -108,12 +109,15 @@ def _field_title(text: str) -> str | None:
 
 
 def _begins_text(text: str, heading: Heading) -> bool:
-    """Whether nothing to be seen stands above it; a # of plain text may be a comment's."""
+    """Whether nothing visible precedes the heading, and it has no #, which may mark a comment."""
     return bool(UNSEEN_REST.fullmatch(text, 0, heading.start)) and text[heading.start] != "#"
 
 
 def _is_below_sentence(lines: Lines, blocks: Sequence[Block], heading: Heading) -> bool:
-    """Whether one stands above it: in no comment, note, code, table or definition of a link."""
+    """Whether a sentence precedes the heading.
+
+    Those in comments, block quotes, code, tables and link definitions do not count.
+    """
     opening = None
     block_ends = {block.start: block.end for block in blocks}
     block_end = 0
@@ -135,5 +139,5 @@ def _is_below_sentence(lines: Lines, blocks: Sequence[Block], heading: Heading) 
 
 
 def _is_tagline(heading: Heading, following: Heading) -> bool:
-    """Whether it is a lesser one in HTML, put above the title to be seen first."""
+    """Whether the heading is a tagline: in HTML, of a lower level than the title that follows."""
     return heading.is_html and heading.level > 1 and following.level == 1
