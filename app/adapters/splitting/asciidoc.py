@@ -1,4 +1,4 @@
-"""Reads the structure of AsciiDoc, in which many manuals are written that are named `.txt`."""
+"""Reads the structure of AsciiDoc. Many manuals in it have the suffix `.txt`."""
 
 import re
 
@@ -17,36 +17,36 @@ _BLOCK_KIND = re.compile(
 )
 _BLOCK_TITLE = re.compile(r"\.[A-Za-z][\w ,'-]*[:.]?$")
 _SIGN = re.compile(r"link|xref|^(?:[\[+=.]|include|if|endif)")
-"""One of these stands in each line that shows AsciiDoc."""
+"""Matches part of every line that an expression above matches; faster than trying them all."""
 _REST_DIRECTIVE = re.compile(r"\.\. [\w:+.-]+::(?:[ \t]|$)")
 _FEWEST_TITLES = 2
-"""Of one line, besides the title at the top."""
+"""How many one-line headings a text must have besides the title at its top."""
 
 _ATTRIBUTES = re.compile(r"\[.*\]$|:!?\w[\w-]*!?:(?:[ \t]|$)")
-"""What says something of the block or section below it, or of the whole text."""
+"""Attributes of the block or section below, or of the whole document."""
 _VERBATIM = re.compile(r"-{4,}$|\.{4,}$|\+{4,}$|/{4,}$|```\w*$|[|,:!]={3,}$")
-"""The first line of what ends at the next line that is the same: code, comments, tables."""
+"""Delimiters of code, comments and tables, which end with the next line that is the same."""
 _CONTAINER = re.compile(r"={4,}$|\*{4,}$|_{4,}$|--$")
-"""The first or last line of what holds text like any other."""
+"""Delimiters of blocks that contain ordinary text, headings included."""
 
 _TITLE = re.compile(r"(?P<marks>={1,6})[ \t]+(?=[^\s=])")
 _MARKDOWN_TITLE = re.compile(r"#{2,6}[ \t]+[^\s#]")
-"""One # begins comments in too many examples of settings."""
+"""Not with a single #: that often begins a comment in an example of a configuration file."""
 _UNDERLINE = re.compile(r"=+$|-+$|~+$|\^+$|\++$")
 _UNDERLINE_LEVELS = {"=": 1, "-": 2, "~": 3, "^": 4, "+": 5}
 _UNDERLINE_TOLERANCE = 2
-"""By how many characters an underline may be longer or shorter than its title (the User Guide of
-AsciiDoc, 11.1)."""
+"""How many characters longer or shorter than its title an underline may be (AsciiDoc User Guide,
+11.1)."""
 _NOT_A_TITLE = re.compile(r"[-*.]+[ \t]|\.\w|//|[ \t]")
 _INLINE_ANCHOR = re.compile(r"\[\[[^\[\]]*\]\]")
 
 
 def is_asciidoc(lines: Lines) -> bool:
-    """Whether a text has in it what only AsciiDoc means anything by, and no directive of others.
+    """Whether a text has syntax that only AsciiDoc has, and no directive of reStructuredText.
 
-    Which is a macro that includes a file, asks for an attribute or links; a verse; the name of an
-    anchor right above a heading; a block with its kind or title above it, or that a `+` joins to an
-    item of a list; and a title at the top with headings of one line below it.
+    Such syntax is: a macro that includes a file, tests an attribute or links; a verse; an anchor
+    directly above a heading; a delimited block with its kind or title above it, or attached to a
+    list item with `+`; and a title at the top with at least two one-line headings below it.
     """
     titles = 0
     is_shown = False
@@ -66,27 +66,27 @@ def is_asciidoc(lines: Lines) -> bool:
 
 
 def _shows_by_place(lines: Lines, index: int, line: str) -> bool:
-    """Whether the line belongs to the heading or block right below it, as only AsciiDoc has it."""
+    """Whether the line is AsciiDoc markup for the heading or block directly below it."""
     if line[0] not in "[+." or not lines.follows(index + 1):
         return False
     below = lines.text(index + 1).rstrip()
     if _ANCHOR.match(line):
         return _heading(lines, index + 1) is not None
     if line == "+":
-        # In a patch it is a blank line that is added, among others.
+        # In a patch, a line of + alone is an added blank line.
         is_joined = lines.follows(index) and not lines.text(index - 1).startswith(("+", "-"))
         return is_joined and bool(_VERBATIM.match(below) or _BLOCK_KIND.match(below))
     is_delimiter = bool(_VERBATIM.match(below) or _CONTAINER.match(below))
     is_title = bool(_BLOCK_TITLE.match(line)) and len(below) > len(line) + _UNDERLINE_TOLERANCE
-    # One of the same length may underline it.
+    # A delimiter as long as the line may be its underline.
     is_kind = bool(_BLOCK_KIND.match(line)) and len(below) != len(line)
     return is_delimiter and (is_title or is_kind)
 
 
 def read_asciidoc(lines: Lines) -> tuple[list[HeadingMark], list[Block]] | None:
-    """The headings, and the blocks to keep whole, in which there are no headings.
+    """The headings, and the blocks to keep in one chunk; no heading is within a block.
 
-    None where more lines are headings of Markdown: such a text only shows AsciiDoc somewhere.
+    None if there are more Markdown headings: such a text only contains some AsciiDoc.
     """
     of_markdown = 0
     marks: list[HeadingMark] = []
@@ -113,7 +113,7 @@ def read_asciidoc(lines: Lines) -> tuple[list[HeadingMark], list[Block]] | None:
 
 
 class _Delimiters:
-    """Knows where the lines stand between which everything is verbatim."""
+    """Finds verbatim blocks by their delimiters, in linear time over all calls."""
 
     def __init__(self, lines: Lines) -> None:
         self._lines = lines
@@ -121,7 +121,7 @@ class _Delimiters:
         self._last = {line: index for index, line in enumerate(found) if _VERBATIM.match(line)}
 
     def end_of_block(self, index: int) -> int:
-        """The index after the block that begins at this line; the same when none does."""
+        """The index after the block that begins at this line; `index` if there is none."""
         line = self._lines.text(index).rstrip()
         closing = "```" if line.startswith("```") else line
         if not _VERBATIM.match(line) or self._last.get(closing, 0) <= index:
@@ -133,13 +133,13 @@ class _Delimiters:
 
 
 def _parts_paragraphs(line: str) -> bool:
-    """Whether a title may stand right below the line, as it is no text itself."""
+    """Whether a title may directly follow the line, since it is markup and no text."""
     forms = (_ATTRIBUTES, _CONTAINER, _MACRO)
     return line.startswith("//") or any(form.match(line) for form in forms)
 
 
 def _heading(lines: Lines, index: int) -> HeadingMark | None:
-    """The heading that begins at this line, if one does; no text stands right above it."""
+    """The heading that begins at this line, if there is one; no text directly precedes it."""
     line = lines.text(index).rstrip()
     if marked := _TITLE.match(line):
         title = line[marked.end() :]
@@ -158,7 +158,7 @@ def _mark(lines: Lines, first: int, last: int, title: str, level: int) -> Headin
 
 
 def _underlined_level(lines: Lines, index: int, title: str) -> int:
-    """The level that the line below makes a heading of; 0 if it is no underline."""
+    """The level of a title by the underline below it; 0 if there is none."""
     if not lines.follows(index + 1) or len(title) > TITLE_CHARACTERS:
         return 0
     underline = lines.text(index + 1).rstrip()
