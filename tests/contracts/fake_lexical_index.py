@@ -197,25 +197,28 @@ def _count(phrase: Phrase, texts: list[list[Word]], *, loosely: bool = False) ->
     if loosely:
         wanted = {term for word in phrase for term in _terms(word)}
         return sum(len(wanted & _terms(word)) for text in texts for word in text)
-    return sum(_stands_at(phrase, text, place) for text in texts for place in range(len(text)))
+    return sum(_count_in(phrase, text) for text in texts)
 
 
-def _stands_at(phrase: Phrase, text: list[Word], place: int) -> bool:
-    """Whether the phrase begins within the word at `place`, names taken apart or not."""
-    if len(phrase) == 1 and phrase[0].whole and phrase[0].whole in _terms(text[place]):
-        return True
+def _count_in(phrase: Phrase, text: list[Word]) -> int:
+    """Within how many words of the text the phrase begins, names taken apart or not."""
+    whole = phrase[0].whole if len(phrase) == 1 else ""
     if needs_signs(phrase):
-        return False
+        return sum(whole in _terms(word) for word in text) if whole else 0
     words_at: dict[int, list[Word]] = {}
     parts: list[str] = []
-    for word in text[place:]:
+    starts = []
+    for word in text:
+        starts.append(range(len(parts), len(parts) + len(word.parts)))
         words_at[len(parts)] = [word]
         for name in word.names_within:
             named = Word(word.parts[name.first : name.end], (), name.whole, name.stem)
             words_at.setdefault(len(parts) + name.first, []).append(named)
         parts += word.parts
-    return any(
-        _says_from(phrase, parts, words_at, start) for start in range(len(text[place].parts))
+    return sum(
+        (whole != "" and whole in _terms(word))
+        or any(_says_from(phrase, parts, words_at, start) for start in within)
+        for word, within in zip(text, starts, strict=True)
     )
 
 
