@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-import chromadb
 import numpy as np
-from chromadb.api.client import Client
-from chromadb.api.collection_configuration import CreateHNSWConfiguration
 from filelock import FileLock, Timeout
 
 from app.adapters.vector_index.checks import checked_records, checked_vector
-from app.adapters.vector_index.chroma_client import close_client, open_client, translated_errors
+from app.adapters.vector_index.chroma_client import (
+    ChromaClient,
+    ChromaCollection,
+    translated_errors,
+)
 from app.adapters.vector_index.chroma_files import LOCK_NAME, SYNC_THRESHOLD, wipe
 from app.adapters.vector_index.gate import Gate
 from app.adapters.vector_index.pages import pages
@@ -26,7 +27,7 @@ SAME_VALUE = 1e-6
 REMOVE_BATCH = 100
 READ_PAGE = 500
 """Ids in one `get`; SQLite takes at most 32,766 variables in a statement."""
-HNSW_CONFIGURATION: CreateHNSWConfiguration = {
+HNSW_CONFIGURATION = {
     "space": "cosine",
     # Recall@10 against the exact scan, 100,000 clustered vectors: 0.992 with Chroma's defaults of
     # 100 and 100, 1.000 with 200 and 200, for 0.3 ms more a query and a record.
@@ -60,8 +61,8 @@ class ChromaVectorIndex:
         self._lock = FileLock(
             directory / LOCK_NAME, timeout=lock_seconds, thread_local=False, fallback_to_soft=False
         )
-        self._client: Client
-        self._collection: chromadb.Collection
+        self._client: ChromaClient
+        self._collection: ChromaCollection
 
     @classmethod
     def open(
@@ -106,7 +107,7 @@ class ChromaVectorIndex:
         """Remove records in small batches; unknown ids are no error."""
         for page in pages(list(dict.fromkeys(chunk_ids)), REMOVE_BATCH):
             with self._gate.shared(), translated_errors("remove vectors"):
-                self._collection.delete(ids=page)
+                self._client.delete(self._collection, page)
 
     def search(self, vector: Vector, limit: int) -> list[VectorHit]:
         """The (approximately) nearest records, best first."""
@@ -119,16 +120,15 @@ class ChromaVectorIndex:
     def chunk_ids(self) -> set[str]:
         """The ids of all records."""
         with self._gate.shared(), translated_errors("list its records"):
-            return set(self._collection.get(include=[])["ids"])
+            return set(self._client.ids(self._collection))
 
     def vectors(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
         """The vectors held for these ids; unknown ids are left out."""
         found: dict[str, Vector] = {}
         for page in pages(list(dict.fromkeys(chunk_ids)), READ_PAGE):
             with self._gate.shared(), translated_errors("read vectors"):
-                result = self._collection.get(ids=page, include=["embeddings"])
-            embeddings = np.asarray(result["embeddings"], dtype=np.float32)
-            found.update(zip(result["ids"], embeddings, strict=True))
+                held = self._client.vectors(self._collection, page)
+            found.update((key, np.asarray(each, dtype=np.float32)) for key, each in held.items())
         return found
 
     def metadata(self, chunk_ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
@@ -136,14 +136,13 @@ class ChromaVectorIndex:
         found: dict[str, Mapping[str, Any]] = {}
         for page in pages(list(dict.fromkeys(chunk_ids)), READ_PAGE):
             with self._gate.shared(), translated_errors("read metadata"):
-                result = self._collection.get(ids=page, include=["metadatas"])
-            found.update(zip(result["ids"], result["metadatas"] or [], strict=True))
+                found.update(self._client.metadata(self._collection, page))
         return found
 
     def count(self) -> int:
         """How many records there are."""
         with self._gate.shared(), translated_errors("count its records"):
-            return int(self._collection.count())
+            return self._client.count(self._collection)
 
     def clear(self) -> None:
         """Start again with empty files: Chroma gives neither space nor bytes back otherwise."""
@@ -182,7 +181,7 @@ class ChromaVectorIndex:
 
     def _connect(self) -> None:
         with translated_errors(f"be opened in {self._directory}"):
-            self._client = open_client(self._directory)
+            self._client = ChromaClient(self._directory)
             try:
                 self._open_collection()
             except BaseException:
@@ -191,23 +190,19 @@ class ChromaVectorIndex:
 
     def _disconnect(self) -> None:
         with translated_errors("be closed"):
-            close_client(self._client, self._directory)
+            self._client.close()
 
     def _open_collection(self) -> None:
-        names = {collection.name for collection in self._client.list_collections()}
-        if self._name in names:
-            self._collection = self._client.get_collection(self._name, embedding_function=None)
+        found = [each for each in self._client.collections() if each.name == self._name]
+        if found:
+            self._collection = found[0]
         else:
             self._collection = self._client.create_collection(
                 self._name,
-                metadata={"dimension": self._dimension},
-                configuration={
-                    "hnsw": {**HNSW_CONFIGURATION, "sync_threshold": self._sync_threshold}
-                },
-                embedding_function=None,
+                {"dimension": self._dimension},
+                {**HNSW_CONFIGURATION, "sync_threshold": self._sync_threshold},
             )
-        made_for = (self._collection.metadata or {}).get("dimension")
-        space = (self._collection.configuration_json.get("hnsw") or {}).get("space")
+        made_for, space = self._collection.metadata.get("dimension"), self._collection.space
         if made_for != self._dimension or space != "cosine":
             message = (
                 f"The collection {self._name} holds vectors of {made_for} dimensions ({space}), "
@@ -219,26 +214,23 @@ class ChromaVectorIndex:
         self._query(np.eye(1, self._dimension, dtype=np.float32)[0], 1)
 
     def _query(self, query: Vector, limit: int) -> list[VectorHit]:
-        result = self._collection.query(
-            query_embeddings=query[np.newaxis], n_results=limit, include=["distances"]
-        )
-        distances = (result["distances"] or [[]])[0]
+        found = self._client.query(self._collection, query.tolist(), limit)
         return [
-            VectorHit(chunk_id, max(-1.0, min(1.0, 1.0 - distance)))
-            for chunk_id, distance in zip(result["ids"][0], distances, strict=True)
+            VectorHit(chunk_id, max(-1.0, min(1.0, 1.0 - distance))) for chunk_id, distance in found
         ]
 
     def _write_differing(self, batch: Sequence[VectorRecord]) -> None:
-        held = self._metadata_held(batch)
+        held = self._client.metadata(self._collection, [record.chunk_id for record in batch])
         same_vector = self._with_vector_held(
             [record for record in batch if record.chunk_id in held]
         )
         others = [record for record in batch if record.chunk_id not in same_vector]
         if others:
-            self._collection.upsert(
-                ids=[record.chunk_id for record in others],
-                embeddings=np.stack([record.vector for record in others]).astype(np.float32),
-                metadatas=[_replacing_metadata(record, held) for record in others],
+            self._client.upsert(
+                self._collection,
+                [record.chunk_id for record in others],
+                [record.vector.astype(np.float32).tolist() for record in others],
+                [_replacing_metadata(record, held) for record in others],
             )
         told_anew = [
             record
@@ -246,34 +238,27 @@ class ChromaVectorIndex:
             if record.chunk_id in same_vector and storable_metadata(record) != held[record.chunk_id]
         ]
         if told_anew:
-            self._collection.update(
-                ids=[record.chunk_id for record in told_anew],
-                metadatas=[_replacing_metadata(record, held) for record in told_anew],
+            self._client.update_metadata(
+                self._collection,
+                [record.chunk_id for record in told_anew],
+                [_replacing_metadata(record, held) for record in told_anew],
             )
-
-    def _metadata_held(self, batch: Sequence[VectorRecord]) -> dict[str, Mapping[str, Any]]:
-        """By chunk id; those that are not held are left out."""
-        result = self._collection.get(
-            ids=[record.chunk_id for record in batch], include=["metadatas"]
-        )
-        metadata = result["metadatas"] or []
-        return {key: each or {} for key, each in zip(result["ids"], metadata, strict=True)}
 
     def _with_vector_held(self, batch: Sequence[VectorRecord]) -> set[str]:
         """The ids of the records whose vector is held already."""
         if not batch:
             return set()
         wanted = {record.chunk_id: record.vector for record in batch}
-        result = self._collection.get(ids=list(wanted), include=["embeddings"])
-        held = np.asarray(result["embeddings"], dtype=np.float32)
-        differences = np.abs(held - np.stack([wanted[key] for key in result["ids"]])).max(axis=1)
+        vectors = self._client.vectors(self._collection, list(wanted))
+        held = np.asarray(list(vectors.values()), dtype=np.float32)
+        differences = np.abs(held - np.stack([wanted[key] for key in vectors])).max(axis=1)
         is_same = (differences <= SAME_VALUE).tolist()
-        return {key for key, same in zip(result["ids"], is_same, strict=True) if same}
+        return {key for key, same in zip(vectors, is_same, strict=True) if same}
 
 
 def _replacing_metadata(
     record: VectorRecord, held: Mapping[str, Mapping[str, Any]]
-) -> Mapping[str, Any]:
+) -> dict[str, Any]:
     """Metadata that replaces all that the record held before.
 
     Chroma merges new metadata into what is there; None removes a key.

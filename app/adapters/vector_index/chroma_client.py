@@ -1,57 +1,151 @@
-"""The connection to an embedded Chroma: its settings, and its errors turned into ours."""
+"""The connection to an embedded Chroma: its compiled core, and its errors turned into ours."""
 
+import json
 import os
+import resource
 import sqlite3
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any
 
-import chromadb
-from chromadb.api.client import Client
-from chromadb.api.shared_system_client import SharedSystemClient
-from chromadb.config import Settings
-from chromadb.errors import ChromaError
+import chromadb_rust_bindings
 
 from app.adapters.vector_index.chroma_files import DATABASE_NAME
 from app.errors import VectorIndexError
 from app.surviving import is_panic
 
 RELEASE_TIMEOUT_SECONDS = 10.0
+PLACE = ("default_tenant", "default_database")
+"""Tenant and database that Chroma's own clients use, and that it makes by itself."""
+FILES_OF_A_GRAPH = 5
+"""Chroma's own clients have as many graphs open as the process may have files for."""
 
 
-def open_client(directory: Path) -> Client:
-    """Open the folder's Chroma database, or make one. Raises what `translated_errors` turns.
+@dataclass(frozen=True)
+class ChromaCollection:
+    """A collection, as Chroma describes it."""
 
-    Every setting that the environment or a `.env` file could change is given here.
+    id: str
+    name: str
+    metadata: Mapping[str, Any]
+    space: str | None
+
+
+class ChromaClient:
+    """The Chroma database of a folder, which is made if there is none.
+
+    It calls Chroma's compiled core, as `chromadb.api.rust` does: all that lies above that is for
+    servers, embedding functions and telemetry, and importing it takes 1 s of CPU and 60 MB. The
+    core imports it for the classes of its errors, and only once there is one.
+    Raises what `translated_errors` turns.
     """
-    _write_ahead(directory / DATABASE_NAME)
-    settings = Settings(
-        _env_file=None,
-        chroma_api_impl="chromadb.api.rust.RustBindingsAPI",
-        migrations="apply",
-        anonymized_telemetry=False,
-        allow_reset=False,
+
+    def __init__(self, directory: Path) -> None:
+        self._database = directory / DATABASE_NAME
+        _write_ahead(self._database)
+        try:
+            self._core = chromadb_rust_bindings.Bindings(
+                allow_reset=False,
+                sqlite_db_config=chromadb_rust_bindings.SqliteDBConfig(
+                    hash_type=chromadb_rust_bindings.MigrationHash.MD5,
+                    migration_mode=chromadb_rust_bindings.MigrationMode.Apply,
+                    url=str(self._database),
+                ),
+                persist_path=str(directory),
+                hnsw_cache_size=resource.getrlimit(resource.RLIMIT_NOFILE)[0] // FILES_OF_A_GRAPH,
+            )
+        except BaseException:
+            _wait_until_released(self._database)
+            raise
+
+    def close(self) -> None:
+        """Close the database, and wait until Chroma's threads have really let go of it.
+
+        They do so a little later than it is closed, and would delete the write-ahead log of a
+        database that had been made in the same place meanwhile.
+        """
+        del self._core
+        _wait_until_released(self._database)
+
+    def collections(self) -> list[ChromaCollection]:
+        """All that there are."""
+        return [_collection(each) for each in self._core.list_collections(None, None, *PLACE)]
+
+    def create_collection(
+        self, name: str, metadata: Mapping[str, Any], hnsw: Mapping[str, Any]
+    ) -> ChromaCollection:
+        """Make an empty one, whose graph is configured by `hnsw` for life."""
+        configuration = {"hnsw": hnsw, "spann": None, "embedding_function": {"type": "legacy"}}
+        return _collection(
+            self._core.create_collection(
+                name, json.dumps(configuration), None, dict(metadata), False, *PLACE
+            )
+        )
+
+    def upsert(
+        self,
+        collection: ChromaCollection,
+        ids: list[str],
+        vectors: list[list[float]],
+        metadata: list[dict[str, Any]],
+    ) -> None:
+        """Add records, or replace vectors of those that are there and merge their metadata."""
+        self._core.upsert(collection.id, ids, vectors, metadata, None, None, *PLACE)
+
+    def update_metadata(
+        self, collection: ChromaCollection, ids: list[str], metadata: list[dict[str, Any]]
+    ) -> None:
+        """Merge metadata into that of records that are there; None removes a key."""
+        self._core.update(collection.id, ids, None, metadata, None, None, *PLACE)
+
+    def delete(self, collection: ChromaCollection, ids: list[str]) -> None:
+        """Remove records; unknown ids are no error."""
+        self._core.delete(collection.id, ids, None, None, None, *PLACE)
+
+    def ids(self, collection: ChromaCollection) -> list[str]:
+        """The ids of all records."""
+        return list(self._get(collection, None, []).ids)
+
+    def vectors(self, collection: ChromaCollection, ids: list[str]) -> dict[str, Sequence[float]]:
+        """The vectors held for these ids; unknown ids are left out."""
+        held = self._get(collection, ids, ["embeddings"])
+        return dict(zip(held.ids, held.embeddings, strict=True))
+
+    def metadata(
+        self, collection: ChromaCollection, ids: list[str]
+    ) -> dict[str, Mapping[str, Any]]:
+        """The metadata held for these ids; unknown ids are left out."""
+        held = self._get(collection, ids, ["metadatas"])
+        return {key: each or {} for key, each in zip(held.ids, held.metadatas, strict=True)}
+
+    def query(
+        self, collection: ChromaCollection, vector: list[float], limit: int
+    ) -> list[tuple[str, float]]:
+        """The ids of the (approximately) nearest records, and their distances, nearest first."""
+        found = self._core.query(
+            collection.id, None, [vector], limit, None, None, ["distances"], *PLACE
+        )
+        return list(zip(found.ids[0], found.distances[0], strict=True))
+
+    def count(self, collection: ChromaCollection) -> int:
+        """How many records there are."""
+        return int(self._core.count(collection.id, *PLACE))
+
+    def _get(self, collection: ChromaCollection, ids: list[str] | None, include: list[str]) -> Any:
+        return self._core.get(collection.id, ids, None, None, 0, None, include, *PLACE)
+
+
+def _collection(described: Any) -> ChromaCollection:
+    return ChromaCollection(
+        str(described.id),
+        described.name,
+        described.metadata or {},
+        (described.configuration.get("hnsw") or {}).get("space"),
     )
-    try:
-        return cast("Client", chromadb.PersistentClient(path=str(directory), settings=settings))
-    except BaseException:
-        # Chroma keeps one system per path and process, and would hand out this one, half started.
-        SharedSystemClient._identifier_to_system.pop(str(directory), None)
-        SharedSystemClient._identifier_to_refcount.pop(str(directory), None)
-        _wait_until_released(directory / DATABASE_NAME)
-        raise
-
-
-def close_client(client: Client, directory: Path) -> None:
-    """Close the database, and wait until Chroma's threads have really let go of it.
-
-    They do so a little later than `close` returns, and would delete the write-ahead log of a
-    database that had been made in the same place meanwhile.
-    """
-    client.close()
-    _wait_until_released(directory / DATABASE_NAME)
 
 
 def _wait_until_released(database: Path) -> None:
@@ -93,9 +187,15 @@ def translated_errors(doing: str) -> Iterator[None]:
     """Turn whatever Chroma, SQLite and their Rust core raise into VectorIndexError."""
     try:
         yield
-    except (ChromaError, sqlite3.Error, OSError, ValueError, TypeError, OverflowError) as error:
+    except (sqlite3.Error, OSError, ValueError, TypeError, OverflowError) as error:
         raise VectorIndexError(f"The vector index could not {doing}: {error}") from error
     except BaseException as error:
-        if not is_panic(error):
+        if not (is_panic(error) or _is_of_chroma(error)):
             raise
         raise VectorIndexError(f"The vector index could not {doing}: {error}") from error
+
+
+def _is_of_chroma(error: BaseException) -> bool:
+    """Whether Chroma says so itself: its core imports the classes when it raises the first."""
+    errors = sys.modules.get("chromadb.errors")
+    return errors is not None and isinstance(error, errors.ChromaError)

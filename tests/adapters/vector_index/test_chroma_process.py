@@ -250,8 +250,35 @@ def test_the_process_gets_none_of_the_descriptors_of_the_service(tmp_path: Path)
 
 def test_the_service_side_imports_no_chroma():
     code = "import sys, app.adapters.vector_index.failover, app.adapters.vector_index.chroma_store"
-    code += "; sys.exit('chromadb' in sys.modules)"
+    code += "; sys.exit(any(name.startswith('chromadb') for name in sys.modules))"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+WITHOUT_A_SERVICE = """
+import sys
+from pathlib import Path
+from app.adapters.vector_index import chroma_child
+from tests.contracts.vector_index_contract import DIMENSION, records_of, unit_vectors
+index = chroma_child.ChromaVectorIndex.open(Path(sys.argv[1]), "knowledge_base", DIMENSION)
+records = records_of(unit_vectors(5))
+index.upsert(records)
+index.upsert(records)
+assert index.search(records[3].vector, 1)[0].chunk_id == records[3].chunk_id
+index.remove([records[3].chunk_id])
+assert index.count() == len(index.chunk_ids()) == len(index.vectors(index.chunk_ids())) == 4
+index.close()
+sys.exit("chromadb" in sys.modules)
+"""
+
+
+def test_the_process_that_holds_chroma_imports_its_core_alone(tmp_path: Path):
+    command = [sys.executable, "-c", WITHOUT_A_SERVICE, str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True)
+
+
+def test_what_chroma_itself_refuses_is_told_in_its_words(tmp_path: Path):
+    with pytest.raises(VectorIndexError, match=r"could not be opened in .*: .*3-512 characters"):
+        ChromaProcessIndex.start(tmp_path, "no", DIMENSION, anew=True)
 
 
 def test_a_child_whose_service_is_gone_ends_without_a_word(tmp_path: Path) -> None:
