@@ -2,7 +2,6 @@
 
 import json
 import os
-import resource
 import sqlite3
 import sys
 import time
@@ -21,8 +20,8 @@ from app.surviving import is_panic
 RELEASE_TIMEOUT_SECONDS = 10.0
 PLACE = ("default_tenant", "default_database")
 """Tenant and database that Chroma's own clients use, and that it makes by itself."""
-FILES_OF_A_GRAPH = 5
-"""Chroma's own clients have as many graphs open as the process may have files for."""
+GRAPHS_KEPT_OPEN = 100
+"""We use one of a database. Chroma's own clients take a fifth of RLIMIT_NOFILE, which may be -1."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,10 @@ class ChromaCollection:
 class ChromaClient:
     """The Chroma database of a folder, which is made if there is none.
 
-    It calls Chroma's compiled core, as `chromadb.api.rust` does: all that lies above that is for
-    servers, embedding functions and telemetry, and importing it takes 1 s of CPU and 60 MB. The
-    core imports it for the classes of its errors, and only once there is one.
-    Raises what `translated_errors` turns.
+    It calls Chroma's compiled core, as `chromadb.api.rust` does. The layers above it are for
+    servers, embedding functions and telemetry; importing them takes over 1 s of CPU and 45 MB at
+    each start (ADR 11). The core itself imports them when it raises its first error, for the
+    classes. Raises what `translated_errors` turns.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -56,7 +55,7 @@ class ChromaClient:
                     url=str(self._database),
                 ),
                 persist_path=str(directory),
-                hnsw_cache_size=resource.getrlimit(resource.RLIMIT_NOFILE)[0] // FILES_OF_A_GRAPH,
+                hnsw_cache_size=GRAPHS_KEPT_OPEN,
             )
         except BaseException:
             _wait_until_released(self._database)

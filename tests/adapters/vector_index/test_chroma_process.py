@@ -1,5 +1,6 @@
 """The process that holds Chroma may die, hang or be left alone at any moment; all of it heals."""
 
+import json
 import os
 import resource
 import signal
@@ -14,8 +15,12 @@ import psutil
 import pytest
 
 from app.adapters.vector_index.child_connection import TimeLimits
-from app.adapters.vector_index.chroma import ChromaVectorIndex
-from app.adapters.vector_index.chroma_files import IndexIdentity
+from app.adapters.vector_index.chroma import (
+    HNSW_CONFIGURATION,
+    ChromaVectorIndex,
+    storable_metadata,
+)
+from app.adapters.vector_index.chroma_files import SYNC_THRESHOLD, IndexIdentity
 from app.adapters.vector_index.chroma_process import ChromaProcessIndex
 from app.adapters.vector_index.chroma_store import ChromaStore
 from app.adapters.vector_index.failover import FailoverVectorIndex
@@ -274,6 +279,29 @@ sys.exit("chromadb" in sys.modules)
 def test_the_process_that_holds_chroma_imports_its_core_alone(tmp_path: Path):
     command = [sys.executable, "-c", WITHOUT_A_SERVICE, str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True)
+
+
+CHROMAS_OWN_CLIENT = """
+import json, sys, chromadb
+client = chromadb.PersistentClient(sys.argv[1])
+collection = client.get_collection("knowledge_base", embedding_function=None)
+print(json.dumps([collection.get(include=["metadatas"])["metadatas"], collection.metadata]))
+made = client.create_collection(
+    "made", configuration={"hnsw": json.loads(sys.argv[2])}, embedding_function=None
+)
+assert made.configuration_json == collection.configuration_json
+"""
+
+
+def test_chromas_own_client_reads_what_was_stored_and_configures_as_we_do(tmp_path: Path):
+    index = ChromaVectorIndex.open(tmp_path, "knowledge_base", DIMENSION)
+    index.upsert(RECORDS[:3])
+    index.close()
+    hnsw = json.dumps({**HNSW_CONFIGURATION, "sync_threshold": SYNC_THRESHOLD})
+    command = [sys.executable, "-c", CHROMAS_OWN_CLIENT, str(tmp_path), hnsw]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    stored = [storable_metadata(record) for record in RECORDS[:3]]
+    assert json.loads(printed) == [stored, {"dimension": DIMENSION}]
 
 
 def test_what_chroma_itself_refuses_is_told_in_its_words(tmp_path: Path):
