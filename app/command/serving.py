@@ -25,6 +25,7 @@ from app.assembly.generation_choice import OpenEmbedder
 from app.command.display import say
 from app.command.log_lines import write_log
 from app.command.memory import spare_collections
+from app.command.request_parser import RequestParser
 from app.command.signals import ending_signals
 from app.container import Container
 from app.errors import StartupError
@@ -91,6 +92,7 @@ class _HttpProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come."""
+        self.parser = RequestParser(self)  # type: ignore[assignment]  # has all that its own has
         super().connection_made(transport)
         self._await_request()
 
@@ -117,6 +119,8 @@ class _HttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         """A head is whole; raises ValueError where too many requests are waiting."""
         self._head_bytes = 0
+        if self._is_read_again:
+            return  # it is read again, without that wish
         if len(self.pipeline) >= MOST_WAITING_REQUESTS:
             raise ValueError("too many requests are waiting on this connection")
         super().on_headers_complete()
@@ -129,7 +133,13 @@ class _HttpProtocol(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """A request has come to its end."""
         self._head_bytes = 0
+        if self._is_read_again:
+            return
         super().on_message_complete()
+
+    @property
+    def _is_read_again(self) -> bool:
+        return isinstance(self.parser, RequestParser) and self.parser.asks_for_another_protocol
 
     def _refuse_head(self) -> None:
         """Answer 431 in plain text, unless another answer of this connection is under way."""

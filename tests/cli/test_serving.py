@@ -206,3 +206,62 @@ def test_who_asks_on_and_goes_is_not_answered(caplog):
             connection.sendall(2 * get("/", "keep-alive"))
             assert connection.recv(100).startswith(b"HTTP/1.1 200")
     assert [record.message for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+def wishing_for_http_2(length: bytes, then: bytes = b"") -> bytes:
+    """The head that HttpClient of Java sends first on a connection."""
+    lines = (
+        b"POST /api/v1/rag/search HTTP/1.1",
+        b"Connection: Upgrade, HTTP2-Settings" + then,
+        length,
+        b"Host: localhost",
+        b"HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA",
+        b"Upgrade: h2c",
+        b"Content-Type: application/json",
+    )
+    return b"\r\n".join((*lines, b"", b""))
+
+
+BODY = b'{"query": "granite"}'
+LENGTH = b"Content-Length: %d" % len(BODY)
+CHUNKED = wishing_for_http_2(b"Transfer-Encoding: chunked") + b"14\r\n%b\r\n0\r\n\r\n" % BODY
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [wishing_for_http_2(LENGTH) + BODY, wishing_for_http_2(LENGTH, b", close") + BODY, CHUNKED],
+    ids=["length", "close", "chunked"],
+)
+@pytest.mark.parametrize("first_bytes", [10, 100, -10, None])
+def test_a_client_that_would_rather_speak_http_2_is_answered_in_http_1(
+    server_url, request_, first_bytes
+):
+    """Its body was taken for some of the other protocol, and so was all it sent afterwards."""
+    address = urlsplit(server_url)
+    place, received = (address.hostname, address.port), b""
+    with socket.create_connection(place, timeout=30) as connection:
+        if first_bytes is not None:
+            connection.sendall(request_[:first_bytes])
+            time.sleep(0.05)
+        connection.sendall(request_[first_bytes or 0 :])
+        if b", close" not in request_:
+            connection.sendall(get("/health/live"))
+        received = b"".join(iter(lambda: connection.recv(65_536), b""))
+    statuses = [part[:3] for part in received.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [b"200", b"200"][: 1 if b", close" in request_ else 2]
+
+
+def test_many_wishes_for_http_2_at_once_are_answered_in_order(server_url):
+    address = urlsplit(server_url)
+    one = get("/health/live", "Upgrade").replace(b"\r\n\r\n", b"\r\nUpgrade: h2c\r\n\r\n")
+    with socket.create_connection((address.hostname, address.port), timeout=30) as connection:
+        connection.sendall(one * 50 + get("/nothing"))
+        received = b"".join(iter(lambda: connection.recv(65_536), b""))
+    statuses = [part[:3] for part in received.split(b"HTTP/1.1 ")[1:]]
+    assert statuses == [b"200"] * 50 + [b"404"]
+
+
+def test_who_wants_a_tunnel_is_told_that_there_is_none(server_url):
+    head = b"CONNECT localhost:443 HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade, close\r\n"
+    status, _ = answer_to(server_url, head + b"Upgrade: h2c\r\n\r\n")
+    assert 400 <= status < 500
