@@ -19,6 +19,7 @@ from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
 from app.knowledge.items import DocumentType, normalise_category
 from app.rag.ranking_schemas import RankingFields, RankingProfile, wishes_of
 from app.search import requests
+from app.search.path_globs import PATTERN_OF_GLOBS, require_a_glob
 from app.search.requests import SearchRequest
 from app.search.soundness import (
     HALF_CHARACTER,
@@ -118,7 +119,11 @@ ResultCount = Annotated[int, Field(ge=1, le=MOST_RESULTS), BeforeValidator(is_nu
 Score = Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)]
 SearchDepth = Annotated[int, Field(ge=1, le=MOST_DEPTH), BeforeValidator(is_number)]
 ContextChunks = Annotated[int, Field(ge=0, le=MOST_CONTEXT_CHUNKS), BeforeValidator(is_number)]
-PathOrGlob = Annotated[NameFilter, Field(min_length=1, examples=["docs/**/*.md"])]
+PathOrGlob = Annotated[
+    NameFilter,
+    AfterValidator(require_a_glob),
+    Field(min_length=1, examples=["docs/**/*.md"], json_schema_extra={"pattern": PATTERN_OF_GLOBS}),
+]
 LanguageFilter = Annotated[NameFilter, Field(min_length=1)]
 
 # What a field and the parameter of the same meaning say.
@@ -196,7 +201,8 @@ class SearchBody(BaseModel):
         description="Keys of documents, as results have them in `document`, or globs on a "
         "document's path within its item, one of which must match: `*` stays within a folder, "
         "`**` crosses folders; without `/`, any folder is meant. In a glob `[ab]` is one of these "
-        "characters, and `[[]` a bracket.",
+        "characters, and `[[]` a bracket. Refused are globs with alternatives, as `*.{md,txt}`, "
+        "and `./` at the beginning: nothing would match.",
     )
     languages: list[LanguageFilter] | None = Field(
         None,

@@ -9,11 +9,35 @@ from app.accents import composed
 
 ANY_FOLDERS = "**"
 
+PATTERN_OF_GLOBS = (
+    r"^(?!\./)(?!(?=[^\u0000]*\*)[^\u0000]*\{[^\u0000{}/]*,[^\u0000{}/]*\})"
+    r"[^\u0000]*[^\u0000\s][^\u0000]*$"
+)
+"""For the schema: what `require_a_glob` lets pass, if it is any text."""
+
+_ALTERNATIVES = re.compile(r"\{[^{}/]*,[^{}/]*\}")
+
 _CLASS = re.compile(r"\[(\^?)(\]?[^\]]*\])")
 """A class of characters; git negates one with `^` as with `!`."""
 
 
 _ASCII_START = re.compile(r"[\x00-\x7f]*")
+
+
+def require_a_glob(path: str) -> str:
+    """The same path; raises ValueError for what other tools match and no key ever would here.
+
+    A key may hold braces, and an address commas between them: those are alternatives beside a star
+    only.
+    """
+    if path.startswith("./"):
+        raise ValueError(f"begins with ./, as no path does; write {path[1:]!r}")
+    if "*" in path and _ALTERNATIVES.search(path):
+        raise ValueError(
+            "has alternatives in braces, which globs do not have here; write a path for each, as "
+            'in ["*.md", "*.txt"]'
+        )
+    return path
 
 
 class PathFilter:

@@ -16,6 +16,7 @@ from app.errors import InvalidRequestError
 from app.knowledge.filters import MOST_FILTER_CHARACTERS, MOST_FILTER_TAGS
 from app.knowledge.items import DocumentType, TagsMatch, normalise_category, tidy_tags
 from app.protocols import CHUNK_TYPES
+from app.search.path_globs import require_a_glob
 from app.search.profiles import (
     LEAST_BOOST,
     LEAST_HALF_LIFE_DAYS,
@@ -160,10 +161,19 @@ def _require_sound_filters(request: SearchRequest) -> None:
         _require_at_most(name, values, most)
         for value in values:
             _require(_text(name, value).strip(), name)
+    for path in request.paths:
+        _require_a_glob(path)
     for kind in request.document_types:
         _require_one_of("document_types", kind, tuple(each.value for each in DocumentType))
     for kind in request.chunk_types:
         _require_one_of("chunk_types", kind, CHUNK_TYPES)
+
+
+def _require_a_glob(path: str) -> None:
+    try:
+        require_a_glob(path)
+    except ValueError as error:
+        raise _refusal("paths", str(error)) from error
 
 
 def _require_query(query: object) -> None:

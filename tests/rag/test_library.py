@@ -236,6 +236,8 @@ def test_a_status_that_no_item_can_have_is_refused_and_not_taken_for_no_items(
         {"paths": (" ",)},
         {"paths": ("x",) * 51},
         {"paths": "*.md"},
+        {"paths": ("*.{md,txt}",)},
+        {"paths": ("./docs/*.md",)},
         {"languages": ("",)},
         {"document_types": ("scroll",)},
         {"chunk_types": ("verse",)},

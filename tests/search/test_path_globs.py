@@ -1,5 +1,6 @@
 """Path globs mean what git means by them, and no glob is slow."""
 
+import re
 import time
 import unicodedata
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.search.path_globs import PathFilter, PathGlob
+from app.search.path_globs import PATTERN_OF_GLOBS, PathFilter, PathGlob, require_a_glob
 
 MEANING = [
     # Without a slash: in every folder.
@@ -168,3 +169,19 @@ def test_a_glob_of_many_folders_costs_little_on_an_ordinary_path():
     for _ in range(1000):
         parsed.matches("src/app/search/globs.py")
     assert time.process_time() - started < 0.5  # 0.02 s
+
+
+@pytest.mark.parametrize("path", ["*.{md,txt}", "{a,b}/*", "docs/**/{a,}", "./docs", "./*.md"])
+def test_a_glob_of_other_tools_is_refused_by_the_rule_and_by_the_description(path):
+    with pytest.raises(ValueError, match=r"write"):
+        require_a_glob(path)
+    assert not re.search(PATTERN_OF_GLOBS, path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["{{name}}/*.md", "{slug}.md", "*.{md}", "{a,b}.md", "{a}/*,{b}", ".hidden/*", "../*", "a./*"],
+)
+def test_what_may_match_a_key_is_no_glob_of_other_tools(path):
+    assert require_a_glob(path) == path
+    assert re.search(PATTERN_OF_GLOBS, path)
