@@ -10,11 +10,12 @@ _OPENING = re.compile(
     r":{3,}[ \t]*(?:\{[ \t]*(?:#[^\s{}]+[ \t]+)?\.?)?"
     r"|/{3}[ \t]+"
     r"|\{%-?[ \t]*(?=[^%{}]*%\}[ \t]*$)"
-    r"|<(?=[^<>]*(?<!/)>[ \t]*$)"
+    r"|<(?=[\w-]+[\s>])(?=[^<>]*(?<!/)>[ \t]*$)"
     r")(?P<name>[A-Za-z][\w-]*)"
 )
 """Between colons as Pandoc, Quarto, MyST, Docusaurus and VitePress write boxes, between slashes as
-PyMdown does, as a tag of GitBook, or as a component of MDX; with nothing behind it on its line."""
+PyMdown does, as a tag of GitBook, or as a component of MDX; with nothing behind it on its line. An
+address between the angle brackets, as in `<info@example.com>`, is no component."""
 _MORE_NAMES = {"aside", "danger", "hint", "info", "success"}
 
 

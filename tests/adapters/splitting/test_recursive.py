@@ -299,6 +299,7 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ),
         ("# A\n{% note %}x{% endnote %}\n## B\n:::note\n# C\nHERE", ("C",)),
         ("# A\n```\n:::note\n```\n## B\nHERE", ("A", "B")),
+        ("# A\nWrite to\n<info@example.com>\n\n## B\n<tip:x>\n### C\nHERE", ("A", "B", "C")),
         ("# A\n%% a remark\n# no\nof two lines %%\n## B\n%%\n# no\n%%\nHERE", ("A", "B")),
         ("# A\n%% one %%\n## B\n%%time\n### C\n%%time\nHERE", ("A", "B", "C")),
         ("# A\n%% never closed\n## B\nHERE", ("A", "B")),
