@@ -57,8 +57,8 @@ class _HeadingFinder:
         """The heading that begins at this line, if there is one; HTML counts only in Markdown."""
         if not self._is_rest and (mark := self._html.mark(index)):
             return mark
-        if self._is_outline:
-            return outline_heading(self._lines, index)
+        if self._is_outline and (mark := outline_heading(self._lines, index)):
+            return mark
         if not self._is_told and self._is_comment(index):
             return None
         mark = heading_mark(self._lines, index, after_break=after_break, is_rest=self._is_rest)

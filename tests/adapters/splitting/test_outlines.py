@@ -52,3 +52,14 @@ def test_a_page_of_logseq_is_called_by_the_name_of_its_file():
 )
 def test_headings_in_the_items_of_any_other_list_head_nothing(text):
     assert paths_of(text) == [()]
+
+
+WORDS = "  a sentence of some words, and another\n"
+
+
+@pytest.mark.parametrize(
+    "text", [f" # Guide\n\n- one\n{WORDS * 3}- two\n", f"- one\n  # Guide\n{WORDS * 3}- two\n"]
+)
+def test_headings_that_are_no_items_are_kept_where_only_items_stand_at_the_left(text):
+    assert find_title(text, ".md") == "Guide"
+    assert ("Guide",) in paths_of(text)
