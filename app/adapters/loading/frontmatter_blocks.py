@@ -50,6 +50,8 @@ class FieldBlock:
     read: Callable[[str], Fields]
     """Raises ValueError, which says what is wrong with the text, and in which line of the file."""
     is_yaml: bool
+    must_be_known: bool
+    """Whether it is no frontmatter unless it names a field that is read: it may be an example."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def find_block(text: str) -> FieldBlock | None:
             closing = form.closing.search(text, opening.end(), limit)
             if closing and (not form.needs_text or text[closing.end() :].strip()):
                 block = text[opening.end() : closing.start()]
-                return FieldBlock(block, closing.end(), form.read, form.is_yaml)
+                return FieldBlock(block, closing.end(), form.read, form.is_yaml, form.needs_text)
     return None
 
 

@@ -238,7 +238,11 @@ def test_values_of_json_that_are_no_text_are_taken_as_such():
 
 
 @pytest.mark.parametrize(
-    "text", ['{\n"a": 1\n}\n', "{\na: 1\n}\ntext", '{ "a": 1 }\ntext', '{\n"a": 1\n }\ntext']
+    "text",
+    [
+        *('{\n"title": 1\n}\n', "{\ntitle: 1\n}\ntext", '{ "title": 1 }\ntext'),
+        *('{\n"title": 1\n }\ntext', '{\n"name": "x",\n"version": 1\n}\n{\n"name": "y"\n}\n'),
+    ],
 )
 def test_braces_that_hold_no_frontmatter_are_text(text):
     assert (document(text).content, document(text).warnings) == (text, ())
