@@ -35,6 +35,7 @@ ENTRY = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]|$)")
 GOES_ON = re.compile(r"[ \t]+\S|-[ \t]|[\]}]")
 """What a line of a field begins with that is not its first."""
 TEMPLATE = re.compile(r"\{[{%]")
+QUOTED = re.compile(r"^(['\"])(.+)\1$")
 
 Fields = dict[object, object]
 """What a block says, by name: text, lists of it (or of lists), or mappings, which nobody uses."""
@@ -80,14 +81,14 @@ def fields_by_themselves(block: str, names: Set[str]) -> Fields:
     """What the fields of these names say, each by itself, in a block of YAML that is broken.
 
     A title of one line that is no YAML is what stands behind the colon, as `title: Docker: a
-    guide` is meant; not where a template is to be filled in.
+    guide` is meant, without quotation marks around it; not where a template is to be filled in.
     """
     fields: Fields = {}
     for name, entry in _entries(block, names).items():
         try:
             fields |= _read_yaml(entry)
         except ValueError:
-            told = entry.partition(":")[2].strip()
+            told = QUOTED.sub(r"\2", entry.partition(":")[2].strip())
             if name.lower() == "title" and LINE_BREAK.search(told) is None:
                 fields |= {} if TEMPLATE.match(told) else {name: told}
     return fields

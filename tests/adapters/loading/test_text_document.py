@@ -309,6 +309,7 @@ def test_broken_frontmatter_costs_a_warning_and_stays_in_the_text(block):
         ("title: One\ntitle: bind:", "bind:", "", None),
         ('description: Use it when: never\ntitle: "A guide"', "A guide", "", None),
         ("title: {#if ...}\ntags: [a,\n  b\n]\ncategory: *unknown", "{#if ...}", "ab", None),
+        ("title: 'What's new'\ntags: a", "What's new", "a", None),
         ("title: {{ replace .Name }}\ntags: a", "Heading", "a", None),
         ("title: A guide\n  in: two: lines\ntags: a: b", "Heading", "", None),
         ("tags: a\nA sentence.\ntitle: a: b", "Heading", "a", None),
