@@ -42,6 +42,7 @@ from app.adapters.splitting.recursive import RecursiveTextSplitter
         ("Sorting {%- include badge.html version=\"4.0\" -%}", "Sorting"),
         ("[A]({{< ref \"/a/b.md\" >}}) [of]({{ '/docs/' | relative_url }}) b", "A of b"),
         ("[A]({{ site.baseurl }}/a/) [of]({% link _docs/a(b).md %}#c \"d\") b", "A of b"),
+        ("How a[[0]] is read", "How a[[0]] is read"),
         ("See [[Page|words]], [[Other page]] ![[a.png]] [[a/b#C|d e]] `[[f]]`",
             "See words, Other page a.png d e [[f]]"),
         ("[[1.2.0]](https://a.b) [[docs][1]] [[x]][1] [[ y ]] [[z|]]",
