@@ -8,6 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import settings as hypothesis_settings
 
+from app.command.memory import COLLECTION_THRESHOLDS
 from app.container import Container
 from app.main import create_app
 from app.settings import Settings
@@ -47,8 +48,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Have no collection of garbage look at the modules and the tests, of which there are many."""
+    """Collect garbage as the service does, never among the many modules and tests."""
     gc.disable()
+    gc.set_threshold(*COLLECTION_THRESHOLDS)
     try:
         return (yield)
     finally:

@@ -18,8 +18,6 @@ MOST_CHARACTERS = 4_000
 """Of a paragraph: some of the expressions take quadratic time. A longer one is as it is written."""
 
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
-_WIKI_LINK = re.compile(r"!?\[\[[^\[\]|\n]+\|([^\[\]|\n]+)\]\]")
-"""With a text of its own, as Obsidian writes it."""
 _MARKUP = re.compile(r"\][(\[_]|\[\[[^\[\]|\n]+\||\[\^|</?[A-Za-z]|&#?\w+;|`[_:]|[:}]`|\w\*+\w")
 """What begins, or ends, whatever is left out or glued together. To look for it takes little."""
 
@@ -37,10 +35,5 @@ def shown_paragraphs(text: str, path: str) -> list[str]:
         shown
         for paragraph in _PARAGRAPH_END.split(text)
         if len(paragraph) <= MOST_CHARACTERS and _MARKUP.search(paragraph)
-        for shown in dict.fromkeys(_shown(paragraph, is_rest=way) for way in readings)
+        for shown in dict.fromkeys(plain_heading(paragraph, is_rest=way) for way in readings)
     ]
-
-
-def _shown(paragraph: str, *, is_rest: bool) -> str:
-    markdown = paragraph if is_rest else _WIKI_LINK.sub(r"\1", paragraph)
-    return plain_heading(markdown, is_rest=is_rest)

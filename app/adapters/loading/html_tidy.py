@@ -2,6 +2,7 @@
 
 import html
 import re
+from collections.abc import Set
 
 from app.adapters.loading.code_lines import CodeLines
 from app.adapters.loading.html_elements import (
@@ -196,13 +197,13 @@ class _Tidy(StandardParser):
         is_source = tag == "footer" and not QUOTING.isdisjoint(self.stack)
         role = role_of("div" if is_source else tag, given, in_section=in_section)
         if role:
-            in_content = not CONTENT_ROLES.isdisjoint(self._open_roles())
+            in_content = bool(self._open_parts) and self._is_in_any(CONTENT_ROLES)
             in_code = self._code_at is not None
             part = Part(role, len(self.pieces), in_content, in_code, tally=self.tally())
             self.parts.append(part)
             self._open_parts.append((len(self.stack), part))
             self._counts["mains"] += role is Role.MAIN
-            self._counts["menus"] += role in {Role.AROUND, Role.MENU}
+            self._counts["menus"] += role is Role.AROUND or role is Role.MENU
 
     def _kind_of_sign(self, tag: str, given: dict[str, str]) -> LinkKind | None:
         """What an element that is about to be put on the stack may be, if not text."""
@@ -228,9 +229,11 @@ class _Tidy(StandardParser):
         return Button(given, self.stack, self._open_roles(), follows_heading)
 
     def _is_in_section(self) -> bool:
-        return not (
-            SECTIONS.isdisjoint(self.stack) and CONTENT_ROLES.isdisjoint(self._open_roles())
-        )
+        return not SECTIONS.isdisjoint(self.stack) or self._is_in_any(CONTENT_ROLES)
+
+    def _is_in_any(self, roles: Set[Role]) -> bool:
+        """Whether a part that is open has one of these roles."""
+        return any(part.role in roles for _, part in self._open_parts)
 
     def _open_roles(self) -> set[Role]:
         """What the parts are that are open."""
@@ -255,9 +258,10 @@ class _Tidy(StandardParser):
             return
         if "h1" in self.stack:
             self.headings[-1][1].append(text)
-        self._count_letters(len(text.strip()))
-        if any(map(str.isalnum, text)):
-            self._last_word = len(self.pieces)
+        if letters := len(text.strip()):
+            self._count_letters(letters)
+            if any(map(str.isalnum, text)):
+                self._last_word = len(self.pieces)
         if shown := self._with_single_blanks(text):
             self.pieces.append(html.escape(shown, quote=False))
 
@@ -266,7 +270,7 @@ class _Tidy(StandardParser):
         self._counts["headed"] += 0 if HEADINGS.isdisjoint(self.stack) else letters
         if "a" in self.stack:
             self._counts["linked"] += letters
-        elif not any(part.role in NOT_SHOWN for _, part in self._open_parts):
+        elif not (self._open_parts and self._is_in_any(NOT_SHOWN)):
             self._count_running(letters)
 
     def _count_running(self, letters: int) -> None:

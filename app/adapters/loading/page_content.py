@@ -171,6 +171,8 @@ def _reading(parts: _Parts, first: int, end: int, tally: Tally, left_out: Set[Le
     """What is read without what is left out, but with the forms that hold most of the text."""
     without = [part for part, why in parts if why in left_out]
     reading = _without(without, first, end, tally)
+    if not any(map(_has_text, without)):
+        return reading
     with_forms = _without([part for part in without if not _has_text(part)], first, end, tally)
     gained = with_forms.running - reading.running
     return with_forms if gained >= max(LETTERS_OF_TEXT, reading.prose) else reading
@@ -224,7 +226,7 @@ def _may_be_content(role: Role, tally: Tally) -> bool:
 
 
 def _is_doubtful(role: Role, tally: Tally, titles: int) -> bool:
-    if role in {Role.HIDDEN, Role.UNSPOKEN}:
+    if role is Role.HIDDEN or role is Role.UNSPOKEN:
         # A script may show the frame of a whole page once that has been built.
         return not tally.mains
     if role is Role.HEADER:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Set
-from enum import Enum, auto
+from enum import StrEnum, auto
 
 from app.adapters.loading.html_elements import classes_of
 
@@ -76,7 +76,7 @@ as the label of the aside."""
 NOT_DISPLAYED = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 
 
-class Role(Enum):
+class Role(StrEnum):
     """What an element is to its page: its main content, or something that may be left out."""
 
     MAIN = auto()

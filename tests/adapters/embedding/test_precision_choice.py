@@ -60,6 +60,20 @@ def run(graph: Any, form: Int8Form = COARSE, precision: str | None = None) -> Fl
     return np.array(request.get_output_tensor().data)
 
 
+def with_inputs_in_8_bits(graph: Any) -> Any:
+    """A copy that rounds what goes into its products, as not every processor's runtime does."""
+    op = import_openvino().opset13
+    rounded = graph.clone()
+    for node in rounded.get_ordered_ops():
+        if node.get_type_name() == "MatMul":
+            numbers = node.input_value(0)
+            largest = op.reduce_max(op.abs(numbers), op.constant(np.array([-1])), True)
+            scale = op.divide(largest, op.constant(np.float32(127)))
+            whole = op.round(op.divide(numbers, scale), "half_to_even")
+            node.input(0).replace_source_output(op.multiply(whole, scale).output(0))
+    return rounded
+
+
 def relative_error(found: Floats, expected: Floats) -> float:
     return float(np.linalg.norm(found - expected) / np.linalg.norm(expected))
 
@@ -105,7 +119,8 @@ def test_large_numbers_in_one_place_are_evened_out(matrix: Floats, numbers: Floa
     }
     evened, plain = (
         relative_error(
-            run(with_int8_matrices(graph, inputs, COARSE), precision="f32"), numbers @ matrix.T
+            run(with_inputs_in_8_bits(with_int8_matrices(graph, inputs, COARSE)), precision="f32"),
+            numbers @ matrix.T,
         )
         for inputs in (seen, level)
     )  # with tiles for bf16 (AMX), the runtime rounds what goes in to that, and not to 8 bits

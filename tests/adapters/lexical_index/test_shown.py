@@ -12,7 +12,7 @@ from app.adapters.lexical_index.shown import MOST_CHARACTERS, shown_paragraphs
     [
         ("a.md", "see [the guide](x.md 'T') for all", ["see the guide for all"]),
         ("a.md", "see [the\nguide][ref], and *so* on", ["see the guide, and so on"]),
-        ("a.md", "see [[Guides/a\\|the guide]] for [[all]]", ["see the guide for [[all]]"]),
+        ("a.md", "see [[Guides/a\\|the guide]] for [[all]]", ["see the guide for all"]),
         ("a.md", "if [[ $a || $b ]]\n\n[[all]]", ["if [[ $a || $b ]]"]),
         ("a.MD", "an ![image](a.png) here", ["an image here"]),
         ("https://x.org/", 'foo <b class="c">bar</b><br>baz', ["foo bar baz"]),

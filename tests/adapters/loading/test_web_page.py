@@ -11,6 +11,7 @@ from app.adapters.loading.html_tidy import MAX_TAGS, tidy
 from app.adapters.loading.page_markdown import MAX_ELEMENTS
 from app.adapters.loading.web_page import declared_charset, read_page
 from app.errors import SourceUnreadableError
+from tests.processor_speed import slowness
 
 ADDRESS = "https://docs.example.com/guide/"
 
@@ -611,7 +612,8 @@ def test_hostile_pages_end_in_seconds_with_a_text_or_a_clear_error(page):
         read_page(page, ADDRESS)
     except SourceUnreadableError as error:
         assert str(MAX_TAGS // 1000) in error.detail  # noqa: PT017  either ending is right
-    assert time.process_time() - started < 10
+    seconds = time.process_time() - started
+    assert seconds < 10 or seconds < 10 * slowness()
 
 
 @pytest.mark.parametrize(
