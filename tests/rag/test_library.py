@@ -1,7 +1,7 @@
 """RAGService as a library: the calls of the specification."""
 
 import json
-from contextlib import closing
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -65,17 +65,15 @@ def test_a_program_inside_the_server_gets_the_servers_instance(container: Contai
 
 
 def test_an_instance_that_was_closed_is_followed_by_another(
-    container: Container, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    open_container: Callable[[], Container], settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DATA_DIR", str(settings.data_dir))
-    set_rag_service(RAGService(engine=container))
+    set_rag_service(RAGService(engine=open_container()))
     try:
         get_rag_service().close()
+        open_container()
         # Where another holds the data, it is seen to be opened by being refused.
-        with (
-            closing(Container.open(settings)),
-            pytest.raises(StartupError, match="in use by process"),
-        ):
+        with pytest.raises(StartupError, match="in use by process"):
             get_rag_service()
     finally:
         set_rag_service(None)
@@ -87,9 +85,9 @@ def test_a_data_directory_in_use_is_refused_by_name(container: Container, settin
 
 
 def test_a_closed_library_does_nothing_to_data_that_may_be_anothers(
-    container: Container, settings: Settings
+    open_container: Callable[[], Container],
 ) -> None:
-    rag = RAGService(engine=container)
+    rag = RAGService(engine=open_container())
     rag.close()
     rag.close()
     with pytest.raises(StoppingError, match="closed"):
@@ -100,10 +98,10 @@ def test_a_closed_library_does_nothing_to_data_that_may_be_anothers(
         rag.rank_collection("knowledge_base", RankingWishes(diversity=0.5))
     with pytest.raises(StoppingError, match="closed"):
         anyio.run(rag.search, "harbour")
-    with closing(Container.open(settings)) as another:
-        assert another.rag.get_collection_stats().total_items == 0
-        assert another.jobs.list(None, None, 10) == []
-        assert another.rag.collection("knowledge_base").ranking == RankingWishes()
+    another = open_container()
+    assert another.rag.get_collection_stats().total_items == 0
+    assert another.jobs.list(None, None, 10) == []
+    assert another.rag.collection("knowledge_base").ranking == RankingWishes()
 
 
 NO_REQUESTS: list[dict[str, Any]] = [
