@@ -835,22 +835,7 @@ def test_an_answer_that_is_damaged_is_not_called_taken_out(jobs: JobService) -> 
     assert not isinstance(raised.value, ItemStoppedError)
 
 
-def test_a_job_whose_item_goes_before_the_process_dies_tells_nothing_of_it(
-    jobs: JobService, database: Database
-) -> None:
-    job_id = jobs.add("index", {"knowledge_id": 1, "force": False}).id
-    job = claim(database)
-    assert job is not None
-    noted = {"skipped": [{"path": "secret.md", "reason": "It is empty."}]}
-    with database.write() as session:
-        queries.cancel_jobs_of_item(session, 1, "The item is gone.")
-        running_queries.note_progress(session, job.id, job.attempt_token, noted)
-        running_queries.requeue_running(session)
-    assert jobs.get(job_id).state == "cancelled"
-    assert "secret" not in str(jobs.get(job_id))
-
-
-@pytest.mark.parametrize("ends", ["handed back", "to be retried"])
+@pytest.mark.parametrize("ends", ["with its process", "handed back", "to be retried"])
 def test_a_job_whose_item_goes_before_it_is_queued_again_tells_nothing_of_it(
     jobs: JobService, database: Database, ends: str
 ) -> None:
@@ -862,7 +847,9 @@ def test_a_job_whose_item_goes_before_it_is_queued_again_tells_nothing_of_it(
         queries.cancel_jobs_of_item(session, 1, "The item is gone.")
         running_queries.note_progress(session, job.id, job.attempt_token, noted)
     with database.write() as session:
-        if ends == "handed back":
+        if ends == "with its process":
+            running_queries.requeue_running(session)
+        elif ends == "handed back":
             running_queries.hand_back(session, job)
         else:
             failure = Outcome("failed", error="secret.md: timed out", is_transient=True)

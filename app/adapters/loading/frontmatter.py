@@ -79,7 +79,7 @@ def read_frontmatter(text: str) -> Frontmatter:
         whole = fields_by_themselves(block.text, READ_FIELDS) if block.is_yaml else {}
         warning = f"The frontmatter cannot be read: {error}."
         return _told(_named_in_lower_case(whole), text, 1, (warning,))
-    if block.must_be_known and not fields.keys() & READ_FIELDS:
+    if block.may_be_example and not fields.keys() & READ_FIELDS:
         return Frontmatter(text)
     first_line = len(LINE_BREAK.findall(text, 0, block.end)) + 1
     warnings = tuple(f"The frontmatter's {problem}." for problem in _problems(fields))

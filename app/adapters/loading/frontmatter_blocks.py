@@ -51,8 +51,8 @@ class FieldBlock:
     read: Callable[[str], Fields]
     """Raises ValueError, which says what is wrong with the text, and in which line of the file."""
     is_yaml: bool
-    must_be_known: bool
-    """Whether it is no frontmatter unless it names a field that is read: it may be an example."""
+    may_be_example: bool
+    """Whether it is no frontmatter unless it names a field that is read."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class _Form:
     closing: re.Pattern[str]
     read: Callable[[str], Fields]
     is_yaml: bool = False
-    needs_text: bool = False
-    """Whether it is one only above a text: by itself, it is a text as any other."""
+    may_be_example: bool = False
+    """Whether documents show it: by itself, or without a field that is read, it is their text."""
 
 
 def find_block(text: str) -> FieldBlock | None:
@@ -71,9 +71,11 @@ def find_block(text: str) -> FieldBlock | None:
         if opening := form.opening.match(text):
             limit = opening.end() + MAX_FRONTMATTER_CHARACTERS
             closing = form.closing.search(text, opening.end(), limit)
-            if closing and (not form.needs_text or text[closing.end() :].strip()):
+            if closing and (not form.may_be_example or text[closing.end() :].strip()):
                 block = text[opening.end() : closing.start()]
-                return FieldBlock(block, closing.end(), form.read, form.is_yaml, form.needs_text)
+                return FieldBlock(
+                    block, closing.end(), form.read, form.is_yaml, form.may_be_example
+                )
     return None
 
 
@@ -214,7 +216,7 @@ FORMS = (
         re.compile(r"\{[ \t]*(?:\r\n|\n|\r)(?=\s*\")"),
         re.compile(r"(?<=[\r\n])\}[ \t]*(?:\r\n|\n|\r|\Z)"),
         _read_json,
-        needs_text=True,
+        may_be_example=True,
     ),
 )
 """As Jekyll and most others write it, as Hugo and Zola do, and as Hugo may, too."""

@@ -197,7 +197,7 @@ class _Tidy(StandardParser):
         is_source = tag == "footer" and not QUOTING.isdisjoint(self.stack)
         role = role_of("div" if is_source else tag, given, in_section=in_section)
         if role:
-            in_content = bool(self._open_parts) and self._is_in_any(CONTENT_ROLES)
+            in_content = self._is_in_any(CONTENT_ROLES)
             in_code = self._code_at is not None
             part = Part(role, len(self.pieces), in_content, in_code, tally=self.tally())
             self.parts.append(part)
@@ -270,7 +270,7 @@ class _Tidy(StandardParser):
         self._counts["headed"] += 0 if HEADINGS.isdisjoint(self.stack) else letters
         if "a" in self.stack:
             self._counts["linked"] += letters
-        elif not (self._open_parts and self._is_in_any(NOT_SHOWN)):
+        elif not self._is_in_any(NOT_SHOWN):
             self._count_running(letters)
 
     def _count_running(self, letters: int) -> None:
