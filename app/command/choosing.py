@@ -37,9 +37,17 @@ def backends_of(ctx: typer.Context) -> Backends:
 def _open_local(
     *, any_model: bool = False, must_exist: bool = False
 ) -> "AbstractContextManager[LocalBackend]":
+    from app.settings import settings_from_environment
+
+    # What is wrong with them is told before the service is imported, which takes a second or more.
+    settings = settings_from_environment()
+    if must_exist:
+        from app.command.data_there import require_data
+
+        require_data(settings)
     from app.command.local import open_local
 
-    return open_local(any_model=any_model, must_exist=must_exist)
+    return open_local(settings, any_model=any_model)
 
 
 def _open_remote(url: str) -> "AbstractContextManager[Backend]":

@@ -13,8 +13,6 @@ from app.command.display import say, working
 from app.command.log_lines import write_log
 from app.command.signals import end_like_ctrl_c
 from app.container import Container
-from app.database import Database
-from app.errors import StartupError, StorageError
 from app.knowledge.items import ItemFilter, ItemStatus, normalise_category
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate
 from app.protocols import ProgressListener
@@ -22,7 +20,7 @@ from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import Generation, GenerationList
 from app.rag.schemas import CollectionStats, IndexingResult
 from app.rag.search_schemas import SearchBody
-from app.settings import Settings, settings_from_environment
+from app.settings import Settings
 
 
 class ContainerBackend:
@@ -99,20 +97,16 @@ class ContainerBackend:
 
 
 @contextmanager
-def open_local(*, any_model: bool = False, must_exist: bool = False) -> Iterator[ContainerBackend]:
+def open_local(settings: Settings, *, any_model: bool = False) -> Iterator[ContainerBackend]:
     """Hold the data directory of the settings for the block; raises StartupError.
 
     With `any_model`, also when what is stored was embedded by another model: to embed it again.
-    With `must_exist`, none is made.
     SIGTERM and a terminal that closes end the block like Ctrl-C does, so that everything is closed
     in order.
     """
     write_log(logging.WARNING, "%(levelname)s: %(message)s")
-    settings = settings_from_environment()
     end_like_ctrl_c()
     with working("Opening the data directory"):
-        if must_exist:
-            _require_data(settings)
         container = Container.open(settings, any_model=any_model, run_jobs=False)
     if container.needs_renewal:
         say(
@@ -125,37 +119,3 @@ def open_local(*, any_model: bool = False, must_exist: bool = False) -> Iterator
         # Whoever presses Ctrl-C once more does not want to wait: as safe as any kill is.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         container.close()
-
-
-def _require_data(settings: Settings) -> None:
-    """Nothing at all would be found sound, which is not what somebody asks who mistyped.
-
-    A database that lies elsewhere, as on PostgreSQL, may well be there without the folder.
-    """
-    try:
-        settings.data_dir.stat()
-    except FileNotFoundError as error:
-        message = f"There is no data directory {settings.data_dir}: check DATA_DIR."
-        if settings.database_url:
-            missing = _missing_database(settings)
-            if missing is None:
-                return
-            message = (
-                f"There is neither a data directory {settings.data_dir} nor a database {missing}: "
-                "check DATA_DIR and DATABASE_URL."
-            )
-        raise StartupError(message) from error
-    except OSError:
-        return  # whoever opens it says what is wrong with it
-
-
-def _missing_database(settings: Settings) -> str | None:
-    """The name of the database if it is not there or has no tables; raises StartupError."""
-    try:
-        database = Database(settings.resolved_database_url)
-        try:
-            return database.missing()
-        finally:
-            database.close()
-    except StorageError as error:
-        raise StartupError(error.detail) from error
