@@ -1,9 +1,10 @@
 """SQL of indexing: documents with their chunks, and collections."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Select, bindparam, delete, func, insert, select, update
+from sqlalchemy import bindparam, delete, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import now
@@ -74,17 +75,16 @@ def store_document(
     indexed with them. With `anew` they do, too: they are written again, whatever is stored.
     Chunks of other generations are deleted as well: they were made from the old text.
     """
-    row_id, is_renamed = _upsert_document(session, item_id, document)
-    _forget_in_generations(session, row_id, but=generation_id)
-    add_to_generation(session, generation_id, row_id, document.splitter)
+    stored = _upsert_document(session, item_id, document)
+    row_id = stored.row_id
+    if not stored.is_new:
+        _forget_in_generations(session, row_id, but=generation_id)
+    add_to_generation(session, generation_id, row_id, document.splitter, is_new=stored.is_new)
     wanted = {
         chunk.id: chunk_values(item_id, row_id, document.loaded.first_line, chunk, generation_id)
         for chunk in document.chunks
     }
-    present = {
-        chunk_id: tuple(position)
-        for chunk_id, *position in session.execute(_chunk_positions(row_id, generation_id))
-    }
+    present = {} if stored.is_new else _chunk_positions(session, row_id, generation_id)
     gone = [chunk_id for chunk_id in present if chunk_id not in wanted]
     fresh = [values for chunk_id, values in wanted.items() if chunk_id not in present]
     moved = [
@@ -99,8 +99,9 @@ def store_document(
     if moved:
         session.execute(update(ChunkRow), moved)
     counts = Changes(added=len(fresh), removed=len(gone))
-    touched = [id_ for id_ in wanted if id_ in present] if is_renamed else [v["id"] for v in moved]
-    return counts, gone + touched
+    if stored.is_renamed:
+        return counts, gone + [chunk_id for chunk_id in wanted if chunk_id in present]
+    return counts, gone + [values["id"] for values in moved]
 
 
 POSITION_FIELDS = (
@@ -109,12 +110,14 @@ POSITION_FIELDS = (
 )  # fmt: skip
 
 
-def _chunk_positions(document_row_id: int, generation_id: int) -> Select[Any]:
+def _chunk_positions(
+    session: Session, document_row_id: int, generation_id: int
+) -> dict[str, tuple[Any, ...]]:
     columns = [getattr(ChunkRow, name) for name in POSITION_FIELDS]
-    of_generation = ChunkRow.generation_id == generation_id
-    return select(ChunkRow.id, *columns).where(
-        ChunkRow.document_id == document_row_id, of_generation
-    )
+    of_document = ChunkRow.document_id == document_row_id
+    of_both = of_document, ChunkRow.generation_id == generation_id
+    rows = session.execute(select(ChunkRow.id, *columns).where(*of_both))
+    return {chunk_id: tuple(position) for chunk_id, *position in rows}
 
 
 def _forget_in_generations(session: Session, document_row_id: int, *, but: int) -> None:
@@ -124,27 +127,46 @@ def _forget_in_generations(session: Session, document_row_id: int, *, but: int) 
 
 
 def add_to_generation(
-    session: Session, generation_id: int, document_row_id: int, splitter: str
+    session: Session,
+    generation_id: int,
+    document_row_id: int,
+    splitter: str,
+    *,
+    is_new: bool = False,
 ) -> None:
-    """Note that the generation now has the chunks of this document, made by these rules."""
-    session.merge(
-        GenerationDocumentRow(
-            generation_id=generation_id, document_id=document_row_id, splitter=splitter
-        )
+    """Note that the generation now has the chunks of this document, made by these rules.
+
+    A document that `is_new` is in no generation yet: that is not looked up.
+    """
+    row = GenerationDocumentRow(
+        generation_id=generation_id, document_id=document_row_id, splitter=splitter
     )
+    if is_new:
+        session.add(row)
+    else:
+        session.merge(row)
 
 
 def _position(values: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(values[name] for name in POSITION_FIELDS)
 
 
-def _upsert_document(
-    session: Session, item_id: int, document: PreparedDocument
-) -> tuple[int, bool]:
-    """Store a document's row; returns its id, and whether it had another title before."""
+@dataclass(frozen=True)
+class _Stored:
+    """A document's row, once its new version stands in it."""
+
+    row_id: int
+    is_new: bool
+    """Nothing refers to it yet; looking for what might took half of the time of storing it."""
+    is_renamed: bool
+    """It had another title, or was not there."""
+
+
+def _upsert_document(session: Session, item_id: int, document: PreparedDocument) -> _Stored:
     loaded, moment = document.loaded, now()
     same_key = (DocumentRow.item_id == item_id, DocumentRow.key == document.entry.key)
     row = session.scalar(select(DocumentRow).where(*same_key))
+    is_new = row is None
     if row is None:
         key = document.entry.key
         row = DocumentRow(item_id=item_id, key=key, number=document_number(item_id, key))
@@ -164,11 +186,12 @@ def _upsert_document(
     row.fetched_at = row.indexed_at = moment
     row.content = loaded.content
     session.flush()
-    session.execute(delete(DocumentTagRow).where(DocumentTagRow.document_id == row.id))
+    if not is_new:
+        session.execute(delete(DocumentTagRow).where(DocumentTagRow.document_id == row.id))
     if loaded.tags:
         tags = [{"document_id": row.id, "tag": tag} for tag in dict.fromkeys(loaded.tags)]
         session.execute(insert(DocumentTagRow), tags)
-    return row.id, is_renamed
+    return _Stored(row.id, is_new, is_renamed)
 
 
 def chunk_values(
