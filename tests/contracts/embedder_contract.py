@@ -17,7 +17,7 @@ TEXTS = [
     "The garden is full of roses.",
     "def refresh_token(session):\n    return session.renew()",
     "short",
-    "Every request opens one transaction and commits it before the answer is sent. " * 12,
+    "Every request opens one transaction and commits it before the answer is sent. " * 5,
     "How do I refresh a token?",
 ]
 

@@ -546,14 +546,12 @@ def test_time_grows_no_faster_than_the_text(unit):
 
     def seconds(characters: int) -> float:
         text = "---\n" + unit * (characters // len(unit)) + "end"
-        best = float("inf")
-        for _ in range(3):
-            started = time.process_time()
-            splitter.split_text(text)
-            best = min(best, time.process_time() - started)
-        return best
+        started = time.process_time()
+        splitter.split_text(text)
+        return time.process_time() - started
 
-    assert seconds(160_000) < 32 * max(seconds(20_000), 0.005)
+    least = min(seconds(20_000) for _ in range(3))
+    assert any(seconds(160_000) < 32 * max(least, 0.005) for _ in range(3))
 
 
 def test_directives_in_fences_of_any_length_take_little_time():
