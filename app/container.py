@@ -32,7 +32,7 @@ from app.rag.service import RAGService
 from app.rag.threads import searches_at_once
 from app.search.collection_settings import CollectionSettings
 from app.settings import Settings
-from app.web.health import PartHealth
+from app.web.health_schemas import PartHealth
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from app.knowledge.service import KnowledgeService
 from app.main import create_app
 from app.models import CurrentGenerationRow, GenerationRow
 from app.settings import Settings
-from app.web.health import PartHealth
+from app.web.health_schemas import PartHealth
 from app.web.metrics import Metrics
 from tests.databases import Databases
 from tests.patience import PATIENCE_SECONDS

@@ -19,7 +19,7 @@ from app.indexing.indexer import Indexer
 from app.indexing.publisher import Publisher
 from app.search.collection_settings import CollectionSettings
 from app.settings import Settings
-from app.web.health import HealthStatus, PartHealth
+from app.web.health_schemas import HealthStatus, PartHealth
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)

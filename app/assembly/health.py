@@ -7,7 +7,7 @@ from app.errors import AppError
 from app.jobs.service import JobService
 from app.protocols import Embedder
 from app.settings import Settings
-from app.web.health import HealthStatus, PartHealth
+from app.web.health_schemas import HealthStatus, PartHealth
 from app.web.metrics import Metrics
 
 

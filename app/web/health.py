@@ -1,46 +1,15 @@
 """`/health/live`, `/health/ready`, `/metrics` and `/`: for load balancers, monitors and people."""
 
-from enum import StrEnum
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Protocol
 
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
-from pydantic import BaseModel, Field
 
-from app.web.complete_answer import CompleteAnswer
+from app.web.health_schemas import HealthStatus, Liveness, PartHealth, Readiness
 from app.web.metrics import Metrics
 from app.web.problems import RETRY_AFTER, RETRY_AFTER_SECONDS, problem_responses
 
 router = APIRouter(tags=["service"])
-
-
-class HealthStatus(StrEnum):
-    """From best to worst. A `degraded` part still works, but slower or with less."""
-
-    READY = "ready"
-    DEGRADED = "degraded"
-    FAILED = "failed"
-
-
-class PartHealth(BaseModel):
-    """One part of the service."""
-
-    status: HealthStatus = Field(description="`degraded`: it answers, slower or with less.")
-    detail: str = Field(description="In words.", examples=["25,104 records"])
-
-
-class Readiness(BaseModel):
-    """What is ready, what is degraded and why."""
-
-    status: HealthStatus = Field(description="The worst of the parts.")
-    version: str = Field(description="Of the service.")
-    parts: dict[str, PartHealth] = Field(description="Each part by its name.")
-
-
-class Liveness(CompleteAnswer):
-    """The process answers."""
-
-    status: Literal["alive"] = "alive"
 
 
 class HealthReporter(Protocol):

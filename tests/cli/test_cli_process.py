@@ -81,6 +81,11 @@ def test_what_talks_to_a_server_loads_neither_the_service_nor_a_model() -> None:
     assert loaded_by(program, service) == "[]"
 
 
+def test_what_opens_a_data_directory_loads_no_web_server() -> None:
+    program = "import app.command.local, app.evaluation.running, app.library"
+    assert loaded_by(program, {"fastapi", "starlette", "uvicorn"}) == "[]"
+
+
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["search", "--help"], ["eval", "--help"]], ids=" ".join
 )

@@ -22,7 +22,7 @@ from app.models import ChunkRow
 from app.protocols import Embedder, Vectors
 from app.search.requests import SearchRequest
 from app.settings import Settings
-from app.web.health import HealthStatus
+from app.web.health_schemas import HealthStatus
 from tests.databases import sqlite_only
 from tests.e2e.server_process import wait_until
 from tests.fakes import FakeEmbedder

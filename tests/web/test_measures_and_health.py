@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.settings import Settings
-from app.web.health import PartHealth
+from app.web.health_schemas import PartHealth
 from tests.databases import sqlite_only
 from tests.light_service import LightService
 
