@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from app.command.serving import MOST_WAITING_REQUESTS, server_config
+from app.command.http_connection import MOST_WAITING_REQUESTS
+from app.command.serving import server_config
 from tests.cli.conftest import running
 
 PAUSE_SECONDS = 1.0
