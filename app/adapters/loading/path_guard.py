@@ -94,10 +94,11 @@ class PathGuard:
     def read_bytes(self, target: GuardedPath, max_bytes: int) -> bytes:
         """Read a regular file of at most `max_bytes` bytes.
 
-        Raises SourceNotFoundError, SourceUnreadableError (too large, a folder, a device, no
-        permission), SourceRefusedError (a link where none was) or SourceUnavailableError.
+        Raises SourceNotFoundError, SourceUnreadableError (too large, a folder, a device),
+        SourceRefusedError (a link where none was) or SourceUnavailableError (permission denied,
+        an error of the disk).
         """
-        with _errors_told(target.written, "File"), _open(target, OPEN_FILE) as descriptor:
+        with _errors_told(target.written, "File"), _open_file(target) as descriptor:
             size = os.fstat(descriptor).st_size
             if size > max_bytes:
                 raise SourceUnreadableError(too_large(target.written, size, max_bytes))
@@ -109,7 +110,7 @@ class PathGuard:
 
     def file_status(self, target: GuardedPath) -> os.stat_result:
         """Size and times of a regular file; raises what `read_bytes` raises."""
-        with _errors_told(target.written, "File"), _open(target, OPEN_FILE) as descriptor:
+        with _errors_told(target.written, "File"), _open_file(target) as descriptor:
             return os.fstat(descriptor)
 
     def holds(self, folder: GuardedPath, name: str) -> bool:
@@ -128,11 +129,12 @@ class PathGuard:
     def open_folder(self, target: GuardedPath) -> Iterator[int]:
         """Open a folder for listing; gives its descriptor.
 
-        Raises SourceNotFoundError("Folder not found: …"), SourceUnreadableError for a file or
-        where permission is denied, SourceRefusedError for a link where none was.
+        Raises SourceNotFoundError("Folder not found: …"), SourceUnreadableError for a file,
+        SourceRefusedError for a link where none was, and SourceUnavailableError where permission
+        is denied or the disk fails.
         """
         with _errors_told(target.written, "Folder"):
-            opened = _open_chain(target, OPEN_FOLDER)
+            opened = _open_folder(target)
         try:
             yield opened
         finally:
@@ -225,15 +227,15 @@ def _outside(written: str) -> SourceRefusedError:
 
 
 @contextmanager
-def _open(target: GuardedPath, flags: int) -> Iterator[int]:
+def _open_file(target: GuardedPath) -> Iterator[int]:
     """Open a regular file below its root; what is anything else is refused unopened."""
     if not target.parts:
         raise IsADirectoryError(errno.EISDIR, "is a folder")
-    folder = _open_chain(GuardedPath(target.root, target.parts[:-1], target.written), OPEN_FOLDER)
+    folder = _open_folder(GuardedPath(target.root, target.parts[:-1], target.written))
     try:
         before = os.stat(target.parts[-1], dir_fd=folder, follow_symlinks=False)
         _require_regular(before.st_mode, target.written)
-        descriptor = os.open(target.parts[-1], flags, dir_fd=folder)
+        descriptor = os.open(target.parts[-1], OPEN_FILE, dir_fd=folder)
     finally:
         os.close(folder)
     try:
@@ -244,12 +246,12 @@ def _open(target: GuardedPath, flags: int) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _open_chain(target: GuardedPath, flags: int) -> int:
+def _open_folder(target: GuardedPath) -> int:
     """Open folder by folder from the root, so that a link put in the way is never followed."""
-    descriptor = os.open(target.root, flags)
+    descriptor = os.open(target.root, OPEN_FOLDER)
     for part in target.parts:
         try:
-            deeper = os.open(part, flags, dir_fd=descriptor)
+            deeper = os.open(part, OPEN_FOLDER, dir_fd=descriptor)
         finally:
             os.close(descriptor)
         descriptor = deeper
