@@ -97,13 +97,11 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
         if data.startswith(mark):
             text = data.decode(encoding, "replace").lstrip("\ufeff")  # some write it twice
             return clean(as_shown(text)), encoding.removesuffix("-sig")
-    attempts = (_decode_declared, _decode_wide)
-    for attempt in attempts:
-        decoded = attempt(data, declared)
-        if decoded:
-            return clean(as_shown(decoded[0])), decoded[1]
-    _refuse_binary(data)
-    text, encoding = _decode_undeclared(data)
+    decoded = _decode_declared(data, declared) or _decode_utf16(data)
+    if decoded is None:
+        _refuse_binary(data)
+        decoded = _decode_undeclared(data)
+    text, encoding = decoded
     return clean(as_shown(text)), encoding
 
 
@@ -135,7 +133,7 @@ def _decode_declared(data: bytes, declared: str | None) -> tuple[str, str] | Non
         _refuse_binary(data)
     if name in MISDECLARED and _is_surely_utf8(data):
         return data.decode("utf-8"), "utf-8"
-    if name == "utf-16" and (found := _decode_wide(data, None)):
+    if name == "utf-16" and (found := _decode_utf16(data)):
         return found  # without a mark, Python reads it in the order of this machine's bytes
     try:
         text = data.decode(name)
@@ -158,7 +156,7 @@ def _is_surely_utf8(data: bytes) -> bool:
     return not ENDS_OF_WORDS.sub("", data.decode("cp1252", "replace")).isascii()
 
 
-def _decode_wide(data: bytes, _declared: str | None) -> tuple[str, str] | None:
+def _decode_utf16(data: bytes) -> tuple[str, str] | None:
     """UTF-16 without a mark: every second byte of mostly Latin text is NUL."""
     sample = data[:BINARY_SAMPLE_BYTES]
     if len(sample) < 4 or len(data) % 2:
