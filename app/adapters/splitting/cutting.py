@@ -64,11 +64,11 @@ def plan_cuts(
     heading_starts = np.array([heading.start for heading in headings], dtype=np.int64)
     bodies = lines.next_starts(np.array([heading.end for heading in headings], dtype=np.int64))
     free = unkept & _outside(heading_starts + 1, bodies + 1, len(text_map.breaks))
-    line_ends = merged(text_map.lines, ends[ends < len(text_map.spaces)])
+    block_ends = ends[ends < len(text_map.spaces)]
     filled_lines = text_map.lines[~text_map.blank_lines[1:]]
     sections = _only(heading_starts[heading_starts > 0], free)
     paragraphs = _only(text_map.paragraphs, free)
-    line_cuts = _only(merged(filled_lines, ends[ends < len(text_map.spaces)]), free)
+    line_cuts = _only(merged(filled_lines, block_ends), free)
     sentences = _only(text_map.sentences, free)
     words = _only(text_map.words, free)
     return CutPlan(
@@ -79,7 +79,7 @@ def plan_cuts(
             Preference(sentences, SENTENCE_FILL),
             Preference(words, WORD_FILL),
             # Rather part a heading from its body than tear a word.
-            Preference(_only(line_ends, unkept), WORD_FILL),
+            Preference(_only(merged(text_map.lines, block_ends), unkept), WORD_FILL),
             Preference(_only(text_map.words, unkept), WORD_FILL),
         ),
         sections=sections,
