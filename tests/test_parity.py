@@ -17,8 +17,6 @@ from pydantic import ValidationError
 
 from app import errors
 from app.adapters.lexical_index import symbols
-from app.adapters.loading.folder_scan import TEXT_SUFFIXES
-from app.adapters.loading.text_document import MARKDOWN_SUFFIXES
 from app.command import sources
 from app.indexing import embedded_text
 from app.indexing.results import IndexingResult
@@ -27,6 +25,7 @@ from app.main import create_app
 from app.rag import schemas as rag_schemas
 from app.rag.indexing_jobs import IndexingJobs, IndexingParts
 from app.settings import Settings, env_example
+from app.text_suffixes import MARKDOWN_SUFFIXES, TEXT_SUFFIXES
 from app.web.metrics import Metrics
 
 ROOT = Path(__file__).parents[1]
@@ -375,12 +374,14 @@ def test_the_readme_says_where_every_package_is() -> None:
 def test_every_text_that_folders_take_in_is_known_to_be_no_code() -> None:
     """Else names that prose happens to mention are shown as its symbols, and weigh as such."""
     code_without_fences = {".rst"}
-    assert TEXT_SUFFIXES <= embedded_text.PROSE_SUFFIXES
-    assert set(symbols.PROSE_SUFFIXES) >= TEXT_SUFFIXES - code_without_fences
+    assert set(TEXT_SUFFIXES) <= set(embedded_text.PROSE_SUFFIXES)
+    for suffix in set(TEXT_SUFFIXES) - code_without_fences:
+        assert symbols.first_symbol(f"notes{suffix}", "class Prose:") is None
 
 
-def test_what_counts_as_markdown_is_the_same_for_the_command() -> None:
-    assert set(sources.MARKDOWN_SUFFIXES) == MARKDOWN_SUFFIXES <= TEXT_SUFFIXES
+def test_the_command_takes_every_markdown_page_of_the_web_for_one() -> None:
+    for suffix in MARKDOWN_SUFFIXES:
+        assert sources.guess_document_type(f"https://example.com/notes{suffix}") == "markdown"
 
 
 def test_sql_stands_in_queries_alone_but_for_what_is_named() -> None:

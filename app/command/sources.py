@@ -5,10 +5,10 @@ import re
 from pathlib import Path
 
 from app.adapters.loading.path_guard import path_as_written, require_text
+from app.text_suffixes import MARKDOWN_SUFFIXES
 
 WEB_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 OTHER_SCHEME = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
 
 
 def absolute_uri(source: str) -> str:

@@ -3,6 +3,7 @@
 from pathlib import PurePosixPath
 
 from app.protocols import LoadedDocument, TextChunk, TokenMeter
+from app.text_suffixes import TEXT_SUFFIXES
 
 CONTEXT_RULE = "context-1"
 """Raised whenever the same chunk would get another context, so that it is indexed again."""
@@ -12,7 +13,7 @@ CONTEXT_TOKENS = 24
 none (nDCG@10 by meaning alone): code questions 0.839 instead of 0.781, questions to documentation
 0.897 instead of 0.854; prose as before. See docs/adr/0010."""
 
-PROSE_SUFFIXES = frozenset({".md", ".markdown", ".mdx", ".txt", ".rst", ".html", ""})
+PROSE_SUFFIXES = (*TEXT_SUFFIXES, ".html", "")
 """Of files whose bare name says little that their text does not say better."""
 
 MOST_CHARACTERS = 200

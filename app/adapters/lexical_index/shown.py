@@ -7,7 +7,7 @@ are written.
 
 import re
 
-from app.adapters.lexical_index.symbols import PROSE_SUFFIXES
+from app.adapters.lexical_index.symbols import FENCED_SUFFIXES
 from app.adapters.splitting.plain_headings import plain_heading
 
 REST_SUFFIX = ".rst"
@@ -28,7 +28,7 @@ def shown_paragraphs(text: str, path: str) -> list[str]:
     `path` is the key of the document, which tells how it is marked up. Code has none.
     """
     is_rest = path.lower().endswith(REST_SUFFIX)
-    if not (is_rest or "://" in path or path.lower().endswith(PROSE_SUFFIXES)):
+    if not (is_rest or "://" in path or path.lower().endswith(FENCED_SUFFIXES)):
         return []
     readings = (False, True) if path.lower().endswith(EITHER_SUFFIX) else (is_rest,)
     return [

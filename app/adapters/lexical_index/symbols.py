@@ -10,10 +10,12 @@ from collections.abc import Iterator
 
 import regex
 
+from app.text_suffixes import TEXT_SUFFIXES
+
 MAX_SYMBOLS = 64
 """Names taken from one chunk; a chunk of 1,000 characters rarely defines ten."""
 
-PROSE_SUFFIXES = (".md", ".markdown", ".mdx", ".txt", ".html")
+FENCED_SUFFIXES = (*(suffix for suffix in TEXT_SUFFIXES if suffix != ".rst"), ".html")
 """Of files whose code stands between fences. In reStructuredText it does not, and directives define
 names."""
 
@@ -70,7 +72,7 @@ most texts have none."""
 
 def first_symbol(path: str, text: str) -> str | None:
     """The first name that a stretch of a document defines, if it is code or holds a block of it."""
-    is_prose = "://" in path or path.lower().endswith(PROSE_SUFFIXES)
+    is_prose = "://" in path or path.lower().endswith(FENCED_SUFFIXES)
     return None if is_prose and "```" not in text else next(_names(text), None)
 
 

@@ -20,8 +20,8 @@ from app.adapters.loading.folder_rules import (
 from app.adapters.loading.path_guard import GuardedPath, PathGuard, printable
 from app.errors import SourceError, SourceUnavailableError
 from app.protocols import SourceEntry, SourceListing, SourceNote
+from app.text_suffixes import TEXT_SUFFIXES
 
-TEXT_SUFFIXES = {".md", ".markdown", ".mdx", ".txt", ".rst"}
 MAX_DEPTH = 64
 SETTLING_NS = 2_000_000_000
 """Coarsest grain of a file system's clock: 2 s, on FAT."""

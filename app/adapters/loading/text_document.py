@@ -10,8 +10,8 @@ from app.adapters.loading.frontmatter_blocks import LINE_BREAK
 from app.adapters.loading.titles import find_title
 from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument
+from app.text_suffixes import MARKDOWN_SUFFIXES
 
-MARKDOWN_SUFFIXES = {".md", ".markdown", ".mdx"}
 NO_CONTENT = "No content to index"
 
 

@@ -17,7 +17,6 @@ from app.adapters.loading.guarded_fetch import (
 )
 from app.adapters.loading.robots import RobotsRules
 from app.adapters.loading.text_document import (
-    MARKDOWN_SUFFIXES,
     NO_CONTENT,
     content_hash,
     document_from_bytes,
@@ -32,6 +31,7 @@ from app.adapters.loading.web_page import (
 )
 from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument, SourceEntry, SourceListing
+from app.text_suffixes import MARKDOWN_SUFFIXES
 
 READING_RULES = "27"
 """To be counted up when the same page is turned into another text: then 304 is no answer."""
