@@ -77,11 +77,11 @@ class Backend(Protocol):
         ...
 
     def generations(self) -> GenerationList:
-        """What was cut and embedded how, and how far a change of that is."""
+        """Which model and splitter made what is stored, and how far a change is."""
         ...
 
     def drop_generation(self, generation_id: int) -> None:
-        """Drop one that is only kept."""
+        """Drop a kept generation; raises AppError for one that is not kept."""
         ...
 
 
@@ -114,7 +114,10 @@ class LocalBackend(Backend, Protocol):
         ...
 
     def rebuild(self, *, embed: bool) -> None:
-        """Fill both indexes anew; with `embed`, first under the current model."""
+        """Switch to the model and splitter of the settings, or else refill both indexes from SQL.
+
+        Refilling embeds nothing; with `embed`, it first embeds what has no vector.
+        """
         ...
 
 
@@ -124,8 +127,9 @@ class LocalOpener(Protocol):
     def __call__(
         self, *, any_model: bool = False, must_exist: bool = False
     ) -> AbstractContextManager[LocalBackend]:
-        """Raises StartupError; with `any_model`, not because the model has changed.
+        """Open it; raises StartupError.
 
-        With `must_exist`, also where there is none: else one is made.
+        `any_model`: do without the model that embedded what is stored, which may be lost. Only for
+        work that embeds everything again. `must_exist`: make no data directory if there is none.
         """
         ...

@@ -16,16 +16,16 @@ def generations(
     drop: Annotated[
         int | None,
         typer.Option(
-            min=1, max=LARGEST_ID, metavar="ID", help="Drop this one, which is only kept."
+            min=1, max=LARGEST_ID, metavar="ID", help="Drop this generation, if it is kept."
         ),
     ] = None,
     url: Url = None,
     as_json: Json = False,
 ) -> None:
-    """Show what was cut and embedded how, and how far a change of that is.
+    """Show which model and splitter made what is stored, and how far a change is.
 
-    A server that is started with another model, CHUNK_SIZE or OVERLAP makes everything anew in
-    the background and then switches; `groundwork rebuild` does it without a server.
+    A server that is started with another model, CHUNK_SIZE or OVERLAP builds a new generation in
+    the background and then switches to it; `groundwork rebuild` does it without a server.
     """
     with backends_of(ctx).choose(url) as backend:
         if drop is not None:

@@ -8,11 +8,9 @@ from app.settings import Settings
 
 
 def require_data(settings: Settings) -> None:
-    """Raise StartupError if there is no data directory, and no database elsewhere either.
+    """Raise StartupError if there is no data directory: verify would find an empty one clean.
 
-    Made by the command, it would be found sound, which is not what somebody asks who mistyped.
-
-    A database that lies elsewhere, as on PostgreSQL, may well be there without the folder.
+    A database that lies elsewhere, as on PostgreSQL, may be there without the folder.
     """
     try:
         settings.data_dir.stat()

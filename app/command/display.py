@@ -66,7 +66,7 @@ def line(text: str) -> str:
 
 
 def address(text: str) -> str:
-    """The text on one line with all its blanks, to be opened: else as `line`."""
+    """A path or URL on one line with every blank, so that it can be opened; else as `line`."""
     return printable(re.sub(r"[\t\n\r]", "\N{REPLACEMENT CHARACTER}", text))
 
 

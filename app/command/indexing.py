@@ -45,10 +45,10 @@ class Indexed:
 def index_source(
     backend: Backend, source: str, wishes: Wishes, *, force: bool, progress: ProgressListener
 ) -> Indexed:
-    """Index a source under the item that it already has, be it by another path, or under a new one.
+    """Index a source under the item that it already has, perhaps by another path, or a new one.
 
-    A new item of which nothing could be read is deleted again: a mistyped path leaves no trace.
-    Nor does a type as which an item cannot be read. Raises AppError.
+    A new item of which nothing could be read is deleted again: a mistyped path leaves no trace. A
+    known item that cannot be read as another type keeps its own. Raises AppError.
     """
     uri = absolute_uri(source)
     known = _item_of(backend, uri) or _item_of(backend, without_links(uri))
@@ -63,12 +63,12 @@ def index_source(
         backend.remove(item.id)
         if isinstance(result, Postponed):
             result = result.given_up()  # the item's job went with it
-    elif known is not None and _is_read_as_another_type_in_vain(known, item, result):
+    elif known is not None and _failed_as_another_type(known, item, result):
         backend.update(item.id, ItemUpdate(document_type=known.document_type))
     return Indexed(item, result, kept=not nothing_read)
 
 
-def _is_read_as_another_type_in_vain(known: Item, item: Item, result: IndexingResult) -> bool:
+def _failed_as_another_type(known: Item, item: Item, result: IndexingResult) -> bool:
     failed = not result.success and not isinstance(result, Postponed)
     return failed and item.document_type != known.document_type
 

@@ -75,12 +75,12 @@ class ContainerBackend:
         return CollectionStats.model_validate(self._container.rag.get_collection_stats())
 
     def generations(self) -> GenerationList:
-        """What was cut and embedded how."""
+        """Which model and splitter made what is stored, and how far a change is."""
         reports = self._container.rag.generations()
         return GenerationList(generations=[Generation.of(each) for each in reports])
 
     def drop_generation(self, generation_id: int) -> None:
-        """Drop one that is only kept; raises NotFoundError, ConflictError."""
+        """Drop a kept generation; raises NotFoundError, ConflictError."""
         self._container.rag.drop_generation(generation_id)
 
     def verify(self, *, repair: bool) -> VerifyReport:
@@ -92,15 +92,14 @@ class ContainerBackend:
         return CompactionReport.model_validate(self._container.rag.compact())
 
     def rebuild(self, *, embed: bool) -> None:
-        """Fill both indexes anew; with `embed`, first under the current model."""
+        """Switch to what the settings want, or else refill both indexes; see LocalBackend."""
         self._container.rag.rebuild(embed=embed)
 
 
 @contextmanager
 def open_local(settings: Settings, *, any_model: bool = False) -> Iterator[ContainerBackend]:
-    """Hold the data directory of the settings for the block; raises StartupError.
+    """Hold the data directory of the settings for the block; see LocalOpener.
 
-    With `any_model`, also when what is stored was embedded by another model: to embed it again.
     SIGTERM and a terminal that closes end the block like Ctrl-C does, so that everything is closed
     in order.
     """

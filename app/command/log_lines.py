@@ -27,7 +27,7 @@ class LogLines(logging.Formatter):
 
 
 def write_log(level: int | str, line: str, *, anew: bool = False) -> None:
-    """Write the log on stderr, as `line` has it; where it is written already, only `anew`."""
+    """Log to stderr in the format `line`; if logging is already set up, only with `anew`."""
     handler = logging.StreamHandler()
     handler.setFormatter(LogLines(line))
     logging.basicConfig(level=level, handlers=[handler], force=anew)

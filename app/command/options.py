@@ -34,7 +34,7 @@ ItemIdArgument = Annotated[
 
 
 def refuse_nan(value: float | None) -> float | None:
-    """A `callback`: no bound holds back what is no number, as every comparison with it is false."""
+    """Callback of an option: refuse NaN, which no `min` or `max` holds back."""
     if value is not None and math.isnan(value):
         raise typer.BadParameter("nan is no number.")
     return value

@@ -91,11 +91,11 @@ class RemoteBackend:
         return self._call(CollectionStats, "GET", "/rag/stats")
 
     def generations(self) -> GenerationList:
-        """What was cut and embedded how, and how far a change of that is."""
+        """Which model and splitter made what is stored, and how far a change is."""
         return self._call(GenerationList, "GET", "/rag/generations")
 
     def drop_generation(self, generation_id: int) -> None:
-        """Drop one that is only kept."""
+        """Drop a kept generation."""
         self._send("DELETE", f"/rag/generations/{generation_id}")
 
     def _call(

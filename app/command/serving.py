@@ -143,9 +143,10 @@ def _opened(settings: Settings, open_model: OpenEmbedder) -> Container:
 
 
 def _heed_signals(server: _Server) -> None:
-    """Have the server stop in order at each signal that ends a command; it takes most by itself.
+    """Make each signal that ends a command stop the server in order.
 
-    uvicorn raises what it took again after its stop; by then there is nothing left to do.
+    uvicorn itself handles SIGINT and SIGTERM, but raises them again after its stop: then they are
+    ignored, as nothing is left to do.
     """
     if signal.SIGHUP in ending_signals():
         signal.signal(signal.SIGHUP, server.handle_exit)
@@ -175,7 +176,7 @@ def _allow_open_files() -> None:
 
 
 def _name_missing_roots(settings: Settings) -> None:
-    """A root may be mounted later, so none is refused; one that is misspelt is not overlooked."""
+    """Warn of roots that are not there: they may be misspelt, or mounted later."""
     for root in settings.source_roots:
         with suppress(OSError):
             if root.expanduser().is_dir():

@@ -62,9 +62,9 @@ def _faults(error: "ValidationError") -> str:
 
 
 class _Outlet(io.FileIO):
-    """Where results or messages go: nowhere any more once their reader has gone (`| head`).
+    """Where results or messages go; once their reader has gone (`| head`), they are discarded.
 
-    That is no error, and what a command has yet to do and to say by its exit code is done and said.
+    That is no error: the command finishes its work, and its exit code tells how it ended.
     """
 
     def write(self, data: Any, /) -> int:
@@ -80,10 +80,11 @@ class _Outlet(io.FileIO):
 
 
 def open_outlets() -> None:
-    """Make stdout and stderr, whatever they are, fit to be written to; before files are opened.
+    """Make sure that stdout and stderr can be written to; to be called before files are opened.
 
-    One that was closed (`>&-`) is opened on nothing: else a database could get its number, and what
-    is meant for it. What the encoding of a terminal lacks is written as a question mark.
+    One that was closed (`>&-`) leads to /dev/null: otherwise a database could be opened under its
+    number, and get our output written into it. A character that the encoding of a terminal lacks is
+    written as a question mark.
     """
     while (number := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         os.set_inheritable(number, True)
@@ -118,7 +119,7 @@ def fail_to_write(error: OSError) -> NoReturn:
 
 
 def _drop(number: int) -> None:
-    """Let go nowhere what is written yet: Python flushes once more on its way out."""
+    """Discard what is written from now on: Python flushes once more as it exits."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, number)
     os.close(null)

@@ -14,9 +14,9 @@ OTHER_SCHEME = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 def absolute_uri(source: str) -> str:
     """The source as every later call finds it again: an absolute path, or a web address.
 
-    Links on the way stay: `current` may lead elsewhere tomorrow. A home that nobody has here, a
-    loop of links and what is too long are left to the server. Raises SourceRefusedError for a `file://`
-    address of another machine, and for a name that is no UTF-8.
+    Links on the way stay: `current` may lead elsewhere tomorrow. The home of an unknown user, a
+    loop of links and a path that is too long are left for the service to refuse. Raises
+    SourceRefusedError for a `file://` address of another machine and a name that is not UTF-8.
     """
     if WEB_ADDRESS.match(source) or OTHER_SCHEME.match(source):
         return source

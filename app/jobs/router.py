@@ -89,8 +89,8 @@ def get_job(job_id: JobId, service: JobServiceDep) -> schemas.Job:
 def cancel_job(job_id: JobId, service: JobServiceDep) -> schemas.Job:
     """Cancel a job: at once if it is queued, between two steps if it is running.
 
-    A job whose item is being worked on already is queued until that is over. Queued jobs that
-    would do the very same are cancelled with it.
+    A job that waits for other work on its item counts as queued. Queued jobs that would do the very
+    same are cancelled with it.
     """
     return schemas.Job.model_validate(service.cancel(job_id))
 

@@ -126,8 +126,8 @@ def replace_knowledge(
 ) -> schemas.Item:
     """Give a knowledge item a whole new state; what is left out gets its default.
 
-    The status alone stays as it is when it is left out, and is never set back by one that was read
-    before the item was indexed: see `status`.
+    `status` is the exception: left out, it stays as it is, and of one that is given, it only counts
+    whether it is `archived`. So an item that was read before it was indexed can be put back.
     """
     return schemas.Item.model_validate(service.replace(knowledge_id, item.draft()))
 

@@ -1,4 +1,4 @@
-"""`/rag/collections`: which there are, how searches of each are ranked, and their languages."""
+"""`/rag/collections`: the list of them, how searches of each are ranked, and its language."""
 
 from typing import Annotated
 
@@ -17,7 +17,7 @@ CollectionName = Annotated[str, Path(min_length=1, max_length=500, description="
 
 @router.get("/collections", operation_id="list_collections", responses=problem_responses(422, 507))
 def list_collections(rag: RAGDep) -> list[Collection]:
-    """List the collections that items name or that say something, and the default one."""
+    """List the collections that items name or that have settings, and the default one."""
     return [Collection.of(found) for found in rag.collections()]
 
 
@@ -28,7 +28,7 @@ def list_collections(rag: RAGDep) -> list[Collection]:
     responses=problem_responses(404, 422, 507),
 )
 def get_collection_ranking(name: CollectionName, rag: RAGDep) -> StoredRanking:
-    """Tell how searches of a collection are ranked; what is not shown is as ever."""
+    """Show how searches of a collection are ranked; fields that are not shown are not set."""
     return StoredRanking.of(rag.collection(name).ranking)
 
 
@@ -41,11 +41,11 @@ def get_collection_ranking(name: CollectionName, rag: RAGDep) -> StoredRanking:
 def set_collection_ranking(
     name: CollectionName, body: CollectionRankingBody, rag: RAGDep
 ) -> StoredRanking:
-    """Set how searches of a collection are ranked from now on; `{}` takes everything back.
+    """Set how searches of a collection are ranked from now on; `{}` unsets everything.
 
-    It holds for searches that name the collection, and for the default collection also for those
-    that name none. What a search says itself comes first, and a `profile` of its own sets all of
-    this aside.
+    This applies to searches that name the collection and, for the default collection, to those that
+    name none. What a search itself says takes precedence, and a search with a `profile` ignores all
+    of this.
     """
     found = rag.rank_collection(name, body.wishes(body.profile))
     return StoredRanking.of(found.ranking)
@@ -57,7 +57,7 @@ def set_collection_ranking(
     responses=problem_responses(404, 422, 507),
 )
 def get_collection_language(name: CollectionName, rag: RAGDep) -> CollectionLanguage:
-    """Tell in which language the items of a collection are; null stands for LEXICAL_LANGUAGE."""
+    """Show the language of the items of a collection; null stands for LEXICAL_LANGUAGE."""
     return CollectionLanguage(language=rag.collection(name).language)
 
 
@@ -69,11 +69,11 @@ def get_collection_language(name: CollectionName, rag: RAGDep) -> CollectionLang
 def set_collection_language(
     name: CollectionName, body: CollectionLanguage, rag: RAGDep
 ) -> CollectionLanguage:
-    """Set in which language the items of a collection are; `{}` takes it back.
+    """Set the language of the items of a collection; `{}` unsets it.
 
-    By words, `Häuser` then finds `Haus`. What is indexed already is written anew in the background,
-    and nothing is embedded for that: until it is done, some of it answers in the former language.
-    A word of a question is looked for in each language that is in use, in the collections of that
-    language.
+    In German, the search by words then finds `Haus` for `Häuser`. What is stored is indexed again
+    in the background, without embedding anything; until that is done, some of it is still found by
+    the stems of the former language. Each word of a question is looked for in every language that
+    is in use, in the collections of that language.
     """
     return CollectionLanguage(language=rag.set_collection_language(name, body.language).language)

@@ -1,4 +1,4 @@
-"""`/rag/generations`: what was cut and embedded how, and how far a change of that is."""
+"""`/rag/generations`: which model and splitter made what is stored, and how far a change is."""
 
 from typing import Annotated
 
@@ -18,10 +18,10 @@ GenerationId = Annotated[
 
 @router.get("/generations", operation_id="list_generations", responses=problem_responses(422, 507))
 def list_generations(rag: RAGDep) -> GenerationList:
-    """List what is stored by model and splitter: what answers, what is being made, what is kept.
+    """List the generations, one for each model and splitter: current, being built, or kept.
 
-    A service that is started with another model, CHUNK_SIZE or OVERLAP makes everything anew in
-    the background, from the text that it has, while what was there goes on answering.
+    A service that is started with another model, CHUNK_SIZE or OVERLAP builds a new generation in
+    the background, from the stored text, while the former one goes on answering.
     """
     return GenerationList(generations=[Generation.of(each) for each in rag.generations()])
 
@@ -34,5 +34,5 @@ def list_generations(rag: RAGDep) -> GenerationList:
     responses=problem_responses(404, 409, 422, 507),
 )
 def drop_generation(generation_id: GenerationId, rag: RAGDep) -> None:
-    """Drop one that is kept; its chunks go, vectors of texts stay until the next `compact`."""
+    """Drop a kept generation; its chunks go, their vectors stay until the next `compact`."""
     rag.drop_generation(generation_id)

@@ -161,7 +161,7 @@ async def search_simple(
     ] = None,
     profile: Annotated[RankingProfile | None, Query(description="A named ranking.")] = None,
 ) -> Response:
-    """Search by address alone, for scripts and the browser; POST knows more."""
+    """Search by query parameters alone, for scripts and browsers; POST has more options."""
     wanted = SearchRequest(
         query=q,
         n_results=n,
