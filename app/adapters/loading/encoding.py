@@ -24,7 +24,7 @@ LATIN = {"iso8859-1", "ascii"}
 """Declared far more often than meant; browsers read both as windows-1252 (WHATWG Encoding)."""
 
 MISDECLARED = {"cp1252", "iso8859-15"}
-"""What servers and editors declare for all texts unasked, those in UTF-8 included."""
+"""Declared by servers and editors by default, also for texts in UTF-8."""
 
 ENDS_OF_WORDS = re.compile("(?:(?<=[A-Z])[Æ-Þ]|(?<=[a-z])ß)[\u00a0\u2019”»…\u2013—®™]")
 """The last letter of a word and the sign behind it. Any other two characters of windows-1252
@@ -59,8 +59,8 @@ LIKELY_ENCODINGS = [
     *("koi8_r", "shift_jis", "cp932", "euc_jp", "iso2022_jp", "gb18030", "big5", "euc_kr", "cp949"),
 ]
 OFTEN_MEANT_WESTERN = {"cp1250", "cp1254", "cp1257", "cp1258"}
-"""Most of their letters are those of windows-1252, whose short texts detection takes for theirs.
-Those that it takes for another alphabet must also be `is_scattered`."""
+"""They share most letters with windows-1252, so detection takes short texts in that for theirs. A
+text that it takes for any other encoding must also be `is_scattered`."""
 
 JAPANESE_ESCAPE = re.compile(rb"\x1b(?:\$[@B]|\(I)")
 """Begins Japanese characters in ISO-2022-JP, all of whose bytes are ASCII; no terminal reads it."""
@@ -197,10 +197,10 @@ def _decode_undeclared(data: bytes) -> tuple[str, str]:
 
 
 def _is_damaged_utf8(text: str) -> bool:
-    """Whether bytes that became U+FFFD are few enough, so that any other encoding would spoil more.
+    """Whether so few bytes became U+FFFD that any other encoding would spoil more.
 
-    Few letters are evidence, too, where Western ones stand apart from the damage: words in other
-    encodings are read as both at once.
+    A few whole letters are enough if they are Western and none stands beside the damage: read as
+    UTF-8, words in another encoding give both, side by side.
     """
     broken = text.count("\ufffd")
     whole = len(text) - len(text.encode("ascii", "ignore")) - broken

@@ -1,4 +1,4 @@
-"""Which files and folders of a folder the ignore files leave out, and which of them we do."""
+"""Decides what of a folder is left out: by ignore files, and by names of folders tools fill."""
 
 import codecs
 import os
@@ -17,7 +17,7 @@ MACHINE_MADE = {
 """Folders that tools fill. Hidden ones (.git, .venv, .tox, …) need no naming."""
 
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-"""How ignore files begin that some shells of Windows write; git makes nothing of them either."""
+"""First bytes of a file in UTF-16, as some shells of Windows write it; git cannot follow it."""
 
 GIT_FOLDER = ".git"
 GIT_IGNORE = ".gitignore"
@@ -31,7 +31,7 @@ Complaint = Callable[[str, str], None]
 
 
 def _unheard(path: str, reason: str) -> None:
-    """Nobody wants to know."""
+    """Ignore the complaint."""
 
 
 @dataclass(frozen=True)
@@ -67,13 +67,14 @@ class RuleReader:
         self._guard = guard
 
     def above(self, folder: GuardedPath) -> FolderRules:
-        """What the folders above say: the own files of all up to the root that may be read.
+        """The rules that hold in a folder by the ignore files of the folders above it.
 
-        Git's own files are followed up to the top of the git work tree, as git does. The own ones
-        hide texts on purpose, so they hold for the files and folders of an item below, too.
-        The item's own folder was named, and is read even where they exclude it.
+        `.gitignore` counts within the git work tree that the folder lies in, as for git.
+        `.ragignore` counts in every folder from the root that may be read down: whoever wrote one
+        meant to hide texts. The folder itself was named by an item, and is read even if these rules
+        exclude it.
 
-        Raises SourceUnavailableError when one of them cannot be read now.
+        Raises SourceUnavailableError when one of the files cannot be read now.
         """
         parts = folder.parts
         base = b"".join(os.fsencode(part) + b"/" for part in parts)

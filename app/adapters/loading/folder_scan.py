@@ -31,7 +31,7 @@ MAX_SKIPPED = 1000
 HIDDEN = "hidden"
 NO_TEXT_DOCUMENT = "not a text document"
 ORDINARY_REASONS = (HIDDEN, NO_TEXT_DOCUMENT, FILLED_BY_TOOLS)
-"""What begins the reasons for which something is skipped in most folders."""
+"""Beginnings of the reasons for which something is skipped in most folders."""
 
 
 @dataclass(frozen=True)
@@ -72,17 +72,16 @@ def is_text_document(name: str) -> bool:
 
 
 READING_RULES = "12"
-"""Raised whenever the same file would be read in another way, as in another encoding or under
-another title: files are read again."""
+"""Raised whenever the same file would be read differently, for example in another encoding or under
+another title: then files are read again."""
 
 
 def stamp_of(status: os.stat_result, uri: str, now_ns: int) -> str | None:
-    """Changes whenever a file, or how it is read, may have.
+    """A stamp that changes whenever a file, or the way it is read, may have changed.
 
-    It tells the place, the inode, the size, and the times of content and inode.
-
-    The inode tells two files apart that changed within the clock's grain and then change places.
-    Where a file system numbers inodes anew (some network and FUSE ones), files are read again.
+    It is made of READING_RULES, the path, the inode, the size, and the times of content and inode.
+    The inode tells apart two files that changed within the clock's grain and then swapped names.
+    Where a file system renumbers inodes (some network and FUSE ones do), files are read again.
 
     None for a file that changed just now: another change within the clock's grain would go unseen.
     """

@@ -21,7 +21,7 @@ class Change(Enum):
     DOCUMENTS = "documents"
     """A document came, changed or went."""
     FOLDERS = "folders"
-    """So may have the folders that are to be watched."""
+    """The folders to watch may have changed, too."""
     REPLACED = "replaced"
     """A watched folder came or went: whoever watched it watches nothing now."""
 
@@ -79,8 +79,8 @@ class Footprint:
     def _meaning_of_folder(self, path: str, *, came_or_went: bool) -> Change:
         if came_or_went:
             return Change.REPLACED
-        # What could not be listed can be, perhaps, now that something was done to it. One that was
-        # listed and cannot be any more is left out from here on, to be awaited in the one above.
+        # A folder that could not be listed may be listable now. One that no longer is listable is
+        # left out from now on, and awaited in the folder above.
         listed = path if path in self.folders else self.top
         is_as_it_was = self.folders and os.access(listed, os.R_OK | os.X_OK)
         return Change.NONE if is_as_it_was else Change.FOLDERS
@@ -133,7 +133,7 @@ class Footprints:
             try:
                 with self._guard.open_folder(place) as descriptor:
                     if not os.access(".", os.X_OK, dir_fd=descriptor):
-                        continue  # it tells names, and lets nobody at what bears them
+                        continue  # its names can be listed, but nothing in it can be opened
                     inner, rules = self._list(descriptor, place, rules)
                     identity = _identity(os.fstat(descriptor))
             except (SourceError, OSError):

@@ -38,7 +38,7 @@ LICENCE = re.compile(rf"[A-Za-z0-9.+\-:() ]{{1,{MAX_LICENCE_CHARACTERS}}}")
 """What SPDX writes identifiers and expressions with."""
 
 READ_FIELDS = {*TEXT_FIELDS, *MODIFICATION_FIELDS, "tags"}
-"""Those that anything is made of."""
+"""The fields that are used."""
 
 NOTHING = {"", "~", "null"}
 
@@ -65,8 +65,8 @@ class Frontmatter:
 def read_frontmatter(text: str) -> Frontmatter:
     """Split a Markdown file into its frontmatter and its text.
 
-    A block that cannot be read stays part of the text, and a warning says why; of YAML, fields that
-    can be read by themselves are, since one value too many colons should not cost all others.
+    A block that cannot be read stays part of the text, and a warning says why. If it is YAML, those
+    fields that can be read on their own still count: a colon too many should not cost all others.
     """
     block = find_block(text)
     if block is None:

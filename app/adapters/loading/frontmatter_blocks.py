@@ -22,18 +22,18 @@ TOML_MARK = re.compile(
     r"|(?P<opening>[\[{])|(?P<closing>[\]}])|(?P<dot>\.)|(?P<next_key>[=,\n])",
     re.DOTALL,
 )
-"""What nests, and what only looks so: strings, of which a key may be one, and comments."""
+"""What nests, and what may only look like it: strings (a key may be one) and comments."""
 
 QUOTED_NAME = re.compile(r" '[!\w-][^']+'")
-"""Of an alias or the like in what yaml complains of: the line tells where it is, and a warning
-stays with a job when the item and its words have gone."""
+"""The name of an alias or the like in an error of yaml. It is left out of the warning, which stays
+with a job after the item and its words have been deleted; the line number says where to look."""
 
 QUOTED_KEY = re.compile(r" (?:\(['\"].*\)|(?<=key )(['\"]).*\1)(?= twice| \(at line )")
-"""In what tomllib complains of."""
+"""The same in an error of tomllib."""
 
 ENTRY = re.compile(r"([A-Za-z][\w-]*)[ \t]*:(?:[ \t]|$)")
 GOES_ON = re.compile(r"[ \t]+\S|-[ \t]|[\]}]")
-"""What a line of a field begins with that is not its first."""
+"""The start of a line that continues a field."""
 TEMPLATE = re.compile(r"\{[{%]")
 QUOTED = re.compile(r"^(['\"])(.+)\1$")
 
@@ -52,7 +52,7 @@ class FieldBlock:
     """Raises ValueError, which says what is wrong with the text, and in which line of the file."""
     is_yaml: bool
     may_be_example: bool
-    """Whether it is no frontmatter unless it names a field that is read."""
+    """If so, it is frontmatter only if it names a field that is used."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ class _Form:
     read: Callable[[str], Fields]
     is_yaml: bool = False
     may_be_example: bool = False
-    """Whether documents show it: by itself, or without a field that is read, it is their text."""
+    """Whether a document may show such a block as an example. Then it is text if nothing follows,
+    or if it names no field that is used."""
 
 
 def find_block(text: str) -> FieldBlock | None:
@@ -80,10 +81,10 @@ def find_block(text: str) -> FieldBlock | None:
 
 
 def fields_by_themselves(block: str, names: Set[str]) -> Fields:
-    """What the fields of these names say, each by itself, in a block of YAML that is broken.
+    """The fields of these names in a broken block of YAML, each read on its own.
 
-    A title of one line that is no YAML is what stands behind the colon, as `title: Docker: a
-    guide` is meant, without quotation marks around it; not where a template is to be filled in.
+    A title on one line that is not YAML, such as `title: Docker: a guide`, is all that follows the
+    first colon, without quotation marks around it; but not if it is a template to be filled in.
     """
     fields: Fields = {}
     for name, entry in _entries(block, names).items():
@@ -99,7 +100,7 @@ def fields_by_themselves(block: str, names: Set[str]) -> Fields:
 def _entries(block: str, names: Set[str]) -> dict[str, str]:
     """The lines of each field of these names; of several with the same one, of the last.
 
-    What follows a line that can be part of no field may be any text between two rules.
+    Reading stops at a line that belongs to no field: the block may be text between two rules.
     """
     entries: dict[str, str] = {}
     name = ""
@@ -170,9 +171,9 @@ def _read_json(block: str) -> Fields:
 
 
 def _nesting(block: str) -> int:
-    """How deep brackets and the parts of a key of TOML nest.
+    """The greatest depth of brackets and of the dots in a key of TOML.
 
-    Parsers recurse for the ones, and tomllib takes quadratic time for the others.
+    Parsers recurse into brackets, and tomllib takes quadratic time for dotted keys.
     """
     depth = dots = deepest = 0
     for mark in TOML_MARK.finditer(block):
@@ -219,4 +220,4 @@ FORMS = (
         may_be_example=True,
     ),
 )
-"""As Jekyll and most others write it, as Hugo and Zola do, and as Hugo may, too."""
+"""YAML, as Jekyll and most others write it; TOML, as Hugo and Zola do; JSON, as Hugo may."""

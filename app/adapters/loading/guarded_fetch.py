@@ -301,6 +301,6 @@ def _checked_target(page: str, target: str) -> httpx.URL:
 
 
 def _refused_behind(page: str, target: str, error: SourceRefusedError) -> SourceRefusedError:
-    """The refusal of what a page leads to: whoever asked for the page has not named that."""
+    """The refusal of a target; it names the page that leads there, which is what was asked for."""
     shown = USER.sub("//", target)[:MOST_OF_TARGET]
     return SourceRefusedError(f"{page} leads to {shown}: {error.detail}")

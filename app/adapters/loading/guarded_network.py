@@ -28,7 +28,7 @@ def resolve_with_system(host: str, port: int) -> Sequence[str]:
 
 
 class Deadline:
-    """One point in time that everything a fetch does must stay before."""
+    """The point in time by which all of a fetch must be done."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -158,7 +158,7 @@ class GuardedBackend(httpcore.NetworkBackend):
 
 
 class GuardedTransport(httpx.BaseTransport):
-    """Carries one request over httpcore with the guarded backend, which httpx has no word for."""
+    """Carries one request over httpcore: httpx itself has no option for a network backend."""
 
     def __init__(self, backend: GuardedBackend, tls: ssl.SSLContext) -> None:
         self._pool = httpcore.ConnectionPool(

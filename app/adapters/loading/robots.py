@@ -39,7 +39,7 @@ MOST_BYTES = 512 * 1024
 _AGENT_LINE = re.compile(r"user(?:-|\s*)agent(?:\s*:|\s|$)", re.IGNORECASE)
 _SITE_WIDE = re.compile(r"(?:site-?map|sitemaps|host)\s*(?::|\s|$)", re.IGNORECASE)
 _RULE = re.compile(r"[^:]*:|(?:allow|dis+al+o?w|diasllow|disallaw)\s", re.IGNORECASE)
-"""As lines begin that Protego reads; a line of anything else parts no group."""
+"""The start of a line that Protego reads; any other line does not end a group."""
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -57,11 +57,11 @@ class _Rules:
 class RobotsRules:
     """Whether robots.txt files let Groundwork read an address. Safe to call from many threads.
 
-    As RFC 9309, 2.3.1 has it: what is there is read, of whatever type and over five redirects.
-    Everything is allowed where there is none (a status of 4xx, or more redirects). One that cannot
-    be had otherwise allows nothing for the time being: the server does not answer, or with 429 or
-    5xx, its answer is broken, or it leads where the guard lets nobody go. The files of
-    `ignored_hosts` (`host` or `host:port`) are not asked for.
+    By RFC 9309, 2.3.1: a robots.txt is read whatever its content type, and over up to five
+    redirects. If there is none (status 4xx, or more redirects), everything is allowed. If it cannot
+    be read for another reason, nothing is allowed for the time being: the server does not answer or
+    answers 429 or 5xx, its answer is broken, or it leads to an address that the guard refuses. The
+    robots.txt of `ignored_hosts` (`host` or `host:port`) is not asked for.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ def _whole_lines(body: bytes) -> bytes:
 
 
 def rules_for_us(text: str) -> str:
-    """Those groups of a robots.txt that mean Groundwork, as one.
+    """The rules of a robots.txt that apply to Groundwork, as a single group.
 
     Protego keeps each rule once for each agent of its group: a file of 85 KB with 4,000 agents
     before 2,000 rules took it 16 s of CPU and 570 MB.

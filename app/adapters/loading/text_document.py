@@ -26,7 +26,8 @@ def document_from_bytes(
     """Read a Markdown, reStructuredText or plain text document.
 
     `name` is the file's name: its suffix decides how it is read, and it is the last resort for a
-    title. Raises SourceUnreadableError when it is binary or holds nothing but white space.
+    title. `declared` is the encoding that a server declares. Raises SourceUnreadableError when it
+    is binary or holds nothing but white space.
     """
     text, encoding = decode(data, declared)
     suffix = PurePosixPath(name).suffix.lower()

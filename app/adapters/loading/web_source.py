@@ -34,7 +34,7 @@ from app.protocols import LoadedDocument, SourceEntry, SourceListing
 from app.text_suffixes import MARKDOWN_SUFFIXES
 
 READING_RULES = "27"
-"""To be counted up when the same page is turned into another text: then 304 is no answer."""
+"""Raised whenever the same page would be turned into another text: then a 304 does not count."""
 
 MOST_STAMP_CHARACTERS = 200
 

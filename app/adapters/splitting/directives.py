@@ -1,4 +1,4 @@
-"""Knows what stands in the directives of reStructuredText and of MyST: code, a table, or text."""
+"""Tells what directives of reStructuredText and MyST contain: code, a table, or text."""
 
 import re
 from enum import Enum, auto
@@ -34,7 +34,7 @@ _FENCE_DIRECTIVE = re.compile(r"(?:`{3,}|~{3,})[ \t]*\{(?P<name>\w[\w:+.-]*)\}")
 
 
 class BodyKind(Enum):
-    """What it is that stands there."""
+    """What a directive contains."""
 
     CODE = auto()
     TABLE = auto()

@@ -29,15 +29,15 @@ _FORMS = (
 """YAML and TOML."""
 
 _GOES_ON = re.compile(r"[ \t#\]}-]")
-"""What else a line of it may begin with, below a blank line or a comment."""
+"""What a line below a blank line or a comment may begin with, other than a field."""
 
 
 def front_matter_end(lines: Lines) -> int:
     """The index after the front matter that the text begins with; 0 where there is none.
 
-    Its last line would look like an underline, and its comments like headings. Between two rules
-    stands something else when a blank line comes first, when the first line but for comments names
-    no field, and when it goes on with prose below a blank line or what a comment would be.
+    Its last line would look like an underline, and its comments like headings. It is text between
+    two rules if it begins with a blank line, if its first line other than a comment names no field,
+    or if prose follows a blank line or a comment in it.
     """
     form = next((form for form in _FORMS if form.opening.match(lines.text(0))), None)
     if form is None or lines.start(0) > 0 or not lines.follows(1):

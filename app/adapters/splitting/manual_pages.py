@@ -25,8 +25,8 @@ def manual_name(lines: Lines) -> str | None:
 def read_manual(lines: Lines) -> list[HeadingMark] | None:
     """The headings of a manual page; None if the text is none.
 
-    They are the lines at the left of what is indented right below them, and what stands so within a
-    section, a little to the right.
+    A heading is a line below a blank one and right above text that is indented deeper: of a section
+    if it begins at the left margin, of a subsection if it is indented by 2 to 4 blanks.
     """
     if manual_name(lines) is None:
         return None

@@ -21,7 +21,7 @@ ALGORITHM = "recursive-18"
 
 
 class RecursiveTextSplitter:
-    """Cuts at sections, paragraphs, lines, sentences, words, characters: the first that fills well.
+    """Cuts at a section, paragraph, line, sentence, word or character: the first that fills enough.
 
     Every character of a text with anything but white space stands in some chunk, and
     `text[start_index:end_index] == content`. A chunk has at most `chunk_size` characters and,
@@ -71,7 +71,7 @@ class RecursiveTextSplitter:
         """Cut the text; chunks come in its order. Empty text and white space give no chunks.
 
         The metadata is copied once, and handed on to every chunk read-only. `name` is the path or
-        address of the document: by it, `.rst` is read as reStructuredText.
+        address of the document, which tells its markup language: see `language_of`.
         """
         if not content.strip():
             return []

@@ -13,7 +13,7 @@ SEAM_DOUBT_TOKENS = 4
 
 
 class TokenRuler:
-    """The tokens of one document, and the rule when their count can be relied on.
+    """Tells the tokens of any slice of one document, which is measured as a whole only once.
 
     A slice between two seams (whitespace on either side of the cut, or an end of the text) has
     the tokens that it has within the whole. A slice that cuts a word may have many more: BERT's

@@ -1,4 +1,4 @@
-"""Knows the stretches of Markdown that are none: comments, preformatted text, code, formulas."""
+"""Recognises what is not read as Markdown: comments, preformatted text, code, formulas."""
 
 import re
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from app.adapters.splitting.directives import CODE_DIRECTIVES, TABLE_DIRECTIVES
 _COLON_DIRECTIVES = f"(?:{CODE_DIRECTIVES}|literalinclude|math)"
 _COLONS = re.compile(r"^[ \t]*(?P<mark>:{3,})[ \t]*$")
 _INDENT = r"[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*"
-"""What may stand before: blanks, and the marks of list items that begin so."""
+"""What may stand before it: blanks, and the markers of list items that it begins."""
 
 
 @dataclass(frozen=True)
 class _Form:
-    """How stretches of one kind are written; what ends one may stand where it begins, or below."""
+    """How stretches of one kind are written; one may end on its first line or on a later one."""
 
     opening: re.Pattern[str]
     closing: re.Pattern[str]
@@ -23,22 +23,22 @@ class _Form:
     spans_blanks: bool = True
     """Whether blank lines may stand in it."""
     reaches_end: bool = False
-    """Whether one that nothing closes reaches to the text's end; else it is text like any other."""
+    """Whether an unclosed one reaches to the end of the text; else it is ordinary text."""
 
 
 @dataclass(frozen=True)
 class Opening:
-    """The line with which a stretch begins; whatever looks like headings or fences in it is not."""
+    """The first line of a stretch, in which nothing is a heading or a fence."""
 
     form: _Form
     mark: str
-    """What the closing repeats: the name of a tag, or a fence that may be longer there."""
+    """What the closing repeats: the name of a tag, or colons, of which it may have more."""
     body: int
-    """Where in the line the closing may stand at the earliest."""
+    """The position in the line after the opening, from which on it may be closed."""
 
     @property
     def closing(self) -> tuple[re.Pattern[str], str]:
-        """What openings share that the same line would close."""
+        """Equal for two openings that are closed by the same line."""
         return self.form.closing, self.mark
 
     def is_closed_by(self, line: str, *, is_first: bool) -> bool:
@@ -48,7 +48,7 @@ class Opening:
 
 
 def verbatim_opening(line: str) -> Opening | None:
-    """What begins with this line; None when nothing does."""
+    """The stretch that begins with this line, if there is one."""
     if not _ANY_MARK.search(line):
         return None
     for form in _FORMS:
