@@ -12,10 +12,10 @@ import httpcore
 import httpx
 
 from app.adapters.loading.guarded_network import (
-    AllowedHosts,
     Deadline,
     GuardedBackend,
     GuardedTransport,
+    HostList,
     Resolver,
     resolve_with_system,
 )
@@ -117,7 +117,7 @@ class GuardedFetcher:
         max_bytes: int = 10 * 1024 * 1024,
         resolver: Resolver = resolve_with_system,
     ) -> None:
-        self._allowed = AllowedHosts(allow_hosts)
+        self._allowed = HostList(allow_hosts)
         self._timeout_seconds = timeout_seconds
         self._max_bytes = max_bytes
         self._resolver = resolver

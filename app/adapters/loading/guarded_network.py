@@ -48,11 +48,11 @@ class Deadline:
         )
 
 
-class AllowedHosts:
-    """The hosts that may be fetched though they are not public: `host` or `host:port` entries.
+class HostList:
+    """Hosts as a setting lists them: `host` or `host:port` entries.
 
     IPv6 addresses stand in brackets when a port follows: `[fd00::1]:8080`, else with or without. An
-    entry without a port allows every port of that host.
+    entry without a port means every port of that host.
     """
 
     def __init__(self, entries: Iterable[str]) -> None:
@@ -94,7 +94,7 @@ class GuardedBackend(httpcore.NetworkBackend):
     changes its address in between (DNS rebinding) gains nothing.
     """
 
-    def __init__(self, allowed: AllowedHosts, resolver: Resolver, deadline: Deadline) -> None:
+    def __init__(self, allowed: HostList, resolver: Resolver, deadline: Deadline) -> None:
         self._allowed = allowed
         self._resolver = resolver
         self._deadline = deadline

@@ -11,7 +11,7 @@ import httpx
 from protego import Protego
 
 from app.adapters.loading.guarded_fetch import GuardedFetcher
-from app.adapters.loading.guarded_network import AllowedHosts, Deadline
+from app.adapters.loading.guarded_network import Deadline, HostList
 from app.adapters.loading.page_answers import NoPageError
 from app.errors import (
     SourceError,
@@ -71,7 +71,7 @@ class RobotsRules:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._fetcher = fetcher
-        self._ignored = AllowedHosts(ignored_hosts)
+        self._ignored = HostList(ignored_hosts)
         self._clock = clock
         self._lock = threading.Lock()
         self._sites: OrderedDict[str, _Rules] = OrderedDict()

@@ -9,7 +9,7 @@ import pytest
 from werkzeug import Response
 
 from app.adapters.loading.guarded_fetch import GuardedFetcher, check_address
-from app.adapters.loading.guarded_network import AllowedHosts, resolve_with_system
+from app.adapters.loading.guarded_network import HostList, resolve_with_system
 from app.adapters.loading.page_answers import decompressed
 from app.errors import (
     SourceNotFoundError,
@@ -264,14 +264,14 @@ def test_what_a_refusal_says_to_allow_allows_just_that(url, host_and_port):
         fetcher.fetch(url)
     hint = re.search(r"add (\S+) to FETCH_ALLOW_HOSTS", refused.value.detail)
     assert hint
-    allowed = AllowedHosts([hint[1]])
+    allowed = HostList([hint[1]])
     assert host_and_port in allowed
     assert (host_and_port[0], 9) not in allowed
 
 
 @pytest.mark.parametrize("entry", ["[::1]", "::1", " [0::1] "])
 def test_an_allowed_address_of_ipv6_may_stand_in_brackets(entry):
-    assert ("::1", 18499) in AllowedHosts([entry])
+    assert ("::1", 18499) in HostList([entry])
 
 
 def test_a_second_address_is_tried_when_the_first_does_not_answer(httpserver):
@@ -287,14 +287,14 @@ def test_a_second_address_is_tried_when_the_first_does_not_answer(httpserver):
 
 @pytest.mark.parametrize("entry", ["Bücher.local:80", "xn--bcher-kva.local:80"])
 def test_a_name_that_is_not_ascii_is_the_same_host_in_punycode(entry):
-    allowed = AllowedHosts([entry])
+    allowed = HostList([entry])
     for host in ("bücher.local", "xn--bcher-kva.local"):  # as it is shown, and as it is asked for
         assert (host, 80) in allowed
     assert ("bucher.local", 80) not in allowed
 
 
 def test_allowed_hosts_mean_exactly_that_host_and_port():
-    allowed = AllowedHosts(["Wiki.Local", "docs.local:8080", "[FD00:0::1]:81", "fd00::2"])
+    allowed = HostList(["Wiki.Local", "docs.local:8080", "[FD00:0::1]:81", "fd00::2"])
     for inside in (("wiki.local", 80), ("WIKI.local.", 9), ("docs.local", 8080), ("fd00::1", 81)):
         assert inside in allowed
     assert ("[fd00::2]", 5) in allowed
