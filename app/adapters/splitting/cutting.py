@@ -1,10 +1,11 @@
 """Decides where chunks end and where the next ones begin."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from app.adapters.splitting.blocks import Block
 from app.adapters.splitting.boundaries import Flags, Positions, TextMap, merged
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.structure import Structure
@@ -53,12 +54,7 @@ def plan_cuts(
     text_map: TextMap, lines: Lines, structure: Structure, ruler: TokenRuler | None, chunk_size: int
 ) -> CutPlan:
     """Sort out the boundaries: none within a block that fits, none between heading and body."""
-    starts = np.array([block.start for block in structure.blocks], dtype=np.int64)
-    ends = np.array([block.end for block in structure.blocks], dtype=np.int64)
-    fits = ends - starts <= chunk_size
-    if ruler is not None:
-        fits &= ruler.counts_fit(starts, ends)
-    starts, ends = starts[fits], ends[fits]
+    starts, ends = _kept_blocks(structure.blocks, ruler, chunk_size)
     unkept = _outside(starts + 1, ends, len(text_map.breaks))
     headings = structure.headings
     heading_starts = np.array([heading.start for heading in headings], dtype=np.int64)
@@ -90,6 +86,18 @@ def plan_cuts(
         kept_starts=starts,
         kept_ends=ends,
     )
+
+
+def _kept_blocks(
+    blocks: Sequence[Block], ruler: TokenRuler | None, chunk_size: int
+) -> tuple[Positions, Positions]:
+    """Starts and ends of the blocks that fit into one chunk, by characters and by tokens."""
+    starts = np.array([block.start for block in blocks], dtype=np.int64)
+    ends = np.array([block.end for block in blocks], dtype=np.int64)
+    fits = ends - starts <= chunk_size
+    if ruler is not None:
+        fits &= ruler.counts_fit(starts, ends)
+    return starts[fits], ends[fits]
 
 
 class Cutter:
