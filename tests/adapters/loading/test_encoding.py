@@ -39,6 +39,15 @@ def test_declared_utf16_is_read_in_the_order_of_its_bytes(encoding):
     assert decode(text.encode(encoding), "utf-16") == (text, encoding)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("declared", ["utf-8", "iso-8859-1", "shift_jis"])
+def test_utf_16_without_a_mark_is_read_whatever_a_server_declares(
+    encoding: str, declared: str
+) -> None:
+    text = "A note that Windows saved as Unicode.\r\n"
+    assert decode(text.encode(encoding), declared) == (text, encoding)
+
+
 @pytest.mark.parametrize("encoding", ["koi8-r", "cp1251", "iso-8859-5", "utf-16-le"])
 def test_a_declared_encoding_that_fits_is_used(encoding):
     assert decode(RUSSIAN.encode(encoding), declared=encoding.upper())[0] == RUSSIAN
