@@ -6,6 +6,7 @@ from bs4 import BeautifulSoup, Tag
 
 from app.adapters.loading.html_elements import BRUSH, LANGUAGE_ATTRIBUTES, LINE_OF_CODE_CELLS
 from app.adapters.loading.page_lines import WRITTEN
+from app.adapters.loading.page_tree import children_of, class_names, elements_in, holds
 
 LANGUAGE_NAME = re.compile(r"[A-Za-z0-9+#_-]{1,30}")
 CODE_LANGUAGE = re.compile(
@@ -16,7 +17,7 @@ LISTING = "RktBlk"
 """The class of tables that hold a line of code in each row, or such a table, as Scribble writes it
 for Racket."""
 
-BLOCKS_OF_CODE = ["div", "li", "ol", "ul"]
+BLOCKS_OF_CODE = {"div", "li", "ol", "ul"}
 TICKS = re.compile("`+")
 LEADING_LINES = re.compile(r"\A[ \n]*\n")
 
@@ -40,7 +41,7 @@ def in_one_line(text: str) -> str:
 
 def code_language(block: Tag) -> str:
     """The language that a code block names in its attributes, on it, inside it or around it."""
-    inside = block.find("code")
+    inside = next(elements_in(block, {"code"}), None)
     for element in (block, inside, block.parent, block.parent and block.parent.parent):
         if isinstance(element, Tag) and (name := _language(element)):
             return name
@@ -48,7 +49,7 @@ def code_language(block: Tag) -> str:
 
 
 def _language(element: Tag) -> str:
-    classes = " ".join(element.get("class") or ())
+    classes = " ".join(class_names(element))
     found = CODE_LANGUAGE.search(f"{classes} {element.get(BRUSH, '')}")
     if found:
         return found["name"]
@@ -58,7 +59,8 @@ def _language(element: Tag) -> str:
 
 def drop_names_of_languages(soup: BeautifulSoup) -> None:
     """Leave out the name of the language that stands above code for looks, as in VitePress."""
-    for name in soup.find_all("span", class_="lang"):
+    names = [element for element in elements_in(soup, {"span"}) if "lang" in class_names(element)]
+    for name in names:
         around = name.parent
         if around is not None and around.name == "div" and _language(around):
             name.clear()
@@ -66,14 +68,14 @@ def drop_names_of_languages(soup: BeautifulSoup) -> None:
 
 def join_lines_of_code(soup: BeautifulSoup) -> None:
     """Make a block of each table that holds a line of code in each row."""
-    for table in soup.find_all("table"):
+    for table in list(elements_in(soup, {"table"})):
         if table.decomposed:
             continue
-        if LISTING in (table.get("class") or ()):
-            rows = [row for row in table.find_all("tr") if row.find("table") is None]
+        if LISTING in class_names(table):
+            rows = [row for row in elements_in(table, {"tr"}) if not holds(row, {"table"})]
             code = "\n".join(map(_line_of_listing, rows))
         else:
-            rows = table.find_all("tr", recursive=False)
+            rows = children_of(table, {"tr"})
             if not any(map(_code_cells, rows)):
                 continue
             code = "\n".join(map(_line_of_code, rows))
@@ -92,11 +94,11 @@ def part_blocks_of_code(soup: BeautifulSoup) -> None:
     React renderers write a div for each, and Google's prettify an item of a numbered list. In the
     pages of Node.js the same code stands twice in one block, for modules of either kind.
     """
-    for code in soup.find_all("pre"):
-        for other in code.find_all("code", recursive=False):
+    for code in list(elements_in(soup, {"pre"})):
+        for other in children_of(code, {"code"}):
             if _language(other) and _follows_code(other):
                 other.insert(0, "\n\n")
-        if code.find(BLOCKS_OF_CODE) is not None and code.find_parent("pre") is None:
+        if holds(code, BLOCKS_OF_CODE) and code.find_parent("pre") is None:
             _part_blocks(code, "\n")
 
 
@@ -137,11 +139,10 @@ def _part_blocks(element: Tag, before: str) -> str:
 
 
 def _code_cells(row: Tag) -> list[Tag]:
-    cells = row.find_all("td", recursive=False)
     return [
         cell
-        for cell in cells
-        if not LINE_OF_CODE_CELLS.isdisjoint(name.lower() for name in cell.get("class") or ())
+        for cell in children_of(row, {"td"})
+        if not LINE_OF_CODE_CELLS.isdisjoint(name.lower() for name in class_names(cell))
     ]
 
 

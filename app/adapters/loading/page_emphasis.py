@@ -1,20 +1,20 @@
 """Leaves out the marks of emphasis where they would be taken for something else."""
 
-import re
 from collections.abc import Iterable, Set
 
-from bs4 import BeautifulSoup, PageElement
+from bs4 import BeautifulSoup, PageElement, Tag
 
 from app.adapters.loading.html_elements import HEADINGS
+from app.adapters.loading.page_tree import class_names
 
 EMPHASIS = {"b", "strong", "i", "em"}
 MARKED = EMPHASIS | {"del", "s", "code", "kbd", "samp"}
 """What has a mark before and after its text."""
 
-BLOCKS = ["pre", "hr", *sorted(HEADINGS), "blockquote", "ul", "ol", "dl", "table"]
+BLOCKS = {"pre", "hr", *HEADINGS, "blockquote", "ul", "ol", "dl", "table"}
 """What is none behind a mark on its line."""
 
-SIGN = re.compile(r"\*")
+SIGN = "*"
 
 SIGNATURE_TABLE = "memname"
 """Doxygen's class for a table that says how to call something: its cells only align the lines."""
@@ -25,11 +25,13 @@ SIGNATURE_CLASSES = {"sig", "sig-object", "sig-param", SIGNATURE_TABLE}
 
 def drop_unclear_marks(soup: BeautifulSoup) -> None:
     """Make text of emphasis around blocks, around the sign that marks it, and in signatures."""
-    _unmark_around(soup.find_all(BLOCKS), MARKED)
-    _unmark_around(soup.find_all(string=SIGN), EMPHASIS)
+    nodes = list(soup.descendants)
+    elements = [node for node in nodes if isinstance(node, Tag)]
+    _unmark_around((element for element in elements if element.name in BLOCKS), MARKED)
+    _unmark_around((node for node in nodes if isinstance(node, str) and SIGN in node), EMPHASIS)
     in_signatures: set[int] = set()
-    for element in soup.find_all(True):
-        classes = element.get("class") or ()
+    for element in elements:
+        classes = class_names(element)
         if id(element.parent) in in_signatures or not SIGNATURE_CLASSES.isdisjoint(classes):
             in_signatures.add(id(element))
             if element.name in EMPHASIS:

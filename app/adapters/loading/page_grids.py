@@ -2,6 +2,8 @@
 
 from bs4 import BeautifulSoup, Tag
 
+from app.adapters.loading.page_tree import class_names, elements_in
+
 GRID = "summary-table"
 """The class of such a grid; its children are the cells, row by row."""
 
@@ -14,7 +16,8 @@ LAST_CELL = "col-last"
 
 def make_tables_of_grids(soup: BeautifulSoup) -> None:
     """Put the cells of each grid into the rows of a table."""
-    for grid in soup.find_all("div", class_=GRID):
+    grids = [element for element in elements_in(soup, {"div"}) if GRID in class_names(element)]
+    for grid in grids:
         cells = [child for child in grid.children if isinstance(child, Tag)]
         has_other_text = any(isinstance(child, str) and child.strip() for child in grid.children)
         is_whole = all(cell.name == "div" for cell in cells) and not has_other_text
@@ -30,10 +33,10 @@ def _make_table(soup: BeautifulSoup, grid: Tag, cells: list[Tag]) -> None:
         if row is None:
             row = soup.new_tag("tr")
             grid.append(row)
-        cell.name = "th" if HEADER in (cell.get("class") or ()) else "td"
+        cell.name = "th" if HEADER in class_names(cell) else "td"
         row.append(cell)
         row = None if _ends_row(cell) else row
 
 
 def _ends_row(cell: Tag) -> bool:
-    return LAST_CELL in (cell.get("class") or ())
+    return LAST_CELL in class_names(cell)

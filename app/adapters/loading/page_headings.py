@@ -1,16 +1,19 @@
 """Makes headings of those that head a part of a page only: not in its notes, but in its lists."""
 
+from itertools import islice
+
 from bs4 import BeautifulSoup, Tag
 from bs4.element import PageElement
 
 from app.adapters.loading.html_elements import ASIDE, HEADINGS
+from app.adapters.loading.page_tree import children_of, class_names, elements_in, holds
 from app.adapters.splitting.html_headings import names_a_box
 
-TITLES_OF_BOXES = sorted(HEADINGS - {"h1"})
+TITLES_OF_BOXES = HEADINGS - {"h1"}
 OF_PAGES = {"article", "main"}
 """Which are no boxes, whatever their class."""
 
-NOT_IN_BOLD = ["b", "strong", "p", "div", "pre"]
+NOT_IN_BOLD = {"b", "strong", "p", "div", "pre"}
 
 LISTS_OF_SECTIONS = {"blocklist", "blocklistlast"}
 """Classes of lists of a single section each, as javadoc wrote them until Java 15."""
@@ -23,10 +26,10 @@ MOST_OTHER_ITEMS = 10
 def make_titles_of_boxes(soup: BeautifulSoup) -> None:
     """Make paragraphs of the headings of notes, and of those in asides: the text goes on below."""
     has_one_heading: dict[int, bool] = {}
-    headings = soup.find_all(TITLES_OF_BOXES)
+    headings = elements_in(soup, TITLES_OF_BOXES)
     for heading in [found for found in headings if _is_title_of_box(found, has_one_heading)]:
         heading.name = "p"
-        if heading.find(NOT_IN_BOLD) is None:
+        if not holds(heading, NOT_IN_BOLD):
             bold = soup.new_tag("strong")
             children = list(heading.contents)
             heading.clear()
@@ -35,14 +38,14 @@ def make_titles_of_boxes(soup: BeautifulSoup) -> None:
 
 
 def _is_title_of_box(heading: Tag, has_one_heading: dict[int, bool]) -> bool:
-    if heading.find_parent(attrs={ASIDE: True}) is not None:
+    if any(ASIDE in around.attrs for around in heading.parents):
         return True
     box = _box_of(heading)
     if box is None or box.name in OF_PAGES:
         return False
     # A wrapper of the whole page may have such a class, too, but not for a single heading.
     if id(box) not in has_one_heading:
-        has_one_heading[id(box)] = len(box.find_all(sorted(HEADINGS), limit=2)) == 1
+        has_one_heading[id(box)] = len(list(islice(elements_in(box, HEADINGS), 2))) == 1
     return has_one_heading[id(box)]
 
 
@@ -57,13 +60,14 @@ def _box_of(heading: Tag) -> Tag | None:
 
 def has_box_word(element: Tag) -> bool:
     """Whether the class of an element says that it is a note, or the title of one."""
-    return names_a_box(" ".join(element.get("class") or ()))
+    classes = class_names(element)
+    return bool(classes) and names_a_box(" ".join(classes))
 
 
 def unfold_lists_of_sections(soup: BeautifulSoup) -> None:
     """Make blocks of lists whose items begin with a heading: in an item, it heads nothing."""
-    for found in soup.find_all(["ul", "ol"]):
-        items = found.find_all("li", recursive=False)
+    for found in list(elements_in(soup, {"ul", "ol"})):
+        items = children_of(found, {"li"})
         others = sum(not _begins_with_heading(item) for item in items)
         has_sections = MOST_OTHER_ITEMS * others <= len(items)
         if items and has_sections and (len(items) > 1 or _holds_section(found, items[0])):
@@ -88,8 +92,8 @@ def _is_text(node: PageElement) -> bool:
 
 def _holds_section(found: Tag, item: Tag) -> bool:
     """Whether the only item of a list is a part of the page and no item, by its markup."""
-    classes = {name.lower() for name in found.get("class") or ()}
-    first = item.find(True, recursive=False)
+    classes = {name.lower() for name in class_names(found)}
+    first = next((node for node in item.children if isinstance(node, Tag)), None)
     return not LISTS_OF_SECTIONS.isdisjoint(classes) or (
-        isinstance(first, Tag) and first.name in SECTIONS
+        first is not None and first.name in SECTIONS
     )

@@ -8,12 +8,19 @@ from bs4 import BeautifulSoup, Tag
 from app.adapters.loading.html_elements import BLOCKS, HEADINGS
 from app.adapters.loading.page_emphasis import SIGNATURE_TABLE
 from app.adapters.loading.page_headings import has_box_word
+from app.adapters.loading.page_tree import (
+    children_of,
+    class_names,
+    elements_in,
+    has_element,
+    holds,
+)
 
-NOT_IN_CELLS = ("pre", "table", *sorted(HEADINGS))
+NOT_IN_CELLS = {"pre", "table", *HEADINGS}
 """What a cell of one line would spoil; a table without headers that has these in it is there for
 its looks."""
 
-NOT_IN_LINES = [*BLOCKS, "p", "div", "ul", "ol", "dl", "blockquote", "pre", "table", *HEADINGS]
+NOT_IN_LINES = {*BLOCKS, "p", "div", "ul", "ol", "dl", "blockquote", "pre", "table", *HEADINGS}
 """What parts the cell that holds it from the next one; other cells of a row are a line of text."""
 LISTS = {"ul", "ol", "dl"}
 
@@ -23,13 +30,13 @@ MOST_IN_LINE = 20
 
 def unfold_layout_tables(soup: BeautifulSoup) -> None:
     """Make blocks of the tables that have no columns to be read, and lines of their rows."""
-    for table in soup.find_all("table"):
-        rows = table.find_all("tr", recursive=False)
-        by_rows = [row.find_all(("td", "th"), recursive=False) for row in rows]
+    for table in list(elements_in(soup, {"table"})):
+        rows = children_of(table, {"tr"})
+        by_rows = [children_of(row, {"td", "th"}) for row in rows]
         is_box = _is_all_of_box(table)
         if is_box:
             _drop_icon(by_rows)
-        is_signature = SIGNATURE_TABLE in (table.get("class") or ())
+        is_signature = SIGNATURE_TABLE in class_names(table)
         if is_box or is_signature or _is_for_looks(table, by_rows):
             table.name = "div"
             for row, cells in zip(rows, by_rows, strict=True):
@@ -44,10 +51,10 @@ def _is_for_looks(table: Tag, by_rows: Sequence[Sequence[Tag]]) -> bool:
     """
     has_columns = max(map(len, by_rows), default=0) > 1
     if any(cell.name == "th" for cell in chain.from_iterable(by_rows)):
-        return not has_columns and table.find("pre") is not None
+        return not has_columns and holds(table, {"pre"})
     filled = list(filter(_is_filled, chain.from_iterable(by_rows)))
     is_of_lists = all(map(_holds_lists_alone, filled))
-    return is_of_lists or len(filled) < 2 or table.find(NOT_IN_CELLS) is not None
+    return is_of_lists or len(filled) < 2 or holds(table, NOT_IN_CELLS)
 
 
 def _holds_lists_alone(cell: Tag) -> bool:
@@ -59,7 +66,7 @@ def _holds_lists_alone(cell: Tag) -> bool:
 
 
 def _is_filled(cell: Tag) -> bool:
-    return _has_text(cell) or cell.find("img") is not None
+    return _has_text(cell) or holds(cell, {"img"})
 
 
 def _has_text(cell: Tag) -> bool:
@@ -71,20 +78,20 @@ def _is_all_of_box(table: Tag) -> bool:
     box = table.parent
     if box is None or box.name != "div" or not has_box_word(box):
         return False
-    return table.find_next_sibling() is None and table.find_previous_sibling() is None
+    return not has_element(table.next_siblings) and not has_element(table.previous_siblings)
 
 
 def _drop_icon(by_rows: Sequence[Sequence[Tag]]) -> None:
     """Leave out the image beside the title of a note, which says the same."""
     if any(cell.name == "th" for cell in chain.from_iterable(by_rows)):
         for cell in chain.from_iterable(by_rows):
-            if not _has_text(cell) and cell.find(NOT_IN_LINES) is None:
+            if not _has_text(cell) and not holds(cell, NOT_IN_LINES):
                 cell.clear()
 
 
 def _unfold(row: Tag, cells: Sequence[Tag]) -> None:
     """Make a block of each cell of a row, or a line of all of them."""
-    if len(cells) > MOST_IN_LINE or any(cell.find(NOT_IN_LINES) for cell in cells):
+    if len(cells) > MOST_IN_LINE or any(holds(cell, NOT_IN_LINES) for cell in cells):
         for cell in cells:
             cell.name = "div"
         return

@@ -30,6 +30,7 @@ from app.adapters.loading.page_layout import unfold_layout_tables
 from app.adapters.loading.page_lines import WRITTEN, tidied_lines
 from app.adapters.loading.page_tables import MOST_ROWS, Cell, TableCells
 from app.adapters.loading.page_tabs import place_labels
+from app.adapters.loading.page_tree import children_of, elements_in, holds
 from app.adapters.loading.page_turns import drop_page_turns
 from app.adapters.loading.page_words import part_words
 
@@ -85,6 +86,8 @@ def _text_of(markup: str) -> str:
 class _Element(Tag):
     """Looks for what is around it by its name alone, which markdownify asks of every element."""
 
+    _decomposed = False  # else the library looks for an element of this name, in all it holds
+
     def find_parent(self, name: Any = None, attrs: Any = None, **others: Any) -> Tag | None:
         """The nearest element around this one; the library makes a filter for each question."""
         if not isinstance(name, str) or attrs or others:
@@ -107,6 +110,7 @@ class _Converter(MarkdownConverter):
         )
         self._list_positions: Counter[int] = Counter()
         self._cells = TableCells()
+        self._begun_tables: set[int] = set()
 
     def convert_hN(  # noqa: N802  the library's name
         self, level: int, _element: Tag, text: str, parent_tags: set[str]
@@ -159,7 +163,7 @@ class _Converter(MarkdownConverter):
         """A name to be defined, in one line; but code stays a block, as Nim writes signatures."""
         if "_inline" in parent_tags:
             return f" {text.strip()} "
-        has_code = element.find("pre") is not None
+        has_code = holds(element, {"pre"})
         name = text.strip("\n") if has_code else BLANKS.sub(" ", text.strip())
         return f"\n\n{name}\n" if name else "\n"
 
@@ -173,10 +177,11 @@ class _Converter(MarkdownConverter):
         cells, columns = self._cells.take_row(id(element.parent), id(element))
         # What stands in no cell, as in broken tables, goes before the first.
         row = f"|{text.strip()}{cells}\n"
-        if element.find_previous_sibling("tr") is not None:
+        if id(element.parent) in self._begun_tables:
             return row
+        self._begun_tables.add(id(element.parent))
         rule = "|" + " --- |" * columns + "\n"
-        if all(cell.name == "th" for cell in element.find_all(["td", "th"])):
+        if all(cell.name == "th" for cell in elements_in(element, {"td", "th"})):
             return row + rule
         return "|" + "  |" * columns + "\n" + rule + row
 
@@ -196,7 +201,7 @@ class _Converter(MarkdownConverter):
     def convert_sup(self, element: Tag, text: str, parent_tags: set[str]) -> str:
         """An exponent; or the mark of a footnote, which is a link."""
         shown = text.strip()
-        if "a" in parent_tags or element.find("a", recursive=False) is not None:
+        if "a" in parent_tags or children_of(element, {"a"}):
             return text if shown.startswith("[") or not shown else f"[{shown}]"
         return _set_small(text, raised, _text_before(element))
 

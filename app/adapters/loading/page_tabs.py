@@ -1,10 +1,12 @@
 """Writes the labels of tabs where they are needed: each above what its tab shows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bs4 import BeautifulSoup, Tag
 
 from app.adapters.loading.html_elements import BUTTON, TAB_LABEL
+from app.adapters.loading.page_tree import class_names, elements_in, has_element
 
 TAB_LIST_CLASSES = {"tabbed-labels"}
 """Of the labels of tabs that have no role, as MkDocs Material writes them."""
@@ -70,7 +72,7 @@ def _tabs_of(soup: BeautifulSoup) -> list[_Tabs]:
     lists: dict[int, _Tabs] = {}
     beside: dict[int, _Tabs] = {}
     tabs: set[int] = set()
-    for element in soup.find_all(_is_of_tabs):
+    for element in filter(_is_of_tabs, elements_in(soup)):
         around = [id(parent) for parent in element.parents]
         of = next((lists[parent] for parent in around if parent in lists), None)
         if _is_panel(element):
@@ -94,12 +96,15 @@ def _is_switch(tab: Tag) -> bool:
 def _container(tab_list: Tag) -> Tag | None:
     """What holds the panels as well: the list's parent, or its, where the list stands alone."""
     parent = tab_list.parent
-    while parent is not None and tab_list.find_next_sibling() is None and parent.name == "div":
+    while parent is not None and parent.name == "div" and not has_element(tab_list.next_siblings):
         tab_list, parent = parent, parent.parent
     return parent
 
 
 def _is_of_tabs(element: Tag) -> bool:
+    parent = element.parent
+    if not element.attrs and (parent is None or not parent.attrs):
+        return False
     return _is_tab_list(element) or _is_tab(element) or _is_panel(element)
 
 
@@ -126,5 +131,5 @@ def _is_panel(element: Tag) -> bool:
     return CODE_GROUP in _classes(blocks.parent)
 
 
-def _classes(element: Tag | None) -> set[str]:
-    return set((element.get("class") or ()) if element is not None else ())
+def _classes(element: Tag | None) -> Sequence[str]:
+    return class_names(element) if element is not None else ()

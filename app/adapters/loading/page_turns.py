@@ -1,13 +1,14 @@
 """Leaves out links to the pages around a page that only their words tell: Next, Up, Contents."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from itertools import islice, takewhile
 
 from bs4 import BeautifulSoup, Tag
 from bs4.element import PageElement
 
 from app.adapters.loading.html_elements import INLINE
+from app.adapters.loading.page_tree import elements_in
 
 TURNS = {"next", "previous", "prev"}
 PLACES = {
@@ -15,6 +16,7 @@ PLACES = {
     *("table", "of", "book", "chapter", "section", "page", "first", "last", "start"),
 }
 """What else such links say, as LinuxDoc, LaTeX2HTML, GAP, Scribble and SWI-Prolog write them."""
+WORDS_OF_TURNS = TURNS | PLACES
 
 SIGNS = re.compile(r"[A-Z\[<>\u00ab\u00bb\u2039\u203a\u2190-\u21ff\u25c0\u25b6]")
 """One of these, or an image, is in what such links say: methods may be called next and previous."""
@@ -31,8 +33,9 @@ def drop_page_turns(soup: BeautifulSoup) -> None:
     """Leave out each part of a page that says nothing but where the pages around it are."""
     known: dict[int, bool] = {}
     tried: set[int] = set()
-    for said in soup.find_all(["a", "b"]):
-        if said.decomposed or not _turns(said) or _is_name(said):
+    words: dict[int, Set[str] | None] = {}
+    for said in list(elements_in(soup, {"a", "b"})):
+        if said.decomposed or not _turns(said, words) or _is_name(said):
             continue
         part = said
         while part.parent is not None and part.parent.parent is not None:
@@ -54,10 +57,34 @@ def drop_page_turns(soup: BeautifulSoup) -> None:
                     node.extract()
 
 
-def _turns(element: Tag) -> bool:
+def _turns(element: Tag, known: dict[int, Set[str] | None]) -> bool:
     """Whether a link, or a label in bold type, says that it leads to the next page or the last."""
-    words = {word for text, _ in _said([element]) for word in WORD.findall(text.lower())}
-    return not words.isdisjoint(TURNS) and words <= TURNS | PLACES
+    words = _words_of_turns(element, known)
+    return words is not None and not words.isdisjoint(TURNS)
+
+
+def _words_of_turns(node: PageElement, known: dict[int, Set[str] | None]) -> Set[str] | None:
+    """The words in an element or text if all are such as links around a page say, else None.
+
+    `known` are those of elements that have been looked at: many may be in one another.
+    """
+    if not isinstance(node, Tag) or node.name == "img":
+        said = str(node.get("alt") or "") if isinstance(node, Tag) else str(node)
+        words = set(WORD.findall(said.lower()))
+        return words if words <= WORDS_OF_TURNS else None
+    if id(node) not in known:
+        known[id(node)] = _all_words(_words_of_turns(child, known) for child in node.children)
+    return known[id(node)]
+
+
+def _all_words(found: Iterable[Set[str] | None]) -> Set[str] | None:
+    """All that have been found; None as soon as there is one of other words."""
+    words: set[str] = set()
+    for some in found:
+        if some is None:
+            return None
+        words |= some
+    return words
 
 
 def _is_name(element: Tag) -> bool:
@@ -70,9 +97,10 @@ def _is_name(element: Tag) -> bool:
 def _line_of(part: Tag) -> list[PageElement]:
     """What stands in one line with a link: all up to the next block on either side."""
     before = list(islice(takewhile(_is_in_line, part.previous_siblings), MOST_IN_LINE + 1))
+    if len(before) > MOST_IN_LINE:
+        return [part]
     after = list(islice(takewhile(_is_in_line, part.next_siblings), MOST_IN_LINE + 1))
-    is_long = max(len(before), len(after)) > MOST_IN_LINE
-    return [part] if is_long else [*reversed(before), part, *after]
+    return [part] if len(after) > MOST_IN_LINE else [*reversed(before), part, *after]
 
 
 def _is_in_line(node: PageElement) -> bool:
@@ -93,7 +121,7 @@ def _says_turns(nodes: Iterable[PageElement], *, least: int) -> bool:
             has_sign = has_sign or SIGNS.search(text) is not None
         elif is_label and is_link:
             is_label = False
-        elif len(text) > MOST_CHARACTERS or not set(words) <= TURNS | PLACES:
+        elif len(text) > MOST_CHARACTERS or not set(words) <= WORDS_OF_TURNS:
             return False
         else:
             places += 1

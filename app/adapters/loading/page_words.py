@@ -3,8 +3,9 @@
 from bs4 import BeautifulSoup, Tag
 
 from app.adapters.loading.html_elements import INLINE, METHOD_CLASS
+from app.adapters.loading.page_tree import children_of, class_names, elements_in
 
-WORD_CLASSES = ["eqno", "tsd-tag", METHOD_CLASS]
+WORD_CLASSES = {"eqno", "tsd-tag", METHOD_CLASS}
 """Of such words: the number of a formula in Sphinx, in TypeDoc what a name is, as Optional, and the
 method of a request."""
 
@@ -18,16 +19,20 @@ LINES_CLASS = "t-lines"
 
 def part_words(soup: BeautifulSoup) -> None:
     """Write a blank behind each of these words, and between words that images stand for."""
-    for word in soup.find_all(class_=WORD_CLASSES):
-        word.append(" ")
-    for lines in soup.find_all(class_=LINES_CLASS):
-        for line in lines.find_all("span", recursive=False):
-            line.append(" ")
-    for sign in soup.find_all(class_=SIGN_CLASS):
-        if not sign.contents:
+    elements = list(elements_in(soup))
+    with_classes = [element for element in elements if "class" in element.attrs]
+    for word in with_classes:
+        if not WORD_CLASSES.isdisjoint(class_names(word)):
+            word.append(" ")
+    for lines in with_classes:
+        if LINES_CLASS in class_names(lines):
+            for line in children_of(lines, {"span"}):
+                line.append(" ")
+    for sign in with_classes:
+        if SIGN_CLASS in class_names(sign) and not sign.contents:
             sign.append(" ")
-    for image in soup.find_all("img", alt=True):
-        if _is_right_behind_image(image):
+    for image in elements:
+        if image.name == "img" and "alt" in image.attrs and _is_right_behind_image(image):
             image["alt"] = f" {image['alt']}"  # a text before it would take quadratic time
 
 

@@ -40,7 +40,9 @@ def test_emphasis_of_a_text_with_an_asterisk_has_no_marks(body, expected):
 
 @pytest.mark.parametrize("inner", ["<b>*</b>", "<hr>", "<b class=sig>x</b>"])
 def test_emphasis_around_very_many_elements_is_read_in_good_time(inner):
-    page = "<i class=sig><b>" * 45 + inner * 20_000
+    page = "<i class=sig><b>" * 45 + inner * 5_000
     started = time.process_time()
     markdown(page)
-    assert time.process_time() - started < 10
+    assert (
+        time.process_time() - started < 2
+    )  # it does not where all is looked at for each around it
