@@ -3,6 +3,7 @@
 import re
 from collections.abc import Set
 from enum import Enum, auto
+from functools import lru_cache
 
 VOID = {
     "br",
@@ -76,7 +77,7 @@ DROPPED = {
 FIELDS = {"input", "select", "textarea"}
 CONTROLS = FIELDS | {"button"}
 NO_CLASSES: Set[str] = frozenset()
-"""Of most elements, and an element is asked for its classes several times."""
+"""Of most elements; the others are asked for their classes several times, one after another."""
 PERMALINK_CLASSES = {
     *("headerlink", "header-anchor", "heading-anchor", "hash-link", "anchor-link"),
     *("doc-anchor", "sl-anchor-link"),
@@ -226,7 +227,7 @@ def is_never_read(tag: str, given: dict[str, str], *, in_code: bool) -> bool:
     if tag in DROPPED or tag == "head" or (tag == "img" and given.get("aria-hidden") == "true"):
         return True
     classes = classes_of(given)
-    return bool(
+    return bool(classes) and bool(
         classes & NEVER_READ_CLASSES
         or (in_code and classes & LINE_NUMBERS_IN_CODE)
         or (tag == "td" and classes & LINE_NUMBER_CELLS)
@@ -283,4 +284,9 @@ def link_kind(tag: str, given: dict[str, str]) -> LinkKind | None:
 
 def classes_of(given: dict[str, str]) -> Set[str]:
     """The classes that an element's attributes give it, in lower case."""
-    return set(given["class"].lower().split()) if "class" in given else NO_CLASSES
+    return _classes(given["class"]) if "class" in given else NO_CLASSES
+
+
+@lru_cache(maxsize=1)
+def _classes(written: str) -> Set[str]:
+    return frozenset(written.lower().split())

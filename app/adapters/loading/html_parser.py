@@ -36,6 +36,10 @@ in newer patches (such as 3.13.6) more than are read so here, `noframes` among t
 not to decide what a page says."""
 _SCRIPTS = {"script", "style"}
 
+_PLAIN_START = re.compile("<([a-zA-Z][a-zA-Z0-9]*)>")
+_PLAIN_END = re.compile("</([a-zA-Z][a-zA-Z0-9]*)>")
+"""Tags that hold nothing but their names, which are most: Python's parser takes several steps."""
+
 _LEADING_ZEROS = re.compile("&#0+(?=[0-9])")
 _TOO_LARGE = re.compile("&#[0-9]{8,};?")
 """A number that no character has, which the standard reads as U+FFFD. Python's parser makes a
@@ -63,6 +67,10 @@ class StandardParser(HTMLParser, ABC):
     def feed(self, data: str) -> None:
         """Read some of the page."""
         super().feed(_TOO_LARGE.sub("\ufffd", _LEADING_ZEROS.sub("&#", data)))
+
+    def updatepos(self, i: int, j: int) -> int:  # noqa: ARG002
+        """Where reading goes on; nobody asks in which line that is."""
+        return j
 
     @abstractmethod
     def begins(self, tag: str, given: dict[str, str]) -> None:
@@ -109,7 +117,13 @@ class StandardParser(HTMLParser, ABC):
 
     def parse_starttag(self, i: int) -> int:
         """Where the tag ends that begins at `i`, or below nought; no text follows `<style/>`."""
-        end = super().parse_starttag(i)
+        if plain := _PLAIN_START.match(self.rawdata, i):
+            tag, end = plain[1].lower(), plain.end()
+            self.handle_starttag(tag, [])
+            if tag in _SCRIPTS:
+                self.set_cdata_mode(tag)
+        else:
+            end = super().parse_starttag(i)
         if self.cdata_elem not in _SCRIPTS:
             self.clear_cdata_mode()
         if end > 0 and self.rawdata.endswith("/>", i, end):
@@ -127,6 +141,9 @@ class StandardParser(HTMLParser, ABC):
     def parse_endtag(self, i: int) -> int:
         """Where the tag ends that begins at `i`, or below nought; after text, as `</script x>`."""
         if not self.cdata_elem:
+            if plain := _PLAIN_END.match(self.rawdata, i):
+                self.handle_endtag(plain[1].lower())
+                return plain.end()
             return super().parse_endtag(i)
         end = self.rawdata.find(">", i)
         if end >= 0:
@@ -139,9 +156,9 @@ class StandardParser(HTMLParser, ABC):
 
         Not where nothing ends it: by the standard, that would swallow the rest of the page.
         """
-        self.set_cdata_mode(tag)
         is_markup = self._is_xml or not FOREIGN_ROOTS.isdisjoint(self.stack)
         if not is_markup and tag not in self._unended:
+            self.set_cdata_mode(tag)
             if self.interesting.search(self.rawdata, start):
                 return
             self._unended.add(tag)
@@ -184,9 +201,11 @@ class StandardParser(HTMLParser, ABC):
         """End what ends before such an element, since HTML lets authors leave out its end tag."""
         if tag == "body" and "head" in self.stack:
             self._end_down_to(self.stack.index("head"))
-        closed, boundary = CLOSES.get(tag, (set(), set()))
         if tag in CLOSES_PARAGRAPH:
-            closed, boundary = {"p"}, set(self.stack) - {"p"} - INLINE
+            self._end_paragraph()
+        if tag not in CLOSES:
+            return
+        closed, boundary = CLOSES[tag]
         for position in range(len(self.stack) - 1, -1, -1):
             if self.stack[position] in boundary:
                 return
@@ -194,6 +213,14 @@ class StandardParser(HTMLParser, ABC):
                 self._end_down_to(position)
                 if tag != "tr":
                     return
+
+    def _end_paragraph(self) -> None:
+        """End the paragraph that is open, if nothing but elements within a line are open in it."""
+        for position in range(len(self.stack) - 1, -1, -1):
+            if self.stack[position] not in INLINE:
+                if self.stack[position] == "p":
+                    self._end_down_to(position)
+                return
 
     def _end_down_to(self, size: int) -> None:
         while len(self.stack) > size:

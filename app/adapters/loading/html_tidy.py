@@ -108,6 +108,8 @@ class _Tidy(StandardParser):
         """Where the button is, if one is open, that stands by itself above what it unfolds."""
         self._lines_at = -1
         """Where the element is, if one is open, that becomes code with its first line."""
+        self._indents = 0
+        """How many elements of the stack write something before every line of their text."""
         self._starts: list[int] = []
         """The number of pieces before each element of the stack."""
         self._since_field = 0
@@ -145,6 +147,7 @@ class _Tidy(StandardParser):
         elif self._formula:
             self._formula.begins(tag, given)
         self._starts.append(start)
+        self._indents += tag in INDENTING
 
     def _open(self, tag: str, given: dict[str, str]) -> None:
         """Write the tag of an element that is about to be put on the stack."""
@@ -292,7 +295,7 @@ class _Tidy(StandardParser):
 
     def _written(self, tag: str) -> str:
         """What a tag is written as in the elements of the stack."""
-        if tag in INDENTING and sum(map(self.stack.count, INDENTING)) >= MAX_INDENTS:
+        if tag in INDENTING and self._indents >= MAX_INDENTS:
             return "div"
         if len(self.stack) == self._question_at:
             return "div"
@@ -301,6 +304,7 @@ class _Tidy(StandardParser):
     def ends(self, tag: str) -> None:
         """Write the end tag of an element, if it is read."""
         depth = len(self.stack)
+        self._indents -= tag in INDENTING
         if depth == self._code_at:
             self._code_at = None
             if tag != "pre":
@@ -384,6 +388,8 @@ class _Tidy(StandardParser):
 
 
 def _start_tag(tag: str, given: dict[str, str]) -> str:
+    if not given:
+        return f"<{tag}>"
     kept = "".join(
         f' {name}="{html.escape(value)}"'
         for name, value in given.items()

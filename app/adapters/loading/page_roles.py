@@ -107,12 +107,17 @@ ROLES_OF_TAGS = {"article": Role.ARTICLE, "form": Role.FORM, "header": Role.SECT
 """Roles that follow from the tag alone. A header outside of sections has got another role
 before."""
 
+TAGS_WITH_ROLES = {"main", "aside", *AROUND_CONTENT, *ROLES_OF_TAGS}
+"""Of others, the attributes give them one."""
+
 
 def role_of(tag: str, given: dict[str, str], *, in_section: bool) -> Role | None:
     """The role of an element with these attributes, if it has one.
 
     `in_section`: whether it stands in a part that has a header of its own.
     """
+    if not given and tag not in TAGS_WITH_ROLES:
+        return None
     role, classes = given.get("role", "").lower(), classes_of(given)
     if tag == "main" or role == "main":
         return Role.MAIN
