@@ -4,9 +4,8 @@ import html
 import re
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
-from bs4 import BeautifulSoup, Tag
+from bs4 import Tag
 from markdownify import ATX, MarkdownConverter
 
 from app.adapters.loading.encoding import clean
@@ -30,7 +29,7 @@ from app.adapters.loading.page_layout import unfold_layout_tables
 from app.adapters.loading.page_lines import WRITTEN, tidied_lines
 from app.adapters.loading.page_tables import MOST_ROWS, Cell, TableCells
 from app.adapters.loading.page_tabs import place_labels
-from app.adapters.loading.page_tree import children_of, elements_in, holds
+from app.adapters.loading.page_tree import children_of, elements_in, holds, tree_of
 from app.adapters.loading.page_turns import drop_page_turns
 from app.adapters.loading.page_words import part_words
 
@@ -50,7 +49,7 @@ def markdown_of(page: str, elements: int) -> str:
     if elements > MAX_ELEMENTS:
         text = _plain_text(page)
     else:
-        soup = BeautifulSoup(page, "html.parser", element_classes={Tag: _Element})
+        soup = tree_of(page)
         place_labels(soup)
         drop_page_turns(soup)
         make_tables_of_grids(soup)
@@ -81,21 +80,6 @@ def _plain_text(page: str) -> str:
 
 def _text_of(markup: str) -> str:
     return html.unescape(re.sub(r"<[^<>]*>", "\n", INLINE_TAG.sub("", markup)))
-
-
-class _Element(Tag):
-    """Looks for what is around it by its name alone, which markdownify asks of every element."""
-
-    _decomposed = False  # else the library looks for an element of this name, in all it holds
-
-    def find_parent(self, name: Any = None, attrs: Any = None, **others: Any) -> Tag | None:
-        """The nearest element around this one; the library makes a filter for each question."""
-        if not isinstance(name, str) or attrs or others:
-            return super().find_parent(name, attrs, **others)
-        parent = self.parent
-        while parent is not None and parent.name != name:
-            parent = parent.parent
-        return parent
 
 
 class _Converter(MarkdownConverter):

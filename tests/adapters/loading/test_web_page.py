@@ -354,6 +354,12 @@ def test_many_menus_in_menus_are_read_in_good_time():
     assert time.process_time() - started < 5
 
 
+def test_many_elements_behind_many_that_hold_nothing_are_read_in_good_time():
+    started = time.process_time()
+    assert markdown("<br>" * 20_000 + "<b>x</b>" * 20_000).endswith("**x**")
+    assert time.process_time() - started < 6  # it is 20 with each of the one for each of the other
+
+
 HEAD = "<tr><th>A<th>B</tr>"
 ROW = "<tr><td>1<td>2</tr>"
 HEADED = "| A | B |\n| --- | --- |\n| 1 | 2 |"
