@@ -123,11 +123,11 @@ def test_the_groups_of_a_table_in_a_cell_end_no_cell_around_it():
 @pytest.mark.parametrize("rowspan", ["0", "9999"])
 def test_hostile_spans_make_no_page_many_times_its_size(rowspan):
     wide = "<tr>" + f"<td rowspan={rowspan} colspan=99>x" * 500 + "</tr>"
-    page = f"<table>{HEAD}" + wide + "<tr></tr>" * 20_000 + f"{wide * 20}</table>"
+    page = f"<table>{HEAD}" + wide + "<tr></tr>" * 8_000 + f"{wide * 8}</table>"
     started = time.process_time()
     read = read_page(page, "http://h/x").markdown
-    assert time.process_time() - started < 10
-    assert read.count("x") <= 21 * 500 + MAX_FILLED_CELLS + 500
+    assert time.process_time() - started < 4
+    assert read.count("x") <= 9 * 500 + MAX_FILLED_CELLS + 500
 
 
 GRID = """<div class="summary-table three-column-summary"><div class="table-header col-first">Type

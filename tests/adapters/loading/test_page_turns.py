@@ -60,14 +60,14 @@ def test_the_same_words_in_a_text_and_as_names_are_read(body, read):
 
 
 def test_many_such_links_beside_a_text_take_linear_time():
-    started = time.monotonic()
-    read = markdown("<p>" + "<a href=n>Next</a> " * 15_000 + "word</p>")
+    started = time.process_time()
+    read = markdown("<p>" + "<a href=n>Next</a> " * 5_000 + "word</p>")
     assert read.endswith("Next word")
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 4
 
 
 def test_many_such_labels_within_a_line_take_linear_time():
-    started = time.monotonic()
+    started = time.process_time()
     read = markdown("<p><span>" + "<b>Next</b>" * 5_000 + "</span> word</p>")
     assert read.endswith("Next** word")
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 4
