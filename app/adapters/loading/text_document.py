@@ -8,6 +8,7 @@ from app.adapters.loading.encoding import decode
 from app.adapters.loading.frontmatter import Frontmatter, read_frontmatter
 from app.adapters.loading.frontmatter_blocks import LINE_BREAK
 from app.adapters.loading.titles import find_title
+from app.adapters.splitting.languages import TextLanguage, language_of
 from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument
 from app.text_suffixes import MARKDOWN_SUFFIXES
@@ -23,14 +24,15 @@ def content_hash(content: str) -> str:
 def document_from_bytes(
     data: bytes, *, name: str, document_id: str, source_uri: str, declared: str | None = None
 ) -> LoadedDocument:
-    """Read a Markdown, reStructuredText or plain text document.
+    """Read a document in Markdown, reStructuredText or plain text, or code.
 
     `name` is the file's name: its suffix decides how it is read, and it is the last resort for a
-    title. `declared` is the encoding that a server declares. Raises SourceUnreadableError when it
-    is binary or holds nothing but white space.
+    title; of code, the only one. `declared` is the encoding that a server declares. Raises
+    SourceUnreadableError when it is binary or holds nothing but white space.
     """
     text, encoding = decode(data, declared)
-    suffix = PurePosixPath(name).suffix.lower()
+    stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix.lower()
+    is_code = language_of(document_id) is TextLanguage.NONE
     told = read_frontmatter(text) if suffix in MARKDOWN_SUFFIXES else Frontmatter(text)
     if not told.text.strip():
         raise SourceUnreadableError(NO_CONTENT)
@@ -44,7 +46,7 @@ def document_from_bytes(
         document_id=told.document_id or document_id,
         content_hash=content_hash(told.text),
         source_uri=source_uri,
-        title=told.title or find_title(told.text, suffix) or PurePosixPath(name).stem or None,
+        title=told.title or (None if is_code else find_title(told.text, suffix)) or stem or None,
         category=told.category,
         tags=told.tags,
         licence=told.licence,

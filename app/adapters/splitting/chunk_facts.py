@@ -82,6 +82,8 @@ def _type_of(letters: Numbers) -> str:
 
 def _kinds(in_list: npt.NDArray[np.bool_], starts: Numbers, structure: Structure) -> Numbers:
     """The kind of each line."""
+    if structure.is_code:
+        return np.full(len(in_list), CODE)
     kinds = np.where(in_list, LIST, TEXT)
     blocks = structure.blocks
     for first, after, block in zip(*_line_ranges(starts, blocks), blocks, strict=True):

@@ -10,13 +10,27 @@ class TextLanguage(Enum):
     MARKDOWN = auto()
     RESTRUCTUREDTEXT = auto()
     NONE = auto()
-    """There are none: the text is code."""
+    """Nothing is a heading: the text is code."""
     UNTOLD = auto()
     """One of these, or AsciiDoc: the text itself has to tell."""
 
 
-CODE_NAMES = {"cmakelists.txt"}
-"""Of files that are code though they are named as plain text is."""
+CODE_NAMES = {
+    "brewfile", "cmakelists.txt", "containerfile", "dockerfile", "gemfile", "gnumakefile",
+    "jenkinsfile", "justfile", "makefile", "procfile", "rakefile", "vagrantfile"
+}  # fmt: skip
+"""Of files that are code though their names have no suffix, or that of plain text."""
+CODE_SUFFIXES = {
+    ".bash", ".bat", ".c", ".cc", ".cfg", ".clj", ".cljs", ".cmake", ".cmd", ".conf", ".cpp",
+    ".cs", ".css", ".cxx", ".dart", ".env", ".erl", ".ex", ".exs", ".fish", ".fs", ".go",
+    ".gradle", ".graphql", ".groovy", ".h", ".hcl", ".hh", ".hpp", ".hs", ".hxx", ".ini",
+    ".ipynb", ".java", ".jl", ".js", ".json", ".json5", ".jsonc", ".jsonl", ".jsx", ".kt",
+    ".kts", ".less", ".lua", ".m", ".mjs", ".mk", ".ml", ".mm", ".nix", ".php", ".pl", ".pm",
+    ".properties", ".proto", ".ps1", ".pxd", ".py", ".pyi", ".pyx", ".r", ".rb", ".rs",
+    ".sass", ".scala", ".scss", ".sh", ".sql", ".svelte", ".swift", ".tcl", ".tf", ".toml",
+    ".ts", ".tsx", ".vb", ".vue", ".xml", ".yaml", ".yml", ".zig", ".zsh"
+}  # fmt: skip
+"""Of files that are code, settings or data: a comment or a line of signs in them is no heading."""
 
 
 def language_of(name: str) -> TextLanguage:
@@ -27,7 +41,7 @@ def language_of(name: str) -> TextLanguage:
     """
     path = PurePosixPath(name.lower())
     is_address = "://" in name
-    if path.name in CODE_NAMES and not is_address:
+    if not is_address and (path.name in CODE_NAMES or path.suffix in CODE_SUFFIXES):
         return TextLanguage.NONE
     if path.suffix == ".rst" and not is_address:
         return TextLanguage.RESTRUCTUREDTEXT

@@ -30,6 +30,8 @@ class Structure:
     blocks: list[Block]
     directives: int = 0
     """The number of reStructuredText directives that are neither indented nor nested."""
+    is_code: bool = False
+    """Whether the whole text is code."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +142,8 @@ class _UnheadedLines:
 def read_structure(lines: Lines, language: TextLanguage = TextLanguage.MARKDOWN) -> Structure:
     """Find the headings, and the blocks to keep in one chunk.
 
-    Nothing is a heading within a block, an HTML comment or the like, or the body of a directive.
+    Nothing is a heading within a block, an HTML comment or the like, or the body of a directive,
+    nor in code (NONE), of which blocks stay together as they do in Markdown.
 
     If the language is unknown (UNTOLD), it is guessed. The text is a manual page if it begins as
     one. It is AsciiDoc if it has syntax that only AsciiDoc has, and at least as many headings of
@@ -149,7 +152,7 @@ def read_structure(lines: Lines, language: TextLanguage = TextLanguage.MARKDOWN)
     that begin with a single # are then comments, not headings.
     """
     if language is TextLanguage.NONE:
-        return Structure([], [])
+        return Structure([], _read(lines, is_rest=False, is_told=True).blocks, is_code=True)
     if language is not TextLanguage.UNTOLD:
         return _read(lines, is_rest=language is TextLanguage.RESTRUCTUREDTEXT, is_told=True)
     if sections := read_manual(lines):

@@ -671,6 +671,11 @@ def test_a_title_may_be_underlined_in_several_lines(text, title):
     assert find_title(text, ".md") == title
 
 
+@pytest.mark.parametrize("name", ["app.py", "app.YML", "app.toml"])
+def test_the_title_of_code_is_the_name_of_its_file_whatever_comments_it_begins_with(name):
+    assert document("# -*- coding: utf-8 -*-\n\n# Copyright\n\nx = 1\n", name).title == "app"
+
+
 def test_without_a_heading_the_title_is_the_name_of_the_file():
     assert document("text", "read.me.md").title == "read.me"
 

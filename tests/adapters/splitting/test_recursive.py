@@ -402,13 +402,24 @@ def test_short_rules_and_rules_of_low_lines_underline_titles_of_their_length_in_
         assert chunks[0].heading_path == (text.partition("\n")[0],)
 
 
-@pytest.mark.parametrize("name", ["CMakeLists.txt", "src/lamp/CMakeLists.txt"])
-def test_a_file_of_cmake_has_no_headings(name):
+@pytest.mark.parametrize(
+    "name", ["CMakeLists.txt", "src/lamp/CMakeLists.txt", "lamp.py", "conf/LAMP.YAML", "Dockerfile"]
+)
+def test_code_has_no_headings_and_is_code_whatever_its_lines_look_like(name):
     text = (
         "# Where it builds\nproject(lamp)\n\nTitle\n=====\n\n# The tests\nadd_subdirectory(tests)\n"
+        "\n- an entry\n- of a list\n"
     )
     chunks = RecursiveTextSplitter(30, 0).split_text(text, name=name)
-    assert {chunk.heading_path for chunk in chunks} == {()}
+    assert {(chunk.heading_path, chunk.chunk_type) for chunk in chunks} == {((), "code")}
+
+
+@pytest.mark.parametrize(
+    "name", ["https://example.org/lamp.py", "lamp.python.md", "yaml", "py.rst"]
+)
+def test_what_only_resembles_the_name_of_code_keeps_its_headings(name):
+    chunks = RecursiveTextSplitter(1000, 0).split_text("Lamps\n=====\n\nText.\n", name=name)
+    assert chunks[0].heading_path == ("Lamps",)
 
 
 @pytest.mark.parametrize("name", ["guide.txt", "https://example.org/guide.rst"])
@@ -466,9 +477,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-18:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-18:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-18:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-19:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-19:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-19:80:0:-"
 
 
 def test_it_is_a_text_splitter():
