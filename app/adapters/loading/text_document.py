@@ -33,7 +33,8 @@ def document_from_bytes(
     text, encoding = decode(data, declared)
     stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix.lower()
     is_code = language_of(document_id) is TextLanguage.NONE
-    told = read_frontmatter(text) if suffix in MARKDOWN_SUFFIXES else Frontmatter(text)
+    has_frontmatter = language_of(name) is TextLanguage.MARKDOWN
+    told = read_frontmatter(text) if has_frontmatter else Frontmatter(text)
     if not told.text.strip():
         raise SourceUnreadableError(NO_CONTENT)
     warnings = losses(data, text, encoding) + told.warnings
