@@ -11,7 +11,6 @@ from app.adapters.loading.titles import find_title
 from app.adapters.splitting.languages import TextLanguage, language_of
 from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument
-from app.text_suffixes import MARKDOWN_SUFFIXES
 
 NO_CONTENT = "No content to index"
 
