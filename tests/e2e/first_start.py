@@ -48,7 +48,7 @@ def first_start(tmp_path_factory: pytest.TempPathFactory, watched_python_path: P
     outcome = folder / "outcome.json"
     with FileLock(shared / "first-start.lock"):
         if not outcome.exists():
-            (folder / "home").mkdir(parents=True)
+            (folder / "home").mkdir(parents=True, exist_ok=True)
             server = ServerProcess(
                 folder / "data", folder, PYTHONPATH=watched_python_path, HOME=folder / "home"
             )

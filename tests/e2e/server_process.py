@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import httpx
 
-WAIT_SECONDS = 90
+WAIT_SECONDS = 180
 """Longest that anything may take on a busy machine; nothing waits for it to pass."""
 
 MOST_FILE_BYTES = 4 * 1024**3
