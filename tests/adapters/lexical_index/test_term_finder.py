@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.term_finder import TermFinder
+from tests.processor_speed import is_within
 
 ENGLISH = Analyser("english")
 STEMS = (
@@ -88,4 +89,4 @@ def test_a_row_of_signs_is_read_once(sign):
     finder = TermFinder(terms_of("ruler", ENGLISH), ENGLISH)
     started = time.process_time()
     assert [token.term for token in finder.find(sign * 20_000 + " rulers")] == ["ruler"]
-    assert time.process_time() - started < 1  # 0.1 s
+    assert is_within(1, started)  # 0.1 s

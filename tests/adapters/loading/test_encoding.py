@@ -11,6 +11,7 @@ from app.adapters.loading.encoding import NO_CHARSETS, clean, decode
 from app.adapters.loading.terminal_text import as_shown
 from app.adapters.loading.western_text import is_scattered, is_western
 from app.errors import SourceUnreadableError
+from tests.processor_speed import is_within
 
 GERMAN = "Größe und Länge der Straße, für Übung und Ärger. " * 5
 RUSSIAN = "Съешь же ещё этих мягких французских булок, да выпей чаю. " * 5
@@ -378,7 +379,7 @@ def test_a_long_line_without_words_takes_no_quadratic_time():
     started = time.process_time()
     decode(b"a" * 60_000 + b" \xe4 " + b"'" * 60_000)
     decode(b"\xe4" + bytes([0xE0, 0x61]) * 60_000)
-    assert time.process_time() - started < 2
+    assert is_within(2, started)
 
 
 @pytest.mark.parametrize(
@@ -483,7 +484,7 @@ def test_detection_of_a_large_file_is_bounded():
     data = (GERMAN * 20_000).encode("cp1252")
     started = time.process_time()
     assert decode(data)[0] == GERMAN * 20_000
-    assert time.process_time() - started < 3
+    assert is_within(3, started)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from app.errors import (
     SourceUnreadableError,
 )
 from app.protocols import SourceEntry
+from tests.processor_speed import is_within
 
 
 @pytest.fixture
@@ -338,7 +339,7 @@ def test_ten_thousand_files_are_listed_in_under_a_second(source, root):
     write(root, ".gitignore", text="".join(f"*.tmp{n}\nout{n}/\n" for n in range(10)))
     started = time.process_time()
     assert len(source.scan().entries) == 10_000
-    assert time.process_time() - started < 1
+    assert is_within(1, started)
 
 
 def test_a_single_file_is_one_entry(root):

@@ -6,6 +6,7 @@ import pytest
 
 from app.adapters.loading.page_tables import MAX_FILLED_CELLS, MAX_REPEATED_CHARACTERS
 from app.adapters.loading.web_page import read_page
+from tests.processor_speed import is_within
 
 HEAD = "<tr><th>Name</th><th>Type</th></tr>"
 
@@ -126,7 +127,7 @@ def test_hostile_spans_make_no_page_many_times_its_size(rowspan):
     page = f"<table>{HEAD}" + wide + "<tr></tr>" * 8_000 + f"{wide * 8}</table>"
     started = time.process_time()
     read = read_page(page, "http://h/x").markdown
-    assert time.process_time() - started < 4
+    assert is_within(4, started)
     assert read.count("x") <= 9 * 500 + MAX_FILLED_CELLS + 500
 
 

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from app.adapters.loading.web_page import read_page
+from tests.processor_speed import is_within
 
 LINUXDOC = "<a href=b>Next</a>\n<a href=a>Previous</a>\nContents\n<hr>"
 SWI_PROLOG = """<div class=navigate><a href=i><img alt=Home></a> <a href=c><img alt=Contents></a>
@@ -63,11 +64,11 @@ def test_many_such_links_beside_a_text_take_linear_time():
     started = time.process_time()
     read = markdown("<p>" + "<a href=n>Next</a> " * 5_000 + "word</p>")
     assert read.endswith("Next word")
-    assert time.process_time() - started < 4
+    assert is_within(4, started)
 
 
 def test_many_such_labels_within_a_line_take_linear_time():
     started = time.process_time()
     read = markdown("<p><span>" + "<b>Next</b>" * 5_000 + "</span> word</p>")
     assert read.endswith("Next** word")
-    assert time.process_time() - started < 4
+    assert is_within(4, started)

@@ -11,7 +11,7 @@ from app.adapters.loading.html_tidy import MAX_TAGS, tidy
 from app.adapters.loading.page_markdown import MAX_ELEMENTS
 from app.adapters.loading.web_page import declared_charset, read_page
 from app.errors import SourceUnreadableError
-from tests.processor_speed import slowness
+from tests.processor_speed import is_within
 
 ADDRESS = "https://docs.example.com/guide/"
 
@@ -351,13 +351,13 @@ def test_many_menus_in_menus_are_read_in_good_time():
     page = repeated("<div class=nav>" * 90 + "text<a>link</a>" + "</div>" * 90, 100_000)
     started = time.process_time()
     markdown(page)
-    assert time.process_time() - started < 5
+    assert is_within(5, started)
 
 
 def test_many_elements_behind_many_that_hold_nothing_are_read_in_good_time():
     started = time.process_time()
     assert markdown("<br>" * 20_000 + "<b>x</b>" * 20_000).endswith("**x**")
-    assert time.process_time() - started < 6  # it is 20 with each of the one for each of the other
+    assert is_within(6, started)  # it is 20 with each of the one for each of the other
 
 
 HEAD = "<tr><th>A<th>B</tr>"
@@ -563,7 +563,7 @@ def test_the_patch_of_python_does_not_decide_where_tags_begin(element, monkeypat
 def test_what_nothing_ends_is_looked_for_once():
     started = time.process_time()
     read_page("<title>" * 100_000 + "<textarea>" * 100_000, ADDRESS)
-    assert time.process_time() - started < 20
+    assert is_within(20, started)
 
 
 def repeated(text, size=5_000_000):
@@ -618,8 +618,7 @@ def test_hostile_pages_end_in_seconds_with_a_text_or_a_clear_error(page):
         read_page(page, ADDRESS)
     except SourceUnreadableError as error:
         assert str(MAX_TAGS // 1000) in error.detail  # noqa: PT017  either ending is right
-    seconds = time.process_time() - started
-    assert seconds < 5 or seconds < 5 * slowness()
+    assert is_within(5, started)
 
 
 @pytest.mark.parametrize(

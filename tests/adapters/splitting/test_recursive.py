@@ -8,6 +8,7 @@ from token_meters import BytesMeter, PatternMeter, word_piece_meter
 
 from app.adapters.splitting.recursive import RecursiveTextSplitter
 from app.protocols import TextSplitter
+from tests.processor_speed import is_within
 
 
 def contents(text: str, size: int, overlap: int = 0) -> list[str]:
@@ -569,11 +570,11 @@ def test_directives_in_fences_of_any_length_take_little_time():
     text = "".join(f"{'`' * n}{{a}}\n" for n in range(600, 2, -1)) + "x\n" * 20_000
     started = time.process_time()
     RecursiveTextSplitter().split_text(text)
-    assert time.process_time() - started < 5  # 0.6 s
+    assert is_within(5, started)  # 0.6 s
 
 
 def test_directives_between_any_number_of_colons_take_little_time():
     text = "".join(f"{':' * n}{{code}}\n" for n in range(3, 600)) + "x\n" * 20_000
     started = time.process_time()
     RecursiveTextSplitter().split_text(text)
-    assert time.process_time() - started < 5  # 0.5 s
+    assert is_within(5, started)  # 0.5 s
