@@ -18,6 +18,7 @@ class FaultKind(StrEnum):
     CHUNK_WITHOUT_DOCUMENT = "chunk_without_document"
     DOCUMENT_WITHOUT_ITEM = "document_without_item"
     TAGS_WITHOUT_ITEM = "tags_without_item"
+    NOTES_WITHOUT_DOCUMENT = "notes_without_document"
     CHUNK_OF_ANOTHER_ITEM = "chunk_of_another_item"
     CHUNK_WITHOUT_VECTOR = "chunk_without_vector"
     DAMAGED_VECTOR = "damaged_vector"
@@ -79,6 +80,9 @@ def _orphans(session: Session) -> Iterator[Fault]:
     for item_id in repair_queries.tags_without_item(session):
         sentence = f"there are tags of an item {item_id}, which is gone"
         yield Fault(FaultKind.TAGS_WITHOUT_ITEM, item_id, sentence)
+    for document_id in repair_queries.notes_without_document(session):
+        sentence = f"something is noted of document number {document_id}, which is gone"
+        yield Fault(FaultKind.NOTES_WITHOUT_DOCUMENT, document_id, sentence)
     for chunk_id in repair_queries.chunks_of_another_item(session):
         sentence = f"chunk {chunk_id} says another item than its document"
         yield Fault(FaultKind.CHUNK_OF_ANOTHER_ITEM, chunk_id, sentence)

@@ -59,6 +59,7 @@ class DatabaseRepair:
             FaultKind.CHUNK_WITHOUT_DOCUMENT: (repair_queries.delete_chunks, "deleted"),
             FaultKind.DOCUMENT_WITHOUT_ITEM: (repair_queries.delete_documents, "deleted"),
             FaultKind.TAGS_WITHOUT_ITEM: (repair_queries.delete_tags, "deleted"),
+            FaultKind.NOTES_WITHOUT_DOCUMENT: (repair_queries.delete_document_notes, "deleted"),
             FaultKind.CHUNK_OF_ANOTHER_ITEM: (
                 repair_queries.give_chunks_to_their_item,
                 "given to the item of its document",

@@ -13,6 +13,7 @@ from app.models import (
     DocumentRow,
     DocumentTagRow,
     EmbeddingRow,
+    GenerationDocumentRow,
     GenerationRow,
     ItemRow,
     TagRow,
@@ -21,6 +22,9 @@ from app.slices import slices
 
 EMBEDDINGS_AT_ONCE = 5000
 """Vectors that one transaction drops: 0.1 s, in which nobody else can write."""
+
+DOCUMENT_NOTES = (DocumentTagRow, GenerationDocumentRow)
+"""Tables of what is noted of documents, beside their chunks."""
 
 
 def chunks_without_document(session: Session) -> list[str]:
@@ -40,6 +44,18 @@ def tags_without_item(session: Session) -> list[int]:
     """Ids of items that are gone and whose tags are not."""
     has_item = select(ItemRow.id).where(ItemRow.id == TagRow.item_id).exists()
     return list(session.scalars(select(TagRow.item_id).where(~has_item).distinct()))
+
+
+def notes_without_document(session: Session) -> list[int]:
+    """Ids of documents that are gone, though their tags or what generations have done are not.
+
+    A document that was given such an id could not be stored.
+    """
+    found: set[int] = set()
+    for table in DOCUMENT_NOTES:
+        has_document = select(DocumentRow.id).where(DocumentRow.id == table.document_id).exists()
+        found.update(session.scalars(select(table.document_id).where(~has_document).distinct()))
+    return sorted(found)
 
 
 def chunks_of_another_item(session: Session) -> list[str]:
@@ -64,6 +80,13 @@ def delete_tags(session: Session, item_ids: Sequence[int]) -> None:
     """Delete all tags of these items."""
     for ids in slices(item_ids):
         session.execute(delete(TagRow).where(TagRow.item_id.in_(ids)))
+
+
+def delete_document_notes(session: Session, document_ids: Sequence[int]) -> None:
+    """Delete the tags of these documents, and what generations have done of them."""
+    for ids in slices(document_ids):
+        for table in DOCUMENT_NOTES:
+            session.execute(delete(table).where(table.document_id.in_(ids)))
 
 
 def give_chunks_to_their_item(session: Session, chunk_ids: Sequence[str]) -> None:

@@ -1,6 +1,7 @@
 """Indexing again does no more than what changed asks for."""
 
 import os
+import re
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -200,23 +201,31 @@ def test_new_times_of_files_that_say_the_same_are_noted_in_one_statement(
     assert noted == {datetime.fromtimestamp(1_600_000_000, UTC)}
 
 
-def test_nothing_is_deleted_that_would_belong_to_a_document_that_is_new(
+def test_nothing_is_looked_for_that_would_belong_to_a_document_that_is_new(
     container: Container, docs: Path, add_item, index
 ):
-    """Looking for it took half of the time of storing documents, in which nobody else can write."""
-    deleted: list[str] = []
+    """That took half of the time of storing documents, in which nobody else can write."""
+    asked: list[str] = []
+    tables = "chunks", "document_tags", "generation_documents"
 
     @event.listens_for(container.database._engine, "before_cursor_execute")
     def note(_1: object, _2: object, statement: str, *_: object) -> None:
-        if statement.startswith(("DELETE FROM chunks", "DELETE FROM document_tags")):
-            deleted.append(statement)
+        of_one = re.search(r"FROM (\w+) *\s*WHERE \w+\.(?:generation|document)_id = ", statement)
+        if of_one and of_one[1] in tables:
+            asked.append(f"{statement.split(maxsplit=1)[0]} {of_one[1]}")
 
     item = add_item(docs)
     index(item)
-    assert deleted == []
+    assert asked == []
     write(docs / "first.md", "# First\n\nAnother text.")
     index(item)
-    assert len(deleted) == 3  # its chunks, those of other generations, and its tags
+    assert sorted(asked) == [
+        "DELETE chunks",  # of other generations
+        "DELETE document_tags",
+        "DELETE generation_documents",
+        "SELECT chunks",
+        "SELECT generation_documents",
+    ]
 
 
 class MeetingEmbedder(FakeEmbedder):

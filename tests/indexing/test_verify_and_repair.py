@@ -100,6 +100,15 @@ def orphan_a_tag(container: Container) -> None:
     write(container, text("INSERT INTO item_tags VALUES (99, 'x', 0)"))
 
 
+def orphan_a_tag_of_a_document(container: Container) -> None:
+    write(container, text("INSERT INTO document_tags VALUES (99, 'x')"))
+
+
+def orphan_what_a_generation_has_done(container: Container) -> None:
+    done = "SELECT generation_id, 99, splitter FROM generation_documents WHERE document_id = 1"
+    write(container, text(f"INSERT INTO generation_documents {done}"))
+
+
 def move_chunks_to_another_item(container: Container) -> None:
     write(
         container,
@@ -166,6 +175,8 @@ def lose_a_chunk_row(container: Container) -> None:
         (lose_a_document_row, "belongs to no document"),
         (lose_the_item_row, "belongs to no item"),
         (orphan_a_tag, "tags of an item 99"),
+        (orphan_a_tag_of_a_document, "noted of document number 99"),
+        (orphan_what_a_generation_has_done, "noted of document number 99"),
         (move_chunks_to_another_item, "says another item"),
         (forget_vectors, "no vector under the current model"),
         (misnumber_a_document, "has the number of another"),
