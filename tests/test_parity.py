@@ -18,7 +18,6 @@ from pydantic import ValidationError
 from app import errors
 from app.adapters.lexical_index import symbols
 from app.command import sources
-from app.indexing import embedded_text
 from app.indexing.results import IndexingResult
 from app.jobs.schemas import FOR_THE_WORKER, JobKind
 from app.main import create_app
@@ -374,7 +373,6 @@ def test_the_readme_says_where_every_package_is() -> None:
 def test_every_text_that_folders_take_in_is_known_to_be_no_code() -> None:
     """Else names that prose happens to mention are shown as its symbols, and weigh as such."""
     code_without_fences = {".rst"}
-    assert set(TEXT_SUFFIXES) <= set(embedded_text.PROSE_SUFFIXES)
     for suffix in set(TEXT_SUFFIXES) - code_without_fences:
         assert symbols.first_symbol(f"notes{suffix}", "class Prose:") is None
 

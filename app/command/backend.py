@@ -130,6 +130,7 @@ class LocalOpener(Protocol):
         """Open it; raises StartupError.
 
         `any_model`: do without the model that embedded what is stored, which may be lost. Only for
-        work that embeds everything again. `must_exist`: make no data directory if there is none.
+        work that embeds everything again. `must_exist`: raise it, too, where there is neither a
+        data directory nor a database elsewhere.
         """
         ...

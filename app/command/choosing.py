@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from app.command.signals import end_like_ctrl_c
+
 if TYPE_CHECKING:
     from app.command.backend import Backend, LocalBackend, LocalOpener
 
@@ -41,6 +43,7 @@ def _open_local(
 
     # What is wrong with them is told before the service is imported, which takes a second or more.
     settings = settings_from_environment()
+    end_like_ctrl_c()  # so that everything is closed in order
     if must_exist:
         from app.command.data_there import require_data
 

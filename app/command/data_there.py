@@ -1,5 +1,7 @@
 """Whether there is data for a command that looks after it, and is not to make any."""
 
+from contextlib import closing
+
 from app.errors import StartupError, StorageError
 from app.settings import Settings
 
@@ -31,13 +33,14 @@ def require_data(settings: Settings) -> None:
 
 def _missing_database(settings: Settings) -> str | None:
     """The name of the database if it is not there or has no tables; raises StartupError."""
+    from app.command.display import working
     from app.database import Database
 
     try:
-        database = Database(settings.resolved_database_url)
-        try:
+        with (
+            working("Opening the data directory"),
+            closing(Database(settings.resolved_database_url)) as database,
+        ):
             return database.missing()
-        finally:
-            database.close()
     except StorageError as error:
         raise StartupError(error.detail) from error

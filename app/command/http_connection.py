@@ -42,7 +42,7 @@ class HttpConnection(HttpToolsProtocol):
     - Headers without end would fill memory. Long before that, the parser appends each part of a
       header to the parts it has: 100 MB of them kept everybody waiting for 13 s. Hence
       MOST_HEAD_BYTES.
-    - A client that goes on asking without reading answers would fill memory, too. Hence
+    - A client that goes on asking without waiting for answers would fill memory, too. Hence
       MOST_WAITING_REQUESTS.
     """
 

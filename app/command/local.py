@@ -11,7 +11,6 @@ from app.command.backend import ITEMS_A_PAGE
 from app.command.care_schemas import CompactionReport, VerifyReport
 from app.command.display import say, working
 from app.command.log_lines import write_log
-from app.command.signals import end_like_ctrl_c
 from app.container import Container
 from app.knowledge.items import ItemFilter, ItemStatus, normalise_category
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate
@@ -98,13 +97,8 @@ class ContainerBackend:
 
 @contextmanager
 def open_local(settings: Settings, *, any_model: bool = False) -> Iterator[ContainerBackend]:
-    """Hold the data directory of the settings for the block; see LocalOpener.
-
-    SIGTERM and a terminal that closes end the block like Ctrl-C does, so that everything is closed
-    in order.
-    """
+    """Hold the data directory of the settings for the block; see LocalOpener."""
     write_log(logging.WARNING, "%(levelname)s: %(message)s")
-    end_like_ctrl_c()
     with working("Opening the data directory"):
         container = Container.open(settings, any_model=any_model, run_jobs=False)
     if container.needs_renewal:

@@ -87,6 +87,19 @@ def test_what_opens_a_data_directory_loads_no_web_server() -> None:
 
 
 @pytest.mark.parametrize(
+    ("command", "setting"), [("stats", {"CHUNK_SIZE": "many"}), ("verify", {})], ids=["", "no data"]
+)
+def test_what_is_refused_for_its_settings_loads_no_service(
+    environment: dict[str, str], command: str, setting: dict[str, str]
+) -> None:
+    program = (
+        f"import os; os.environ.update({environment | setting}); from app.cli import app\n"
+        f"try: app(['{command}'])\nexcept SystemExit as end: assert end.code in (2, 3)\npass"
+    )
+    assert loaded_by(program, {"sqlalchemy", "app.container"}).splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
     "arguments", [["--help"], ["search", "--help"], ["eval", "--help"]], ids=" ".join
 )
 def test_help_loads_nothing_that_only_a_command_at_work_needs(arguments: list[str]) -> None:

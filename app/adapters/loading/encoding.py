@@ -89,10 +89,10 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
 
     Tried in this order: byte order mark, UTF-16 without a mark (but a declared UTF-32, or order of
     bytes, comes first), the declared encoding (after UTF-8, if it is Latin-1), the escapes of
-    ISO-2022-JP, UTF-8, detection. The text holds no byte
-    order mark at its start, no surrogate and none of the control characters but tab, line feed
-    and carriage return: what a terminal heeds is left out, and each other one becomes a space.
-    Line numbers do not change. Raises SourceUnreadableError for binary data.
+    ISO-2022-JP, UTF-8, detection. The text holds no byte order mark at its start, no surrogate and
+    none of the control characters but tab, line feed and carriage return: what a terminal heeds is
+    left out, and each other one becomes a space. Line numbers do not change. Raises
+    SourceUnreadableError for binary data.
     """
     for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
@@ -130,8 +130,8 @@ def _decode_declared(data: bytes, declared: str | None) -> tuple[str, str] | Non
     if not name:
         return None
     wide = name.startswith(("utf-16", "utf-32"))
-    # Text in single bytes has no NUL; and UTF-16 without a mark, declared as such, would be read by
-    # Python in the order of this machine's bytes.
+    # No other encoding of text writes NUL; and UTF-16 without a mark, declared as such, would be
+    # read by Python in the order of this machine's bytes.
     if (not wide or name == "utf-16") and (found := _decode_utf16(data)):
         return found
     if not wide:

@@ -11,6 +11,7 @@ from app.adapters.loading.titles import find_title
 from app.adapters.splitting.languages import TextLanguage, language_of
 from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument
+from app.text_suffixes import FRONTMATTER_SUFFIXES
 
 NO_CONTENT = "No content to index"
 
@@ -31,9 +32,8 @@ def document_from_bytes(
     """
     text, encoding = decode(data, declared)
     stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix.lower()
-    is_code = language_of(document_id) is TextLanguage.NONE
-    has_frontmatter = language_of(name) is TextLanguage.MARKDOWN
-    told = read_frontmatter(text) if has_frontmatter else Frontmatter(text)
+    is_code = language_of(name) is TextLanguage.NONE
+    told = read_frontmatter(text) if suffix in FRONTMATTER_SUFFIXES else Frontmatter(text)
     if not told.text.strip():
         raise SourceUnreadableError(NO_CONTENT)
     warnings = losses(data, text, encoding) + told.warnings

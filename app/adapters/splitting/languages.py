@@ -16,7 +16,7 @@ class TextLanguage(Enum):
 
 
 CODE_NAMES = {
-    "brewfile", "cmakelists.txt", "containerfile", "dockerfile", "gemfile", "gnumakefile",
+    ".env", "brewfile", "cmakelists.txt", "containerfile", "dockerfile", "gemfile", "gnumakefile",
     "jenkinsfile", "justfile", "makefile", "procfile", "rakefile", "vagrantfile"
 }  # fmt: skip
 """Of files that are code though their names have no suffix, or that of plain text."""

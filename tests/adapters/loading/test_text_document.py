@@ -672,17 +672,29 @@ def test_a_title_may_be_underlined_in_several_lines(text, title):
     assert find_title(text, ".md") == title
 
 
-@pytest.mark.parametrize("name", ["guide.qmd", "guide.Rmd", "guide.mkd", "guide", "guide.html"])
-def test_frontmatter_is_read_in_whatever_may_be_markdown(name):
+@pytest.mark.parametrize("name", ["guide.qmd", "guide.Rmd", "guide.mkd"])
+def test_frontmatter_is_read_in_markdown_under_any_name(name):
     loaded = document("---\ntitle: Lamps\ntags: [red]\n---\ntext\n", name)
     assert (loaded.title, loaded.tags) == ("Lamps", ("red",))
     assert (loaded.content, loaded.first_line) == ("text\n", 5)
 
 
-@pytest.mark.parametrize("name", ["lamps.yaml", "lamps.txt", "lamps.rst", "Dockerfile", "lamps.py"])
-def test_what_looks_like_frontmatter_in_other_languages_is_text(name):
-    text = "---\ntitle: Lamps\n---\ntext\n"
-    assert document(text, name).content == text
+@pytest.mark.parametrize(
+    "name",
+    [
+        "lamps.yaml",
+        "lamps.txt",
+        "lamps.rst",
+        "Dockerfile",
+        "lamps.py",
+        "deploy",
+        "values.yaml.tmpl",
+    ],
+)
+def test_what_looks_like_frontmatter_elsewhere_is_text(name):
+    text = "---\ntitle: Lamps\nkind: Service\n---\ntext\n"
+    loaded = document(text, name)
+    assert (loaded.content, loaded.warnings) == (text, ())
 
 
 @pytest.mark.parametrize("name", ["app.py", "app.YML", "app.toml"])
