@@ -1,4 +1,4 @@
-"""The suffixes of files that are texts, not code: which of them are Markdown, and all of them."""
+"""The suffixes of texts: which are Markdown, which have frontmatter, which folders take in."""
 
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx")
 

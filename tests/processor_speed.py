@@ -9,6 +9,7 @@ the minutes go, and 1.6 s while both cores have more to do than they can; a fast
 more time for that."""
 
 MOST_SLOWNESS = 4.0
+"""More than that machine has ever shown; a bound is not to grow without end."""
 
 
 def slowness() -> float:
