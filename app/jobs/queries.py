@@ -131,7 +131,7 @@ def count_due(session: Session, present: datetime) -> int:
     return session.scalar(waiting) or 0
 
 
-def is_due(job: type[JobRow], present: datetime) -> ColumnElement[bool]:
+def is_due(job: type[JobRow], present: datetime | ColumnElement[datetime]) -> ColumnElement[bool]:
     """Whether a job may run now, and does not wait for the time of its retry.
 
     If its last start lies in the future, the clock has been put back and that time means nothing.

@@ -4,7 +4,18 @@ from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, exists, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    and_,
+    bindparam,
+    case,
+    exists,
+    func,
+    or_,
+    select,
+    update,
+)
 from sqlalchemy.orm import Session, aliased
 
 from app.clock import now
@@ -38,9 +49,6 @@ kill the service again at every start.
 
 LEASE_SECONDS = 60.0
 """How long a job stays with a worker that gives no sign of life."""
-
-_QUEUED, _RUNNING = aliased(JobRow), aliased(JobRow)
-"""Made once: making these two takes longer than the rest of a claim."""
 
 FAILED_AT_ITS_END = "It failed when its item was deleted or taken out of the index."
 """In place of an error that may quote what has been deleted."""
@@ -76,34 +84,62 @@ def claim_job(
     only block a worker. `only_waited_for`: take only a job about one item that a client waits for.
     Raises UnreadableJobError.
     """
+    claim = _CLAIM_WAITED_FOR if only_waited_for else _CLAIM
     present = moment(session)
+    job_id = session.connection().scalar(
+        claim,
+        {"present": present, "lease_end": lease_end(present), "items_in_use": list(items_in_use)},
+    )
+    return job_record(whole_row(session, job_id)) if job_id is not None else None
+
+
+def _would_wait(job: type[JobRow], other: type[JobRow]) -> ColumnElement[bool]:
+    of_no_item = and_(job.item_id.is_(None), other.item_id.is_(None), job.kind == other.kind)
+    return or_(job.item_id == other.item_id, of_no_item)
+
+
+_QUEUED, _RUNNING = aliased(JobRow), aliased(JobRow)
+
+_PRESENT = bindparam("present", type_=UTCDateTime)
+
+
+def _claim(*conditions: ColumnElement[bool]) -> Executable:
+    """Takes `present`, `lease_end` and `items_in_use`; returns the id of the job that is taken."""
     first = (
         select(_QUEUED.id)
-        .where(_QUEUED.state == "queued")
-        .where(is_due(_QUEUED, present))
+        .where(_QUEUED.state == "queued", *conditions)
+        .where(is_due(_QUEUED, _PRESENT))
         .where(~exists().where(_RUNNING.state == "running", _would_wait(_QUEUED, _RUNNING)))
-        .where(or_(_QUEUED.item_id.is_(None), _QUEUED.item_id.not_in(items_in_use)))
+        .where(
+            or_(
+                _QUEUED.item_id.is_(None),
+                _QUEUED.item_id.not_in(bindparam("items_in_use", expanding=True)),
+            )
+        )
         .order_by(_QUEUED.priority.desc(), _QUEUED.id)
         .limit(1)
         .with_for_update(skip_locked=True, of=_QUEUED)
     )
-    if only_waited_for:
-        first = first.where(_QUEUED.priority >= WAITED_FOR, _QUEUED.item_id.is_not(None))
-    claimed = (
+    return (
         update(JobRow)
         .where(JobRow.id == first.scalar_subquery())
         .values(
             state="running",
-            started_at=present,
+            started_at=_PRESENT,
             attempts=JobRow.attempts + 1,
             attempt_token=JobRow.attempt_token + 1,
-            lease_expires_at=lease_end(present),
+            lease_expires_at=bindparam("lease_end", type_=UTCDateTime),
             not_before=None,
         )
         .returning(JobRow.id)
+        .execution_options(synchronize_session=False)
     )
-    job_id = session.scalar(claimed.execution_options(synchronize_session=False))
-    return job_record(whole_row(session, job_id)) if job_id is not None else None
+
+
+_CLAIM = _claim()
+"""Put together once: that takes longer than to run it, and every worker claims when it wakes."""
+
+_CLAIM_WAITED_FOR = _claim(_QUEUED.priority >= WAITED_FOR, _QUEUED.item_id.is_not(None))
 
 
 def fail_unreadable(session: Session, job_id: int) -> None:
@@ -112,11 +148,6 @@ def fail_unreadable(session: Session, job_id: int) -> None:
     going_on = JobRow.id == job_id, JobRow.state.in_(("queued", "running"))
     failed = update(JobRow).where(*going_on).execution_options(synchronize_session=False)
     session.execute(failed.values(lost_values(session, job_id) | ended))
-
-
-def _would_wait(job: type[JobRow], other: type[JobRow]) -> ColumnElement[bool]:
-    of_no_item = and_(job.item_id.is_(None), other.item_id.is_(None), job.kind == other.kind)
-    return or_(job.item_id == other.item_id, of_no_item)
 
 
 def add_running_job(session: Session, kind: str, arguments: Mapping[str, Any]) -> Job:
@@ -149,21 +180,24 @@ def seconds_until_due(session: Session) -> float | None:
     Negative when that time is damaged: it would never come, see `try_damaged_now`.
     """
     present = moment(session)
-    due = session.scalar(select(func.min(JobRow.not_before)).where(*_is_later(present)))
+    due = session.scalar(_NEXT_DUE, {"present": present})
     return None if due is None else (due - present).total_seconds()
 
 
 def try_damaged_now(session: Session) -> None:
     """Make jobs due whose damaged time lies ahead only for the database, which compares text."""
     present = moment(session)
-    later = session.execute(select(JobRow.id, JobRow.not_before).where(*_is_later(present)))
+    later = session.execute(
+        select(JobRow.id, JobRow.not_before).where(*_IS_LATER), {"present": present}
+    )
     damaged = [job_id for job_id, not_before in later if not_before and not_before < present]
     tried = update(JobRow).where(JobRow.id.in_(damaged)).values(not_before=None)
     session.execute(tried.execution_options(synchronize_session=False))
 
 
-def _is_later(present: datetime) -> tuple[ColumnElement[bool], ...]:
-    return JobRow.state == "queued", JobRow.not_before > present
+_IS_LATER = JobRow.state == "queued", JobRow.not_before > _PRESENT
+
+_NEXT_DUE = select(func.min(JobRow.not_before)).where(*_IS_LATER)
 
 
 # Leases ----------------------------------------------------------------------------------------
