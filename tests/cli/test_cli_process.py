@@ -198,6 +198,7 @@ def in_a_terminal(terminal: int) -> None:
     fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
 
 
+@pytest.mark.slow
 def test_a_terminal_that_closes_stops_a_server_in_order(
     start: Start, environment: dict[str, str], model: dict[str, Any]
 ) -> None:
@@ -215,6 +216,7 @@ def test_a_terminal_that_closes_stops_a_server_in_order(
     assert (Path(environment["DATA_DIR"]) / "stopped-cleanly").exists()
 
 
+@pytest.mark.slow
 def test_a_server_started_with_nohup_outlives_its_terminal(
     start: Start, environment: dict[str, str], model: dict[str, Any]
 ) -> None:

@@ -9,8 +9,24 @@ import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Response
 
-from tests.e2e.conftest import StartServer
+from tests.e2e.first_start import FirstStart
 from tests.e2e.server_process import ServerProcess, wait_until
+
+
+@pytest.fixture(scope="module")
+def fetching_server(
+    tmp_path_factory: pytest.TempPathFactory, first_start: FirstStart, make_httpserver: HTTPServer
+) -> Iterator[ServerProcess]:
+    """A server that may fetch from one address of this machine: that of `httpserver`."""
+    folder = tmp_path_factory.mktemp("fetching")
+    (folder / "sources").mkdir()
+    shutil.copytree(first_start.models, folder / "data" / "models")
+    allowed = f"{make_httpserver.host}:{make_httpserver.port}"
+    running = ServerProcess(folder / "data", folder / "sources", FETCH_ALLOW_HOSTS=allowed)
+    try:
+        yield running.start()
+    finally:
+        running.close()
 
 
 def assert_refused(server: ServerProcess, uri: object, kind: str, *said: str) -> None:
@@ -121,18 +137,18 @@ def test_a_path_outside_the_roots_is_refused_and_names_the_setting(
 
 
 def test_what_a_source_says_forges_no_line_of_the_log_and_steers_no_terminal(
-    own_server: StartServer, own_sources: Path, httpserver: HTTPServer
+    fetching_server: ServerProcess, httpserver: HTTPServer
 ) -> None:
     httpserver.expect_request("/robots.txt").respond_with_data("", status=404)
     httpserver.expect_request("/page").respond_with_data("x", content_type="image/\x1b[31mred")
-    server = own_server(FETCH_ALLOW_HOSTS=httpserver.host).start()
+    sources = fetching_server.environment["SOURCE_ROOTS"]
     for uri, kind in (
-        (f"file://{own_sources}/none%0a2026-01-01 ERROR forged: x%1b[2J.md", "markdown"),
+        (f"file://{sources}/none%0a2026-01-01 ERROR forged: x%1b[2J.md", "markdown"),
         (httpserver.url_for("/page"), "website"),
     ):
-        assert_refused(server, uri, kind)
-    assert "none 2026-01-01 ERROR forged" in server.log
-    assert "\x1b" not in server.log
+        assert_refused(fetching_server, uri, kind)
+    assert "none 2026-01-01 ERROR forged" in fetching_server.log
+    assert "\x1b" not in fetching_server.log
 
 
 @pytest.mark.parametrize("way", ["..", "%2e%2e", "symlink", "symlink in folder"])
@@ -212,7 +228,7 @@ def inner_server() -> Iterator[HTTPServer]:
 
 
 def test_a_redirect_into_the_machine_is_refused(
-    own_server: StartServer, httpserver: HTTPServer, inner_server: HTTPServer
+    fetching_server: ServerProcess, httpserver: HTTPServer, inner_server: HTTPServer
 ) -> None:
     httpserver.expect_request("/robots.txt").respond_with_data("", status=404)
     targets = {
@@ -226,17 +242,18 @@ def test_a_redirect_into_the_machine_is_refused(
         )
     page = "<main><h1>Harbour</h1><p>The harbour is open.</p></main>"
     httpserver.expect_request("/good").respond_with_data(page, content_type="text/html")
-    server = own_server(FETCH_ALLOW_HOSTS=f"{httpserver.host}:{httpserver.port}").start()
     for path, (_, said) in targets.items():
-        assert_refused(server, httpserver.url_for(path), "website", said)
+        assert_refused(fetching_server, httpserver.url_for(path), "website", said)
     assert inner_server.log == []
-    assert server.index(server.create(httpserver.url_for("/good"), "website"))["success"]
-    assert "The harbour is open." in server.search("harbour")[0]["content"]
+    good = fetching_server.create(httpserver.url_for("/good"), "website")
+    assert fetching_server.index(good)["success"]
+    assert "The harbour is open." in fetching_server.search("harbour")[0]["content"]
 
 
-def test_a_page_without_text_is_an_error(own_server: StartServer, httpserver: HTTPServer) -> None:
+def test_a_page_without_text_is_an_error(
+    fetching_server: ServerProcess, httpserver: HTTPServer
+) -> None:
     httpserver.expect_request("/robots.txt").respond_with_data("", status=404)
-    server = own_server(FETCH_ALLOW_HOSTS=httpserver.host).start()
     for number, (status, body, content_type, said) in enumerate(
         [
             (404, b"<p>gone</p>", "text/html", "404"),
@@ -248,4 +265,4 @@ def test_a_page_without_text_is_an_error(own_server: StartServer, httpserver: HT
         httpserver.expect_request(f"/{number}").respond_with_data(
             body, status=status, content_type=content_type
         )
-        assert_refused(server, httpserver.url_for(f"/{number}"), "website", said)
+        assert_refused(fetching_server, httpserver.url_for(f"/{number}"), "website", said)

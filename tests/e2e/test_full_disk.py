@@ -30,6 +30,7 @@ def fill_disk(server: ServerProcess) -> None:
     server.limit_files(max(log, database))
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_up_loses_nothing_and_indexing_goes_on_when_there_is_space(
     own_server: StartServer, own_sources: Path
 ) -> None:

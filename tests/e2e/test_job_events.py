@@ -13,7 +13,7 @@ from tests.e2e.conftest import StartServer
 from tests.e2e.server_process import WAIT_SECONDS, ServerProcess
 
 STOP_SECONDS = 10
-FILES = 500
+FILES = 250
 """Of one chunk each: more than one group, so that there is something to see meanwhile."""
 
 STAGES = ("found", "done", "loaded", "split", "stored")
@@ -88,14 +88,12 @@ def test_a_stop_ends_open_streams_at_once_and_without_an_end_of_the_job(
 
 
 def test_a_client_that_goes_away_ends_its_stream(
-    own_server: StartServer, own_sources: Path
+    server: ServerProcess, shared_sources: Path
 ) -> None:
-    fill(own_sources, 20)
-    server = own_server().start()
-    job = promise(server, own_sources)
+    fill(shared_sources / "few-decks", 20)
+    job = promise(server, shared_sources / "few-decks")
     for _ in range(3):
         with server.http.stream("GET", f"/api/v1/jobs/{job}/events") as answer:
             next(answer.iter_lines())
     assert follow(server, job)[-1][0] == "end"
-    assert server.stop() == 0
     assert "Traceback" not in server.log

@@ -60,6 +60,7 @@ class Served:
     """A server that was watched while it indexed and searched, and has stopped."""
 
     found: bool
+    sources: Path
     maps: str
     exit_code: int
     log: str
@@ -74,7 +75,12 @@ def served(
     sources.mkdir()
     (sources / "a.md").write_text("# Quay\n\nThe quay is made of granite.\n")
     shutil.copytree(first_start.models, folder / "data" / "models")
-    server = ServerProcess(folder / "data", sources, PYTHONPATH=watched_python_path)
+    server = ServerProcess(
+        folder / "data",
+        sources,
+        PYTHONPATH=watched_python_path,
+        SOURCE_ROOTS=f"{sources},{sources}:{sources}",
+    )
     try:
         knowledge_id = server.start().create(sources, "folder")
         assert server.index(knowledge_id)["success"]
@@ -84,7 +90,7 @@ def served(
         code = server.stop()
     finally:
         server.close()
-    return Served(found[0]["knowledge_id"] == knowledge_id, maps, code, server.log)
+    return Served(found[0]["knowledge_id"] == knowledge_id, sources, maps, code, server.log)
 
 
 def test_serving_calls_nobody_and_holds_no_torch(served: Served) -> None:
@@ -102,13 +108,10 @@ def test_the_log_holds_no_traceback_and_no_query(served: Served) -> None:
     assert not re.search("confidentialword|Traceback", served.log)
 
 
-def test_a_root_that_is_no_folder_is_named_at_the_start(
-    own_server: StartServer, own_sources: Path
-) -> None:
-    colons_between = f"{own_sources}:{own_sources}"
-    server = own_server(SOURCE_ROOTS=f"{own_sources},{colons_between}").start()
-    assert f"SOURCE_ROOTS names {colons_between}, which is no folder" in server.log
-    assert server.log.count("SOURCE_ROOTS names") == 1
+def test_a_root_that_is_no_folder_is_named_at_the_start(served: Served) -> None:
+    colons_between = f"{served.sources}:{served.sources}"
+    assert f"SOURCE_ROOTS names {colons_between}, which is no folder" in served.log
+    assert served.log.count("SOURCE_ROOTS names") == 1
 
 
 def test_what_was_indexed_is_there_after_a_restart(
@@ -136,7 +139,7 @@ def test_a_second_server_on_the_same_directory_is_refused_and_the_first_goes_on(
     assert server.http.get("/health/live").status_code == 200
 
 
-@pytest.mark.parametrize("place", ["a-file", "a-file/below"])
+@pytest.mark.parametrize("place", ["a-file/below", pytest.param("a-file", marks=pytest.mark.slow)])
 def test_a_data_directory_that_cannot_be_made_is_refused_in_a_sentence(
     tmp_path: Path, place: str
 ) -> None:
@@ -149,7 +152,10 @@ def test_a_data_directory_that_cannot_be_made_is_refused_in_a_sentence(
     assert (tmp_path / "a-file").read_text() == "not a folder"
 
 
-@pytest.mark.parametrize("most_bytes", [0, 4096, 100_000])
+@pytest.mark.parametrize(
+    "most_bytes",
+    [4096, pytest.param(0, marks=pytest.mark.slow), pytest.param(100_000, marks=pytest.mark.slow)],
+)
 def test_a_full_disk_at_the_first_start_is_one_sentence(
     own_data_dir: Path, most_bytes: int
 ) -> None:
@@ -170,6 +176,7 @@ def test_an_unknown_model_is_named_with_what_to_do(tmp_path: Path) -> None:
     assert "EMBEDDING_MODEL" in complaint
 
 
+@pytest.mark.slow
 def test_a_stop_while_searches_run_is_quick_and_in_order(
     own_server: StartServer, own_sources: Path
 ) -> None:
@@ -207,6 +214,7 @@ def test_a_stop_while_searches_run_is_quick_and_in_order(
     assert "Traceback" not in server.log
 
 
+@pytest.mark.slow
 def test_a_stop_while_a_job_indexes_is_quick_and_the_job_goes_on_after_the_restart(
     own_server: StartServer, own_sources: Path
 ) -> None:
@@ -233,6 +241,7 @@ def test_a_stop_while_a_job_indexes_is_quick_and_the_job_goes_on_after_the_resta
     assert server.stats()["total_documents"] == FILES
 
 
+@pytest.mark.slow
 def test_more_clients_than_a_process_may_have_files_at_first_hold_up_nothing(
     own_server: StartServer, own_sources: Path
 ) -> None:
