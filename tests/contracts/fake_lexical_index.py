@@ -27,6 +27,8 @@ class FakeLexicalIndex:
     def __init__(self, language: str = "english") -> None:
         self._languages = Languages(language)
         self._records: dict[str, LexicalRecord] = {}
+        self._found: dict[str, list[tuple[LexicalRecord, float]]] = {}
+        """By query what scores with it, of the records as they are."""
         self._lock = threading.Lock()
         self._closed = False
         self.closes = True
@@ -41,6 +43,7 @@ class FakeLexicalIndex:
         with self._lock:
             self._require_sound()
             self._records.update({record.chunk_id: record for record in records})
+            self._found = {}
 
     def add(self, records: Sequence[LexicalRecord]) -> None:
         self.upsert(records)
@@ -54,24 +57,36 @@ class FakeLexicalIndex:
             self._require_sound()
             for chunk_id in chunk_ids:
                 self._records.pop(chunk_id, None)
+            self._found = {}
 
     def search(self, query: str, limit: int, scope: SearchScope = EVERYWHERE) -> list[LexicalHit]:
         with self._lock:
             self._require_sound()
             if query == self.poison:
                 raise LexicalIndexError("The fake index cannot answer this.")
-            records = list(self._records.values())
+            records, known = list(self._records.values()), self._found
+        if query not in known:  # a search that is told too little asks again for more
+            known[query] = self._scored(query, records)
+        hits = [
+            LexicalHit(record.chunk_id, score)
+            for record, score in known[query]
+            if _in_scope(record, scope)
+        ]
+        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[: max(0, limit)]
+
+    def _scored(
+        self, query: str, records: Sequence[LexicalRecord]
+    ) -> list[tuple[LexicalRecord, float]]:
         in_use = _in_use(records)
         held = {operator for record in records for operator in _operators(record)}
-        hits = []
+        scored = []
         for record in records:
             parsed = self._languages.parse(query, record.language, in_use)
             texts = self._texts(record)
             quoted = [*texts[:-1], *self._shown(record)]
             operators = _operators(record)
             if (
-                not _in_scope(record, scope)
-                or any(SaidWords(texts[0]).say(phrase) for phrase in parsed.excluded)
+                any(SaidWords(texts[0]).say(phrase) for phrase in parsed.excluded)
                 or not all(_count(phrase, quoted) for phrase in parsed.phrases)
                 or not operators.issuperset(parsed.quoted_operators)
                 or not operators_in(record.content).isdisjoint(parsed.excluded_operators)
@@ -90,8 +105,8 @@ class FakeLexicalIndex:
             if parsed.heading in self._headings(record):
                 score += 500
             if score:
-                hits.append(LexicalHit(record.chunk_id, float(score)))
-        return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))[: max(0, limit)]
+                scored.append((record, float(score)))
+        return scored
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         with self._lock:
