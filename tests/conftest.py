@@ -97,7 +97,12 @@ def source_root(tmp_path: Path) -> Path:
 @pytest.fixture
 def settings(tmp_path: Path, source_root: Path, databases: Databases) -> Settings:
     """Settings of a service of the test's own, on the exact index."""
-    data_dir = tmp_path / "data"
+    return settings_on_exact(tmp_path, source_root, databases)
+
+
+def settings_on_exact(folder: Path, source_root: Path, databases: Databases) -> Settings:
+    """Settings of a service that keeps its data in the folder, on the exact index."""
+    data_dir = folder / "data"
     data_dir.mkdir()
     return Settings(
         _env_file=None,

@@ -1,6 +1,7 @@
 """A search by the short way answers just what it answers by FastAPI's own."""
 
-from pathlib import Path
+from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import fastapi.routing
@@ -9,6 +10,9 @@ from fastapi.testclient import TestClient
 
 from app.container import Container
 from app.main import create_app
+from tests.conftest import settings_on_exact
+from tests.databases import Databases
+from tests.fakes import FakeEmbedder
 
 SEARCH = "/api/v1/rag/search"
 JSON = "application/json"
@@ -17,14 +21,18 @@ WHOLE = {"Content-Type": f"{JSON}; charset=utf-8"}
 """The same, but not letter by letter: so it goes the whole way."""
 
 
-@pytest.fixture
-def client(container: Container, source_root: Path) -> TestClient:
-    (source_root / "page.md").write_text("# Keys\n\nRotate the keys every week.\n")
-    client = TestClient(create_app(container=container), raise_server_exceptions=False)
-    item = {"title": "Keys", "uri": str(source_root), "document_type": "folder"}
-    created = client.post("/api/v1/knowledge", json=item).json()
-    client.post(f"/api/v1/rag/index/{created['id']}")
-    return client
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory, databases: Databases) -> Iterator[TestClient]:
+    """One service for all tests, which only ask."""
+    folder = tmp_path_factory.mktemp("service")
+    (folder / "page.md").write_text("# Keys\n\nRotate the keys every week.\n")
+    settings = settings_on_exact(folder, folder, databases)
+    with closing(Container.open(settings, embedder=FakeEmbedder())) as container:
+        client = TestClient(create_app(container=container), raise_server_exceptions=False)
+        item = {"title": "Keys", "uri": str(folder / "page.md"), "document_type": "markdown"}
+        created = client.post("/api/v1/knowledge", json=item).json()
+        assert client.post(f"/api/v1/rag/index/{created['id']}").json()["success"]
+        yield client
 
 
 def without_times(answer: Any) -> Any:
