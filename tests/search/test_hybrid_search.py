@@ -4,6 +4,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,9 @@ from app.search.requests import SearchRequest
 from app.search.results import SearchAnswer, SearchResult
 from app.search.retrieval import Retriever
 from app.search.searcher import Searcher
+from tests.conftest import settings_on_exact
 from tests.contracts.fake_lexical_index import FakeLexicalIndex
+from tests.databases import Databases
 from tests.fakes import FakeEmbedder
 
 MODES = ("hybrid", "dense", "lexical")
@@ -150,6 +153,18 @@ def filled(stage: Stage) -> Stage:
     return stage
 
 
+@pytest.fixture(scope="module")
+def only_asked(tmp_path_factory: pytest.TempPathFactory, databases: Databases) -> Iterator[Stage]:
+    """As `filled`, for tests that change nothing of it and count nothing."""
+    root = tmp_path_factory.mktemp("only-asked")
+    settings = settings_on_exact(root, root, databases)
+    with closing(Container.open(settings, embedder=FakeEmbedder())) as container:
+        stage = Stage(container, root)
+        stage.add([KEYS, FOXES, ROPES, NAME])
+        yield stage
+        stage.retriever.close()
+
+
 def test_each_mode_asks_the_sides_that_it_names(filled):
     assert set(filled.found("brown harbour", mode="lexical")) == {KEYS, FOXES, NAME}
     assert (filled.dense.searches, filled.words.searches) == (0, 1)
@@ -164,12 +179,12 @@ def test_each_mode_asks_the_sides_that_it_names(filled):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_every_hit_has_its_exact_cosine_whichever_side_found_it(filled, mode):
+def test_every_hit_has_its_exact_cosine_whichever_side_found_it(only_asked, mode):
     query = "brown harbour"
-    results = filled.ask(query, mode=mode, dense_depth=1, n_results=3, explain=True)
+    results = only_asked.ask(query, mode=mode, dense_depth=1, n_results=3, explain=True)
     assert len(results) == 3
     for result in results:
-        exact = filled.cosine(query, result.content)
+        exact = only_asked.cosine(query, result.content)
         assert result.explain.cosine == pytest.approx(exact, abs=1e-5)
         assert result.score == pytest.approx(max(0, exact), abs=1e-5)
     if mode == "hybrid":
@@ -461,11 +476,11 @@ def test_a_phrase_is_not_looked_for_in_ever_more_texts_once_all_that_hold_it_are
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_what_is_excluded_is_left_out_in_every_mode(filled, mode):
-    found = filled.found("harbour brown -dogs", mode=mode, n_results=10)
+def test_what_is_excluded_is_left_out_in_every_mode(only_asked, mode):
+    found = only_asked.found("harbour brown -dogs", mode=mode, n_results=10)
     assert NAME not in found
     assert {KEYS, FOXES} <= set(found)
-    found = filled.found('harbour sleep -"brown dog" -keys', mode=mode, n_results=10)
+    found = only_asked.found('harbour sleep -"brown dog" -keys', mode=mode, n_results=10)
     assert FOXES in found
     assert {NAME, KEYS}.isdisjoint(found)
 
@@ -511,13 +526,13 @@ def test_however_much_is_excluded_or_in_quotes_all_of_it_counts(stage, mode):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_no_result_is_under_min_score_and_none_above_is_missing(filled, mode):
+def test_no_result_is_under_min_score_and_none_above_is_missing(only_asked, mode):
     query = "the harbour gate"
-    cosines = {text: filled.cosine(query, text) for text in (KEYS, FOXES, ROPES, NAME)}
+    cosines = {text: only_asked.cosine(query, text) for text in (KEYS, FOXES, ROPES, NAME)}
     least = sorted(cosines.values())[2] - 0.001
     expected = {text for text, cosine in cosines.items() if cosine >= least}
     assert len(expected) == 2
-    assert set(filled.found(query, mode=mode, min_score=least, dense_depth=1)) == expected
+    assert set(only_asked.found(query, mode=mode, min_score=least, dense_depth=1)) == expected
 
 
 # Enough results ---------------------------------------------------------------------------------
@@ -631,8 +646,8 @@ def test_grouping_by_text_shows_copies_once_and_fills_their_places(stage, mode):
 @pytest.mark.parametrize("fusion", ["coverage", "convex", "rrf"])
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("n_results", [10, 1])
-def test_the_order_can_be_recomputed_from_what_explain_shows(filled, mode, fusion, n_results):
-    results = filled.ask(
+def test_the_order_can_be_recomputed_from_what_explain_shows(only_asked, mode, fusion, n_results):
+    results = only_asked.ask(
         "brown harbour keys",
         mode=mode,
         fusion=fusion,
