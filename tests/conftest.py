@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
@@ -84,6 +85,12 @@ def _drop_databases(request: pytest.FixtureRequest) -> Iterator[None]:
     mark = databases.mark()
     yield
     databases.drop_since(mark)
+
+
+@pytest.fixture(scope="session")
+def description() -> dict[str, Any]:
+    """The OpenAPI description, as `/openapi.json` answers it: making it takes a second."""
+    return create_app(Settings(_env_file=None)).openapi()
 
 
 @pytest.fixture

@@ -97,10 +97,10 @@ def test_the_search_s_own_fields_narrow_the_context(client: TestClient, item: in
 
 @pytest.mark.parametrize("wish", [{"highlight": False}, {"explain": True}])
 def test_what_a_context_does_not_heed_is_described_so(
-    client: TestClient, item: int, wish: dict[str, bool]
+    client: TestClient, item: int, wish: dict[str, bool], description: dict[str, Any]
 ):
     assert ask(client, **wish) == ask(client)
-    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    schemas = description["components"]["schemas"]
     (name,) = wish
     assert "Changes nothing here" in schemas["ContextBody"]["properties"][name]["description"]
     assert "Changes nothing" not in schemas["SearchBody"]["properties"][name]["description"]
@@ -137,7 +137,7 @@ def test_a_body_that_makes_no_sense_is_422_with_a_pointer(
 
 
 def test_places_are_counted_in_code_points_as_the_schema_says(
-    client: TestClient, source_root: Path
+    client: TestClient, source_root: Path, description: dict[str, Any]
 ):
     text = "Smile \U0001f600\U0001f600 and rotate \U0001d518 the keys.\n\U0001f600 again.\n"
     (source_root / "smile.md").write_text(text)
@@ -151,7 +151,7 @@ def test_places_are_counted_in_code_points_as_the_schema_says(
         assert text[found["start_index"] : found["end_index"]] == found["content"]
     words = [mark for mark in result["highlights"] if mark["kind"] == "word"]
     assert [(mark["start"], mark["text"]) for mark in words] == [(13, "rotate"), (26, "keys")]
-    schemas = client.get("/openapi.json").json()["components"]["schemas"]
+    schemas = description["components"]["schemas"]
     assert "code point" in schemas["Highlight"]["description"]
     for name in ("SearchResult", "Passage"):
         assert "code points" in schemas[name]["properties"]["end_index"]["description"]

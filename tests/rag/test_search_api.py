@@ -362,8 +362,9 @@ def test_no_filter_and_no_option_breaks_the_service(library):
         assert status in (200, 422), what
 
 
-def test_a_search_by_address_says_of_its_question_what_a_body_says(client: TestClient) -> None:
-    description = client.get("/openapi.json").json()
+def test_a_search_by_address_says_of_its_question_what_a_body_says(
+    description: dict[str, Any],
+) -> None:
     parameters = description["paths"]["/api/v1/rag/search"]["get"]["parameters"]
     (asked,) = [parameter for parameter in parameters if parameter["name"] == "q"]
     body = description["components"]["schemas"]["SearchBody"]["properties"]["query"]

@@ -49,7 +49,7 @@ def tells_pairs_apart(text: str) -> bool:
     phrases=st.lists(st.text("年月の5 ", max_size=6), min_size=8, max_size=8),
     language=st.sampled_from([None, "english", "german"]),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_a_phrase_stands_where_a_reader_sees_it(
     index: TantivyIndex, texts: list[str], phrases: list[str], language: str | None
 ):

@@ -113,7 +113,7 @@ def compare(root: Path, files: dict[str, str]) -> None:
     assert ours == theirs
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(outer=ignore_files, inner=ignore_files)
 def test_excludes_exactly_what_git_excludes(work_tree, outer, inner):
     compare(work_tree, {"": outer, "a": inner})

@@ -71,7 +71,7 @@ def torn(text: str, chunks: list[TextChunk]) -> list[str]:
     return [text[a:b] for a, b in clusters(text) if any(a < cut < b for cut in cuts)]
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(texts, st.integers(1, 150), st.data())
 def test_chunks_are_exact_cover_everything_go_forward_and_keep_the_size(text, size, data):
     overlap = data.draw(st.integers(0, size - 1))
@@ -81,7 +81,7 @@ def test_chunks_are_exact_cover_everything_go_forward_and_keep_the_size(text, si
     assert all(len(cluster) > size for cluster in torn(text, chunks))
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=250, deadline=None)
 @given(texts, st.integers(1, 150), meters.filter(bool), st.data())
 def test_chunks_fit_the_window_of_any_tokenizer_unless_one_character_does_not(
     text, size, meter, data
@@ -96,7 +96,7 @@ def test_chunks_fit_the_window_of_any_tokenizer_unless_one_character_does_not(
         assert len(cluster) > size or meter.count(cluster) > meter.max_tokens
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(texts, st.integers(1, 400), st.integers(1, 254), st.data())
 def test_chunks_fit_the_window_of_the_default_model(text, size, max_tokens, data):
     overlap = data.draw(st.integers(0, size - 1))
@@ -119,7 +119,7 @@ def test_pieces_of_a_word_too_long_for_word_pieces_still_fit(word, size):
     assert all(meter.count(chunk.content) <= 12 for chunk in chunks)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(texts, st.integers(1, 80))
 def test_lines_are_those_of_an_editor(text, size):
     for chunk in RecursiveTextSplitter(size, size // 4).split_text(text):
@@ -133,7 +133,7 @@ def test_lines_are_those_of_an_editor(text, size):
         assert chunk.end_line == expected_end
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.text("ab .\n", max_size=60), min_size=2, max_size=6),
     st.lists(st.text("xy \n", min_size=1, max_size=70), min_size=1, max_size=5),

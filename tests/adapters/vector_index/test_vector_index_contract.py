@@ -235,6 +235,6 @@ class FailoverHistory(VectorIndexHistory):
 QUICK = settings(max_examples=30, stateful_step_count=40, deadline=None)
 
 TestExactHistory = VectorIndexHistory.TestCase
-TestExactHistory.settings = settings(QUICK, max_examples=60)
+TestExactHistory.settings = settings(QUICK, max_examples=40)
 TestFailoverHistory = FailoverHistory.TestCase
 TestFailoverHistory.settings = settings(QUICK, suppress_health_check=list(HealthCheck))
