@@ -14,11 +14,14 @@ OTHER_SCHEME = re.compile(r"(?!file:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 def absolute_uri(source: str) -> str:
     """The source as every later call finds it again: an absolute path, or a web address.
 
-    Links on the way stay: `current` may lead elsewhere tomorrow. The home of an unknown user, a
-    loop of links and a path that is too long are left for the service to refuse. Raises
-    SourceRefusedError for a `file://` address of another machine and a name that is not UTF-8.
+    A web address loses its fragment, which names a place in the page. Links on the way stay:
+    `current` may lead elsewhere tomorrow. The home of an unknown user, a loop of links and a path
+    that is too long are left for the service to refuse. Raises SourceRefusedError for a `file://`
+    address of another machine and a name that is not UTF-8.
     """
-    if WEB_ADDRESS.match(source) or OTHER_SCHEME.match(source):
+    if WEB_ADDRESS.match(source):
+        return source.partition("#")[0]
+    if OTHER_SCHEME.match(source):
         return source
     written = os.path.expanduser(path_as_written(source))  # noqa: PTH111, takes any name
     path = os.path.join(os.getcwd(), written)  # noqa: PTH109, PTH118

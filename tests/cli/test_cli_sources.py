@@ -83,6 +83,10 @@ def test_an_address_is_left_as_it_is(address: str) -> None:
     assert absolute_uri(address) == address
 
 
+def test_a_place_in_a_page_is_the_page() -> None:
+    assert absolute_uri("https://example.com/a?b=c#part") == "https://example.com/a?b=c"
+
+
 def test_a_file_of_another_machine_is_refused() -> None:
     with pytest.raises(SourceRefusedError, match="this machine"):
         absolute_uri("file://server/share/guide.md")

@@ -40,8 +40,9 @@ MOST_STAMP_CHARACTERS = 200
 
 
 class WebSource:
-    """One page; its only entry has the address as its key.
+    """One page; its only entry has the address as its key, without a fragment.
 
+    A fragment names a place in the page, and a citation adds one of its own.
     Its stamp comes with the page and is what the server gave to ask for changes with.
     """
 
@@ -49,7 +50,7 @@ class WebSource:
         check_address(address)
         self._fetcher = fetcher
         self._robots = robots
-        self._address = address
+        self._address = address.partition("#")[0]
 
     def scan(self) -> SourceListing:
         """List the page, without fetching it."""

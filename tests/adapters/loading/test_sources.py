@@ -86,6 +86,15 @@ def test_a_web_page_becomes_one_document(sources, site):
 
 
 @pytest.mark.parametrize("document_type", ["website", "markdown"])
+def test_a_place_in_a_page_is_no_part_of_its_name(sources, site, document_type):
+    site.expect_request("/p").respond_with_data("# Title", content_type="text/markdown")
+
+    (loaded,) = read_all(sources.open(site.url_for("/p?q=1#title"), document_type))
+
+    assert {loaded.document_id, loaded.source_uri} == {site.url_for("/p?q=1")}
+
+
+@pytest.mark.parametrize("document_type", ["website", "markdown"])
 @pytest.mark.parametrize(
     ("path", "content_type", "body", "title"),
     [
