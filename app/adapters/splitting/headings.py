@@ -31,6 +31,9 @@ _NOT_A_TITLE = re.compile(rf"[-*+][ \t]|>|{FENCE.pattern}")
 """Matches list items, block quotes and fences: in Markdown, none of them is a title, not even above
 ---."""
 
+_DEFINITION = re.compile(r"\[(?:\^[^\[\]\s]+\]:|[^\[\]]+\]:[ \t]*\S+(?:[ \t]+[\"'(].*)?$)")
+"""Matches definitions of footnotes and links of Markdown: they are no titles above --- either."""
+
 _NOT_A_REST_TITLE = re.compile(r"[-*+][ \t]|>>> |:[^:\s][^:]*:(?:[ \t]|$)")
 """Matches list items, doctests and fields of reStructuredText."""
 
@@ -155,6 +158,8 @@ def _heading_in_lines(lines: Lines, index: int, line: str) -> HeadingMark | None
         return None
     if _NOT_A_TITLE.match(title) or any(map(_NOT_A_LOOSE_TITLE.match, parts)):
         return None
+    if any(map(_DEFINITION.match, parts)):
+        return None
     if not any(map(str.isalnum, title)):
         return None
     return HeadingMark(lines.start(index), lines.end(end), title, 0, "=", end + 1 - index)
@@ -249,7 +254,7 @@ def _is_rest_title(title: str, underline: str) -> bool:
 
 
 def _is_either_title(title: str, underline: str) -> bool:
-    if _NOT_A_TITLE.match(title):
+    if _NOT_A_TITLE.match(title) or _DEFINITION.match(title):
         return False
     if len(title) <= len(underline):
         return True
