@@ -115,16 +115,21 @@ def counted(number: int, noun: str) -> str:
 
 
 def print_items(items: "Sequence[Item]") -> None:
-    """The items as a table, one a line."""
+    """The items as a table, one a line; errors are shown if there are any."""
+    failing = any(item.error for item in items)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, justify in (("id", "right"), ("status", "left"), ("chunks", "right")):
         table.add_column(name, justify=justify, no_wrap=True)  # type: ignore[arg-type]  # literals
     table.add_column("title", overflow="fold")
     table.add_column("category and tags", overflow="fold")
     table.add_column("uri", overflow="fold")
+    if failing:
+        table.add_column("error", overflow="fold")
     for item in items:
         labels = " ".join([item.category or "", *(f"#{tag}" for tag in item.tags)]).strip()
-        cells = (str(item.id), item.status, f"{item.chunk_count:,}", item.title, labels, item.uri)
+        cells = [str(item.id), item.status, f"{item.chunk_count:,}", item.title, labels, item.uri]
+        if failing:
+            cells.append(item.error or "")
         table.add_row(*(Text(line(cell)) for cell in cells))
     results().print(table)
 

@@ -193,6 +193,17 @@ def test_list_filters_and_shows_labels(run: Run, guide: Path, source_root: Path)
     assert "no such items" in run("list", "--status", "error").stderr
 
 
+def test_list_tells_of_an_active_item_that_can_no_longer_be_read(run: Run, guide: Path) -> None:
+    run("index", guide)
+    assert "error" not in run("list").stdout
+    guide.unlink()
+    run("index", guide)
+    heading, row = run("list").stdout.splitlines()
+    assert heading.split()[-1] == "error"
+    assert "active" in row
+    assert "File not found" in row
+
+
 @pytest.mark.parametrize("category", ["", " ", "//", os.fsdecode(b"\xff")])
 def test_list_refuses_a_category_that_names_nothing(run: Run, guide: Path, category: str) -> None:
     run("index", guide)
