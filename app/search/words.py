@@ -32,6 +32,14 @@ _SENTENCE_END = re.compile(
 """One of its groups is the space between two sentences, list entries or paragraphs, which is empty
 between sentences that follow each other without any."""
 
+_ABBREVIATION = re.compile(
+    r"(?<![^\W_])(?:(?P<always>[eE]\.g|[iI]\.e|[cC]f|vs|Mrs?|Ms|Dr|Prof)"
+    r"|(?P<number>No|Nr|Figs?|Sec|Art|Eq|Vol|pp?|approx|ca)"
+    r"|(?P<word>etc|incl|resp|al|(?:[^\W\d_]\.)+[^\W\d_]))\Z"
+)
+"""Matches what a dot shortens: whatever follows, before a number, or before a lower-case word."""
+
+_LONGEST_ABBREVIATION = 12
 
 _HEADING = re.compile(
     r"#{1,6}[ \t][^\n]*|\*\*[^*\n]+\*\*|[^\n]+\n[ \t]*([=\-~^\"'`#*+.:_])\1{2,}[ \t]*"
@@ -293,6 +301,19 @@ def _sentence_ends(content: str) -> Iterator[tuple[int, int]]:
     read = 0
     for sign in _SENTENCE_SIGNS.finditer(content):
         end = _SENTENCE_END.match(content, sign.start()) if sign.start() >= read else None
-        if end is not None:
+        if end is not None and not _is_shortened(content, sign.start(), end.end()):
             yield end.span(end.lastindex or 0)
             read = end.end()
+
+
+def _is_shortened(content: str, dot: int, following: int) -> bool:
+    """Whether the sign is the dot of an abbreviation, behind which its sentence goes on."""
+    if content[dot] != ".":
+        return False
+    found = _ABBREVIATION.search(content[max(0, dot - _LONGEST_ABBREVIATION) : dot])
+    if found is None:
+        return False
+    follower = content[following : following + 1]
+    if found["number"]:
+        return follower.isdigit()
+    return bool(found["always"]) or follower.islower()

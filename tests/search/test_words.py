@@ -210,6 +210,26 @@ def test_a_phrase_counts_as_a_reader_sees_it():
     assert excluding.reject(text, *shown_paragraphs(text, "a.md"))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Where do sanctions of the U.S. government apply?",
+        "Sanctions may apply, e.g. Cuba is such a place.",
+        "See No. 5 on sanctions, which apply.",
+        "Sanctions of banks, ships etc. may apply.",
+    ],
+)
+def test_no_sentence_ends_with_a_dot_that_shortens_a_word(text):
+    assert sentence("sanctions apply government Cuba", f"{text} Or not.") == text
+
+
+@pytest.mark.parametrize(
+    "first", ["Is it? No.", "We went to the U.S.", "It is small, etc.", "In 9 ms."]
+)
+def test_a_sentence_may_end_with_such_a_word(first):
+    assert sentence("sanctions apply", f"{first} Sanctions apply.") == "Sanctions apply."
+
+
 def test_sentences_end_as_each_script_ends_them():
     japanese = "検索は文書を見つけます。「東京に住んでいます。」データベースは重要です！"  # noqa: RUF001
     assert sentence("東京", japanese) == "「東京に住んでいます。」"
