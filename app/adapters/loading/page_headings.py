@@ -1,4 +1,7 @@
-"""Makes headings of those that head a part of a page only: not in its notes, but in its lists."""
+"""Makes headings of those that head a part of a page only: not in its notes, but in its lists.
+
+Each stands before all that is said of what it names.
+"""
 
 from itertools import islice
 
@@ -18,9 +21,43 @@ NOT_IN_BOLD = {"b", "strong", "p", "div", "pre"}
 LISTS_OF_SECTIONS = {"blocklist", "blocklistlast"}
 """Classes of lists of a single section each, as javadoc wrote them until Java 15."""
 
+RIGHT_OF_NAMES = {"rightside", "sub-heading"}
+"""Classes of what rustdoc shows at the right of a name, or below the title of a page."""
+
 SECTIONS = {"article", "section"}
 MOST_OTHER_ITEMS = 10
 """A list is one of sections if no more than one item in so many begins without a heading."""
+
+
+def put_versions_below_names(soup: BeautifulSoup) -> None:
+    """Exchange a heading and what is shown at its right: it would end the section above.
+
+    Pages of rustdoc write there since which version something is stable.
+    """
+    for beside in [found for found in elements_in(soup, {"span"}) if _is_of_rustdoc(found)]:
+        texts = list(beside.contents)
+        if texts and isinstance(texts[-1], str) and texts[-1].strip() == "·":  # before "Source"
+            texts.pop()
+        heading = next((node for node in beside.next_siblings if _is_seen(node)), None)
+        if isinstance(heading, Tag) and heading.name in HEADINGS:
+            title = list(heading.contents)
+            heading.clear()
+            beside.clear()
+            beside.name, heading.name = heading.name, "p"
+            beside.attrs, heading.attrs = heading.attrs, beside.attrs
+            beside.extend(title)
+            heading.extend(texts)
+        elif len(texts) < len(beside.contents):
+            beside.clear()
+            beside.extend(texts)
+
+
+def _is_of_rustdoc(span: Tag) -> bool:
+    return not RIGHT_OF_NAMES.isdisjoint(class_names(span))
+
+
+def _is_seen(node: PageElement) -> bool:
+    return isinstance(node, Tag) or _is_text(node)
 
 
 def make_titles_of_boxes(soup: BeautifulSoup) -> None:

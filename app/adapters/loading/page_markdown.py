@@ -23,6 +23,7 @@ from app.adapters.loading.page_formulas import lowered, raised
 from app.adapters.loading.page_grids import make_tables_of_grids
 from app.adapters.loading.page_headings import (
     make_titles_of_boxes,
+    put_versions_below_names,
     unfold_lists_of_sections,
 )
 from app.adapters.loading.page_layout import unfold_layout_tables
@@ -57,6 +58,7 @@ def markdown_of(page: str, elements: int) -> str:
         join_lines_of_code(soup)
         part_blocks_of_code(soup)
         unfold_layout_tables(soup)
+        put_versions_below_names(soup)
         make_titles_of_boxes(soup)
         unfold_lists_of_sections(soup)
         part_words(soup)

@@ -727,6 +727,22 @@ def test_what_typedoc_writes_small_before_a_name_is_not_glued_to_it():
     assert markdown(f"<h3>{tags}<span>on<wbr>Lit</span></h3>") == "### `Static` `Readonly` onLit"
 
 
+def test_since_when_something_is_there_is_read_below_its_name():
+    page = """<h1>Enum <span>Lamp</span></h1>
+    <span class=sub-heading><span class=since>1.0.0</span> · <a class=src href=l.rs.html#1
+    >Source</a> </span><p>Lamps.</p>
+    <section class=method><span class=rightside><span class=since>1.70.0 (const: <a href=/i/1
+    >unstable</a>)</span> · <a class=src href=l.rs.html#7>Source</a></span><h4 class=code-header
+    >fn light(&amp;self)</h4></section><p>Lights.</p>
+    <section><span class=rightside><a class=src href=l.rs.html#9>Source</a></span><h4>fn off()</h4>
+    </section><p>Darkens."""
+    assert markdown(page) == (
+        "# Enum Lamp\n\n1.0.0\n\nLamps.\n\n"
+        "#### fn light(&self)\n\n1.70.0 (const: unstable)\n\nLights.\n\n"
+        "#### fn off()\n\nDarkens."
+    )
+
+
 @pytest.mark.parametrize(
     ("page", "expected"),
     [
