@@ -207,8 +207,10 @@ class RefreshSchedule:
     ) -> list[FollowedItem]:
         chosen: list[FollowedItem] = []
         for item in due:
+            if len(chosen) >= room:
+                break
             host = host_of(item.uri)
-            if len(chosen) >= room or item.id in busy or (host and host in hosts):
+            if item.id in busy or (host and host in hosts):
                 continue
             hosts = hosts | {host}
             chosen.append(item)

@@ -1,6 +1,8 @@
 """How often the schedule looks at the source of an item, and when it does so next."""
 
+import functools
 import random
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
@@ -30,16 +32,24 @@ LONGEST_RETRY_AFTER_SECONDS = 7 * 86_400
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
+_ORIGIN = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
+"""Of a web address: all that stands before its path."""
+
 FOLLOWED_STATUSES = ("active", "error")
 """Items that have been indexed on request. Pending ones still wait for that; archived ones rest."""
 
 
 def host_of(uri: str) -> str | None:
     """Host and port of a web address, normalised; None for another address, or without a host."""
-    if not is_web_address(uri):
-        return None
+    origin = _ORIGIN.match(uri.strip())
+    return _host_of_origin(origin[0]) if origin else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _host_of_origin(origin: str) -> str | None:
+    """Thousands of pages have a few hosts among them, and each is asked for again and again."""
     try:
-        parts = urlsplit(uri.strip())
+        parts = urlsplit(origin)
         port = parts.port or DEFAULT_PORTS.get(parts.scheme)
         name = (parts.hostname or "").rstrip(".")
         host = name if name.isascii() else name.encode("idna").decode("ascii")
