@@ -2,13 +2,14 @@
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import or_, select
+from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import now
 from app.knowledge.host_queries import note_host_pause
 from app.knowledge.refreshing import LONGEST_RETRY_AFTER_SECONDS, host_of, next_refresh
 from app.models import ItemRow
+from app.slices import slices
 
 
 def schedule_after_success(item: ItemRow) -> None:
@@ -30,18 +31,23 @@ def schedule_after_failure(item: ItemRow, retry_after_seconds: float | None) -> 
 
 
 def leave_host_alone(session: Session, address: str, seconds: float) -> None:
-    """The host of this address asked just now to be left alone: with all its pages."""
+    """The host of this address asked just now to be left alone: with all its pages.
+
+    Their times are put off once. A host that asks for it page by page, as in a job of all items,
+    would have all of them rewritten each time; what falls due meanwhile the schedule puts off.
+    """
     moment = now()
     until = moment + timedelta(seconds=min(seconds, LONGEST_RETRY_AFTER_SECONDS))
     host = host_of(address)
-    if host is not None:
-        note_host_pause(session, host, moment, until)
+    if host is not None and note_host_pause(session, host, moment, until):
         _postpone_host(session, host, until)
 
 
 def _postpone_host(session: Session, host: str, until: datetime) -> None:
+    """As rows of two columns: 20,000 pages take a fifth of a second, during which nobody writes."""
     in_web = or_(ItemRow.uri.istartswith("http://"), ItemRow.uri.istartswith("https://"))
-    early = select(ItemRow).where(in_web, ItemRow.next_refresh_at < until)
-    for item in session.scalars(early):
-        if host_of(item.uri) == host:
-            item.next_refresh_at = until
+    early = select(ItemRow.id, ItemRow.uri).where(in_web, ItemRow.next_refresh_at < until)
+    of_host = [item_id for item_id, uri in session.execute(early) if host_of(uri) == host]
+    for some in slices(of_host):
+        later = update(ItemRow).where(ItemRow.id.in_(some)).values(next_refresh_at=until)
+        session.execute(later.execution_options(synchronize_session=False))

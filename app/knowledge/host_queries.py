@@ -9,14 +9,18 @@ from app.knowledge.refreshing import JITTER, LONGEST_RETRY_AFTER_SECONDS
 from app.models import HostPauseRow
 
 
-def note_host_pause(session: Session, host: str, moment: datetime, until: datetime) -> None:
-    """A host asked at `moment` to be left alone `until` then; what it asked for before stays."""
+def note_host_pause(session: Session, host: str, moment: datetime, until: datetime) -> bool:
+    """A host asked at `moment` to be left alone `until` then; what it asked for before stays.
+
+    Returns whether it was not left alone already.
+    """
     session.execute(delete(HostPauseRow).where(not_(_holds(moment))))
     row = session.get(HostPauseRow, host)
     if row is None:
         session.add(HostPauseRow(host=host, until=until))
-    else:
-        row.until = max(row.until, until)
+        return True
+    row.until = max(row.until, until)
+    return False
 
 
 def paused_hosts(session: Session, moment: datetime) -> dict[str, datetime]:

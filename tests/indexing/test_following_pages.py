@@ -170,6 +170,30 @@ def test_retry_after_holds_for_the_item_and_for_its_host(
     assert next_refresh_in(container, elsewhere) <= 60
 
 
+def test_a_host_that_asks_once_more_while_it_is_left_alone_rewrites_no_times_of_its_pages(
+    container: Container, page: Page, item_id: int, refresh
+) -> None:
+    """In a job of all items each of its thousands of pages may be answered like this."""
+    refresh()
+    other = container.knowledge.create(
+        ItemDraft("Other", container.knowledge.get(item_id).uri + "/2", "website")
+    ).id
+
+    def set_time(seconds: float) -> None:
+        with container.database.write() as session:
+            session.get_one(ItemRow, other).next_refresh_at = now() + timedelta(seconds=seconds)
+
+    set_time(60)
+    page.status, page.headers = 429, {"Retry-After": "5000"}
+    refresh()
+    assert 4900 < next_refresh_in(container, other) <= 5000
+    set_time(70)
+    refresh()
+    assert next_refresh_in(container, other) <= 70
+    with container.database.read() as session:
+        assert len(paused_hosts(session, now())) == 1
+
+
 def test_the_host_that_a_redirect_leads_to_is_the_one_left_alone(
     container: Container, httpserver: HTTPServer, page: Page, item_id: int, refresh
 ) -> None:
