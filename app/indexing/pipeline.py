@@ -49,6 +49,10 @@ PUBLISHING_AHEAD = 2
 WITHDRAWN_AT_ONCE = 100
 """Documents, of about a thousand chunks, that one transaction removes: others write in between."""
 
+RESTAMPED_AT_ONCE = 500
+"""Documents that one transaction gives new times: 100,000 files that were merely touched would keep
+everybody else from writing for five seconds."""
+
 
 class IndexingPipeline:
     """Safe to call from many threads; the caller holds the claim on the run's item."""
@@ -175,9 +179,9 @@ class IndexingPipeline:
         self._withdraw(run, run.survey.gone)
         if run.survey.gone:
             run.report_the_end()
+        self._restamp(run)
         with self._database.write() as session:
             require_item(session, run.item.id, run.item.created_at)
-            queries.restamp_documents(session, run.survey.restamped)
             if not item_queries.has_documents(session, run.item.id):
                 raise SourceUnreadableError(_nothing_to_index(run.survey.skipped))
             content_hash, documents, chunks = item_queries.finish_item(
@@ -205,6 +209,13 @@ class IndexingPipeline:
         for some in slices(documents, WITHDRAWN_AT_ONCE):
             run.report()
             run.tally.note_removed(some, self._publisher.withdraw(some).result())
+
+    def _restamp(self, run: IndexingRunState) -> None:
+        """Note the new times of documents that say the same; those of one that went are no more."""
+        for some in slices(list(run.survey.restamped.items()), RESTAMPED_AT_ONCE):
+            run.report()
+            with self._database.write() as session:
+                queries.restamp_documents(session, dict(some))
 
     def _note_stop(self, run: IndexingRunState) -> None:
         """Note in the history what a run has stored that ends half-way."""

@@ -12,14 +12,22 @@ import pytest
 from sqlalchemy import event, select
 
 from app.container import Container
-from app.errors import EmbeddingError, ItemStoppedError
+from app.errors import EmbeddingError, ItemStoppedError, WorkStoppedError
 from app.indexing.documents import sha256_hex
 from app.indexing.embedding import GROUP_CHUNKS, TextsUnderWay, embed_unknown
 from app.indexing.indexer import Indexer
+from app.indexing.pipeline import RESTAMPED_AT_ONCE
 from app.indexing.results import IndexingResult
 from app.knowledge.items import KnowledgeItem
 from app.models import DocumentRow, EmbeddingRow
-from app.protocols import LoadedDocument, SourceEntry, SourceListing, SourceOpener, Vectors
+from app.protocols import (
+    LoadedDocument,
+    Progress,
+    SourceEntry,
+    SourceListing,
+    SourceOpener,
+    Vectors,
+)
 from app.search.requests import SearchRequest
 from tests.fakes import FakeEmbedder
 from tests.indexing.conftest import AddItem
@@ -366,3 +374,32 @@ def index_at_once(
         assert embedder.first_came.wait(30)
         second = pool.submit(container.indexer.index, items[1].id)
     return [first.result(), second.result()]
+
+
+def test_files_that_were_all_touched_are_noted_some_at_a_time(
+    container: Container, source_root: Path, add_item, index
+) -> None:
+    """Whoever else writes need not wait for all of them: what is noted stays when the run stops."""
+    for number in range(RESTAMPED_AT_ONCE + 2):
+        (source_root / f"{number}.md").write_text("The same.")
+    item = add_item(source_root)
+    index(item)
+    before = fetch_times(container)
+    for path in source_root.iterdir():
+        os.utime(path, (1_600_000_000, 1_600_000_000))
+
+    def stop_once_some_are_noted(_: Progress) -> None:
+        if fetch_times(container) != before:
+            raise WorkStoppedError("The job was cancelled.")
+
+    with pytest.raises(WorkStoppedError):
+        index(item, progress=stop_once_some_are_noted)
+    after = fetch_times(container)
+    assert sum(after[key] != before[key] for key in before) == RESTAMPED_AT_ONCE
+    assert index(item).success
+
+
+def fetch_times(container: Container) -> dict[str, datetime]:
+    with container.database.read() as session:
+        rows = session.execute(select(DocumentRow.key, DocumentRow.fetched_at))
+        return {row.key: row.fetched_at for row in rows}
