@@ -98,7 +98,14 @@ def queue_again(session: Session, job: JobRow | Job, meant: ColumnElement[bool])
 
 
 def delete_old_jobs(session: Session) -> None:
-    """Keep the newest KEPT_ENDED_JOBS of those that have ended."""
+    """Keep the newest KEPT_ENDED_JOBS of those that have ended.
+
+    Counted first, by an index: when they ended stands behind their results in SQLite's rows, and
+    with 200 jobs of 2,000 items each it took 70 ms to look past those, at every job that was added.
+    """
+    ended_jobs = select(func.count()).where(JobRow.state.in_(ENDED_STATES))
+    if (session.scalar(ended_jobs) or 0) <= KEPT_ENDED_JOBS:
+        return
     ended = select(JobRow.id).where(JobRow.state.in_(ENDED_STATES))
     # A job that seems to end in the future ended before the clock was put back: it counts as old.
     newest_first = ended.order_by(

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
 from app.clock import now
@@ -1011,6 +1011,21 @@ def test_only_the_newest_ended_jobs_are_kept(jobs: JobService, database: Databas
     assert states == {"failed": queries.KEPT_ENDED_JOBS - 1, "cancelled": 1, "queued": 2}
     assert jobs.get(waiting).state == "queued"
     assert jobs.get(first).state == "cancelled"
+
+
+def test_adding_a_job_looks_through_no_ended_ones_while_there_is_room_for_them(
+    jobs: JobService, database: Database
+) -> None:
+    """Each may have answered a megabyte, behind which SQLite keeps when it ended."""
+    statements: list[str] = []
+
+    @event.listens_for(database._engine, "before_cursor_execute")
+    def note(_1: object, _2: object, statement: str, *_: object) -> None:
+        statements.append(statement)
+
+    jobs.add("index", {"knowledge_id": 1})
+    assert any("INSERT INTO jobs" in statement for statement in statements)
+    assert not any("ORDER BY jobs.finished_at" in statement for statement in statements)
 
 
 def test_only_the_newest_are_kept_where_every_job_is_run_at_once(database: Database) -> None:
