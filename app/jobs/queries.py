@@ -1,12 +1,24 @@
 """The SQL of jobs as clients see them: add, list, cancel, retry."""
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, delete, func, or_, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    and_,
+    case,
+    delete,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
@@ -43,19 +55,29 @@ def add_job(
     If the same job is already queued, it is used instead: at the higher of both priorities, due
     now, even if it was to be retried later, and with the items that were taken out until now.
     """
-    dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
-    row = dialect.insert(JobRow).values(
-        kind=kind,
-        arguments=dict(arguments),
-        arguments_key=arguments_key(arguments),
-        item_id=item_of(arguments),
-        priority=priority,
-        retryable=retryable,
-        progress={},
-    )
+    row = {
+        "kind": kind,
+        "arguments": dict(arguments),
+        "arguments_key": arguments_key(arguments),
+        "item_id": item_of(arguments),
+        "priority": priority,
+        "retryable": retryable,
+        "progress": {},
+    }
+    connection = session.connection()
+    job_id: int = connection.execute(_addition(connection.dialect.name), row).scalar_one()
+    leave_out_nothing(session, job_id)
+    delete_old_jobs(session)
+    return job_id
+
+
+@functools.cache
+def _addition(dialect: str) -> Executable:
+    """Takes the columns of a job; returns the id of the one that is queued."""
+    row = (sqlite if dialect == "sqlite" else postgresql).insert(JobRow)
     wanted = row.excluded
     higher = case((JobRow.priority < wanted.priority, wanted.priority), else_=JobRow.priority)
-    added = row.on_conflict_do_update(
+    added: Executable = row.on_conflict_do_update(
         index_elements=["kind", "arguments_key"],
         index_where=text(QUEUED_JOB),
         set_={
@@ -63,11 +85,8 @@ def add_job(
             "retryable": or_(JobRow.retryable, wanted.retryable),
             "not_before": None,
         },
-    )
-    job_id: int = session.execute(added.returning(JobRow.id)).scalar_one()
-    leave_out_nothing(session, job_id)
-    delete_old_jobs(session)
-    return job_id
+    ).returning(JobRow.id)
+    return added
 
 
 def queued_twin(session: Session, kind: str, arguments: Mapping[str, Any]) -> int | None:

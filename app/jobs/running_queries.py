@@ -203,6 +203,14 @@ _NEXT_DUE = select(func.min(JobRow.not_before)).where(*_IS_LATER)
 # Leases ----------------------------------------------------------------------------------------
 
 
+_IS_HELD = (
+    JobRow.id == bindparam("held"),
+    JobRow.state == "running",
+    JobRow.attempt_token == bindparam("token"),
+)
+"""As `_held`, for statements that are put together once."""
+
+
 def _held(job_id: int, token: int) -> tuple[ColumnElement[bool], ...]:
     """The conditions that a job is still held by the claim with this token."""
     return JobRow.id == job_id, JobRow.state == "running", JobRow.attempt_token == token
@@ -276,12 +284,40 @@ def _give_up_item(session: Session, item_id: int | None, reason: str) -> None:
 # Progress and outcomes -------------------------------------------------------------------------
 
 
+_NOTE_PROGRESS = (
+    update(JobRow)
+    .where(*_IS_HELD)
+    .values(progress=bindparam("new_progress"))
+    .returning(JobRow.cancel_requested)
+)
+
+_FINISH = (
+    update(JobRow)
+    .where(*_IS_HELD)
+    .values(
+        state=bindparam("end"),
+        result=bindparam("new_result"),
+        error=bindparam("why"),
+        problem=bindparam("slug"),
+        finished_at=bindparam("moment"),
+    )
+    .returning(JobRow.state)
+)
+
+_FORGET = (
+    update(JobRow)
+    .where(*_IS_HELD, IS_TAKEN_OUT)
+    .values(result=None, progress={})
+    .returning(JobRow.id)
+)
+
+
 def note_progress(
     session: Session, job_id: int, token: int, progress: Mapping[str, Any]
 ) -> bool | None:
     """Store how far a job is; returns whether its cancellation was asked for; None: not ours."""
-    noted = update(JobRow).where(*_held(job_id, token)).values(progress=dict(progress))
-    return session.scalar(noted.returning(JobRow.cancel_requested))
+    noted = {"held": job_id, "token": token, "new_progress": dict(progress)}
+    return session.connection().scalar(_NOTE_PROGRESS, noted)
 
 
 def is_taken_out(session: Session, job_id: int) -> bool:
@@ -335,26 +371,27 @@ def finish_job(
     Returns its state; None when it is no longer ours.
     """
     values: dict[str, Any] = {
-        "state": outcome.state,
-        "error": outcome.error,
-        "problem": outcome.problem,
-        "finished_at": now(),
+        "held": job.id,
+        "token": job.attempt_token,
+        "end": outcome.state,
+        "new_result": _stored(outcome.result),
+        "why": outcome.error,
+        "slug": outcome.problem,
+        "moment": now(),
     }
-    if not _forget_what_is_gone(session, job):
-        values["result"] = _stored(outcome.result)
-        if progress is not None:
-            values["progress"] = dict(progress)
-    elif outcome.state == "failed":
-        values["error"] = FAILED_AT_ITS_END
-    ended = update(JobRow).where(*_held(job.id, job.attempt_token)).values(values)
-    return session.scalar(ended.returning(JobRow.state))
+    if _forget_what_is_gone(session, job):
+        values["new_result"] = None
+        if outcome.state == "failed":
+            values["why"] = FAILED_AT_ITS_END
+    elif progress is not None:
+        note_progress(session, job.id, job.attempt_token, progress)
+    return session.connection().scalar(_FINISH, values)
 
 
 def _forget_what_is_gone(session: Session, job: Job) -> bool:
     """Delete what a job reported if its item was taken out while it ran; returns whether it was."""
-    forgotten = update(JobRow).where(*_held(job.id, job.attempt_token), IS_TAKEN_OUT)
-    values = forgotten.values(result=None, progress={})
-    return session.scalar(values.returning(JobRow.id)) is not None
+    held = {"held": job.id, "token": job.attempt_token}
+    return session.connection().scalar(_FORGET, held) is not None
 
 
 def _stored(result: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -8,7 +8,18 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, exists, func, insert, or_, select, tuple_
+from sqlalchemy import (
+    ColumnElement,
+    and_,
+    bindparam,
+    delete,
+    exists,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+)
 from sqlalchemy.orm import Session
 
 from app.accents import writings
@@ -169,14 +180,26 @@ def existing_item(session: Session, item_id: int) -> KnowledgeItem:
     return item
 
 
+_TAGS = (
+    select(TagRow.item_id, TagRow.tag)
+    .where(TagRow.item_id.in_(bindparam("ids", expanding=True)))
+    .order_by(TagRow.position)
+)
+"""Put together once, as is the next: an item is read several times for each of its jobs."""
+
+_CHUNK_COUNTS = (
+    select(ChunkRow.item_id, func.count())
+    .where(ChunkRow.item_id.in_(bindparam("ids", expanding=True)), IS_CURRENT)
+    .group_by(ChunkRow.item_id)
+)
+
+
 def _with_tags_and_counts(session: Session, rows: Sequence[ItemRow]) -> list[KnowledgeItem]:
     ids = [row.id for row in rows]
     tags: dict[int, list[str]] = {}
-    tag_rows = select(TagRow).where(TagRow.item_id.in_(ids)).order_by(TagRow.position)
-    for tag in session.scalars(tag_rows):
-        tags.setdefault(tag.item_id, []).append(tag.tag)
-    grouped = select(ChunkRow.item_id, func.count()).where(ChunkRow.item_id.in_(ids), IS_CURRENT)
-    counts = {row[0]: row[1] for row in session.execute(grouped.group_by(ChunkRow.item_id))}
+    for item_id, tag in session.execute(_TAGS, {"ids": ids}):
+        tags.setdefault(item_id, []).append(tag)
+    counts = {row[0]: row[1] for row in session.execute(_CHUNK_COUNTS, {"ids": ids})}
     return [_item(row, tags.get(row.id, []), counts.get(row.id, 0)) for row in rows]
 
 
