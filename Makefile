@@ -30,7 +30,7 @@ test-postgres: $(INSTALLED) ## what touches the database, on PostgreSQL (DATABAS
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[postgres]'
 	$(BIN)/python -m tests.postgres_server
 
-test-slow: $(INSTALLED) ## what takes minutes: kills, fuzzing
+test-slow: $(INSTALLED) ## what takes longer: kills, full disks, fuzzing
 	$(BIN)/python -m pytest -m slow
 
 chaos: $(INSTALLED) ## kill -9 at every step and at random, nothing may be lost (CHAOS_KILLS=200, CHAOS_SEED)
