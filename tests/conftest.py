@@ -1,6 +1,7 @@
 """What tests share: databases of their own, and a running service on a fake model."""
 
 import gc
+import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker(unwanted)]
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are processors: now and then a test waits for a pause to pass."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(wrapper=True)
