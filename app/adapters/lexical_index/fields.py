@@ -20,7 +20,7 @@ from app.adapters.lexical_index.symbols import defined_symbols
 from app.adapters.lexical_index.terms import IndexTerms, has_signs
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 16
+SCHEMA_VERSION = 17
 """Raise it whenever the fields, or what they hold, change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -41,7 +41,8 @@ numbered_names.py."""
 HEADING = "heading"
 """Terms for the titles and headings that the chunk stands under: see headings.py."""
 SHOWN = "shown"
-"""Paragraphs with markup, as a reader sees them: a phrase in quotes is looked for here, too."""
+"""Paragraphs with markup, as a reader sees them, and whole texts where BODY leaves out anchors: a
+phrase in quotes is looked for here, too."""
 QUOTABLE = "quotable"
 """The identifiers but those of the path, where a phrase in quotes does not count."""
 SAID = "said"
@@ -168,7 +169,9 @@ def _terms_by_field(record: LexicalRecord, analyser: Analyser, mark: str) -> dic
     body = content if once == record.content else analyser.index_terms(once)
     titles = [analyser.index_terms(text) for text in (*record.titles, *record.heading_path)]
     path = analyser.index_terms(record.path)
-    shown = map(analyser.index_terms, shown_paragraphs(record.content, record.path))
+    shown = list(map(analyser.index_terms, shown_paragraphs(record.content, record.path)))
+    if body is not content:
+        shown.append(content)  # who quotes such a link as it is written finds it, too
     wholes = [whole for terms in (content, *titles, path) for whole in terms.wholes]
     return {
         BODY: _marked(mark, body.parts),

@@ -59,3 +59,19 @@ def test_what_an_anchor_alone_says_is_found(tmp_path):
     for query in ("above -limits", "above -gateway"):
         assert found(index, query) == set(), query
     index.close()
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    ["the [Rate limits](#rate-limits)'s window", "Rate limits's window", "#rate-limits)'s"],
+)
+def test_a_link_is_found_as_it_is_written_and_as_it_is_read(tmp_path, quoted: str):
+    index = TantivyIndex(tmp_path)
+    index.upsert(
+        [
+            record("a", "See the [Rate limits](#rate-limits)'s window.", path="guide.md"),
+            record("b", "See the rate and its limits, window and all.", path="guide.md"),
+        ]
+    )
+    assert found(index, f'"{quoted}"') == {"a"}
+    index.close()
