@@ -3,7 +3,7 @@
 Each stands before all that is said of what it names.
 """
 
-from itertools import islice
+from itertools import chain, islice
 
 from bs4 import BeautifulSoup, Tag
 from bs4.element import PageElement
@@ -22,7 +22,11 @@ LISTS_OF_SECTIONS = {"blocklist", "blocklistlast"}
 """Classes of lists of a single section each, as javadoc wrote them until Java 15."""
 
 RIGHT_OF_NAMES = {"rightside", "sub-heading"}
-"""Classes of what rustdoc shows at the right of a name, or below the title of a page."""
+"""Classes of what rustdoc shows at the right of a name, or below the title of a page. Other pages
+have them for their subtitles and notes."""
+
+BESIDE_NAMES = {"since", "src"}
+"""Classes of what rustdoc shows there: since when it is so, and a link to the source."""
 
 SECTIONS = {"article", "section"}
 MOST_OTHER_ITEMS = 10
@@ -53,7 +57,10 @@ def put_versions_below_names(soup: BeautifulSoup) -> None:
 
 
 def _is_of_rustdoc(span: Tag) -> bool:
-    return not RIGHT_OF_NAMES.isdisjoint(class_names(span))
+    if RIGHT_OF_NAMES.isdisjoint(class_names(span)):
+        return False
+    shown = chain([span], elements_in(span, {"span", "a"}))
+    return any(not BESIDE_NAMES.isdisjoint(class_names(element)) for element in shown)
 
 
 def _is_seen(node: PageElement) -> bool:

@@ -737,12 +737,20 @@ def test_since_when_something_is_there_is_read_below_its_name():
     >unstable</a>)</span> · <a class=src href=l.rs.html#7>Source</a></span><h4 class=code-header
     >fn light(&amp;self)</h4></section><p>Lights.</p>
     <section><span class=rightside><a class=src href=l.rs.html#9>Source</a></span><h4>fn off()</h4>
-    </section><p>Darkens."""
+    </section><p>Darkens.</p>
+    <section><span class="since rightside">1.2.0</span><h4>fn dim()</h4></section><p>Dims."""
     assert markdown(page) == (
         "# Enum Lamp\n\n1.0.0\n\nLamps.\n\n"
         "#### fn light(&self)\n\n1.70.0 (const: unstable)\n\nLights.\n\n"
-        "#### fn off()\n\nDarkens."
+        "#### fn off()\n\nDarkens.\n\n"
+        "#### fn dim()\n\n1.2.0\n\nDims."
     )
+
+
+@pytest.mark.parametrize("name", ["sub-heading", "rightside"])
+def test_what_stands_before_a_heading_of_any_other_page_stays_there(name):
+    page = f"<h1>Lamps</h1><span class={name}>How to light them.</span><h2>Oil</h2><p>Oil burns."
+    assert markdown(page) == "# Lamps\n\nHow to light them.\n\n## Oil\n\nOil burns."
 
 
 @pytest.mark.parametrize(
