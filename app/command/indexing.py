@@ -9,6 +9,7 @@ from app.command.sources import (
     default_title,
     guess_document_type,
     without_links,
+    without_place,
 )
 from app.knowledge.filters import MOST_FILTER_CHARACTERS
 from app.knowledge.schemas import Item, ItemCreate, ItemUpdate
@@ -84,6 +85,11 @@ def _new_item(uri: str, wishes: Wishes) -> ItemCreate:
 
 
 def _item_of(backend: Backend, uri: str) -> Item | None:
-    """The oldest item with this very address."""
-    found = all_items(backend, text=uri[-MOST_FILTER_CHARACTERS:])
-    return next((item for item in found if item.uri == uri), None)
+    """The oldest item with this very address; else with that of a place in this page."""
+    place = None
+    for item in all_items(backend, text=uri[-MOST_FILTER_CHARACTERS:]):
+        if item.uri == uri:
+            return item
+        if place is None and without_place(item.uri) == uri:
+            place = item
+    return place

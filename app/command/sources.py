@@ -20,7 +20,7 @@ def absolute_uri(source: str) -> str:
     address of another machine and a name that is not UTF-8.
     """
     if WEB_ADDRESS.match(source):
-        return source.partition("#")[0]
+        return without_place(source)
     if OTHER_SCHEME.match(source):
         return source
     written = os.path.expanduser(path_as_written(source))  # noqa: PTH111, takes any name
@@ -31,6 +31,11 @@ def absolute_uri(source: str) -> str:
     path = os.path.normpath(rest)
     require_text(path, source)
     return path
+
+
+def without_place(uri: str) -> str:
+    """The same source without the fragment that a web address may have."""
+    return uri.partition("#")[0] if WEB_ADDRESS.match(uri) else uri
 
 
 def without_links(uri: str) -> str:

@@ -47,6 +47,19 @@ def test_a_second_index_updates_the_item_that_is_there(run: Run, guide: Path) ->
     assert (item["title"], item["tags"], item["category"]) == ("Old", ["a", "b"], "Docs/Auth")
 
 
+def test_an_item_of_a_place_in_a_page_is_found_again_unless_the_page_has_one(
+    run: Run, container: Container
+) -> None:
+    page = "http://127.0.0.1:9/page"
+    place = container.knowledge.create(ItemDraft("Place", f"{page}#keys", "website")).id
+    for number, written in enumerate((f"{page}#keys", page, f"{page}#locks")):
+        run("index", written, "--category", str(number))
+        assert container.knowledge.get(place).category == str(number), written
+    whole = container.knowledge.create(ItemDraft("Whole", page, "website")).id
+    run("index", f"{page}#keys", "--category", "whole")
+    assert container.knowledge.get(whole).category == "whole"
+
+
 def test_what_was_skipped_is_listed_ten_at_a_time_and_whole_as_json(
     run: Run, source_root: Path
 ) -> None:
