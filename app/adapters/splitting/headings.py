@@ -4,6 +4,7 @@ import re
 import string
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from app.adapters.splitting.blocks import FENCE, TAB_COLUMNS
 from app.adapters.splitting.lines import Lines
@@ -135,7 +136,7 @@ def _underlined_heading(
 
 
 def _heading_in_lines(lines: Lines, index: int, line: str) -> HeadingMark | None:
-    """A Markdown title of several lines, underlined with ===.
+    """A Markdown title of several lines, underlined with ===; definitions before it are none of it.
 
     Several lines above --- are no title here: more often it is meant as a thematic break.
     """
@@ -147,22 +148,30 @@ def _heading_in_lines(lines: Lines, index: int, line: str) -> HeadingMark | None
             break
         parts.append(part)
         end += 1
-    title = " ".join(parts)
+    defined = sum(1 for _ in takewhile(_is_link_definition, parts))
+    title = " ".join(parts[defined:])
     is_underlined = lines.follows(end) and _is_ruler(lines.text(end).lstrip(), _EQUALS)
     if (
-        len(parts) < 2
+        not title
+        or len(parts) < 2
         or not is_underlined
         or len(title) > LOOSE_TITLE_CHARACTERS
         or title[0].isspace()
     ):
         return None
-    if _NOT_A_TITLE.match(title) or any(map(_NOT_A_LOOSE_TITLE.match, parts)):
+    if _NOT_A_TITLE.match(title) or _DEFINITION.match(title):
         return None
-    if any(map(_DEFINITION.match, parts)):
+    if any(map(_NOT_A_LOOSE_TITLE.match, parts[defined:])):
         return None
     if not any(map(str.isalnum, title)):
         return None
-    return HeadingMark(lines.start(index), lines.end(end), title, 0, "=", end + 1 - index)
+    start = lines.start(index + defined)
+    return HeadingMark(start, lines.end(end), title, 0, "=", end + 1 - index)
+
+
+def _is_link_definition(line: str) -> bool:
+    """Whether this is all of a definition; a footnote's text would go on in the next line."""
+    return bool(_DEFINITION.match(line)) and not line.startswith("[^")
 
 
 def _is_tab_label(title: str) -> bool:
