@@ -263,7 +263,9 @@ def _is_rest_title(title: str, underline: str) -> bool:
 
 
 def _is_either_title(title: str, underline: str) -> bool:
-    if _NOT_A_TITLE.match(title) or _DEFINITION.match(title):
+    if _NOT_A_TITLE.match(title):
+        return False
+    if _DEFINITION.match(title) and len(title) != len(underline):  # else it is drawn for it
         return False
     if len(title) <= len(underline):
         return True

@@ -184,6 +184,7 @@ def path_at(text: str, word: str, name: str = "") -> tuple[str, ...]:
         ("# A\n\n[^b]: c\nd\n===\n\nHERE", ("A",)),
         ("# A\n\nB and\n[c]: d\n===\n\nHERE", ("B and [c]: d",)),
         ("# A\n\n[1.0]: The first\n---\n\nHERE", ("A", "[1.0]: The first")),
+        ("A\n===\n\n[1.0]: 2024\n-----------\n\nHERE", ("A", "[1.0]: 2024")),
         ("A\n===\n\n-x\n---\n\nHERE", ("A", "-x")),
         ("# A\n\n\t# code\n\n  \t# code\n\n   # B\n\nHERE", ("B",)),
         ("# A\n\n\t# code\n#\tB\n\t## code\nHERE", ("B",)),
