@@ -37,7 +37,8 @@ _ABBREVIATION = re.compile(
     r"|(?P<number>No|Nr|Figs?|Sec|Art|Eq|Vol|pp?|approx|ca)"
     r"|(?P<word>etc|incl|resp|al|(?:[^\W\d_]\.)+[^\W\d_]))\Z"
 )
-"""Matches what a dot shortens: whatever follows, before a number, or before a lower-case word."""
+"""Matches what a dot shortens: whatever follows, before a number, or before a lower-case word or a
+bracket."""
 
 _LONGEST_ABBREVIATION = 12
 
@@ -316,4 +317,4 @@ def _is_shortened(content: str, dot: int, following: int) -> bool:
     follower = content[following : following + 1]
     if found["number"]:
         return follower.isdigit()
-    return bool(found["always"]) or follower.islower()
+    return bool(found["always"]) or follower.islower() or follower == "("

@@ -217,6 +217,7 @@ def test_a_phrase_counts_as_a_reader_sees_it():
         "Sanctions may apply, e.g. Cuba is such a place.",
         "See No. 5 on sanctions, which apply.",
         "Sanctions of banks, ships etc. may apply.",
+        "Sanctions of the government, say Cook et al. (2019), may apply.",
     ],
 )
 def test_no_sentence_ends_with_a_dot_that_shortens_a_word(text):
