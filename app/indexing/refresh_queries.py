@@ -44,7 +44,7 @@ def leave_host_alone(session: Session, address: str, seconds: float) -> None:
 
 
 def _postpone_host(session: Session, host: str, until: datetime) -> None:
-    """As rows of two columns: 20,000 pages take a fifth of a second, during which nobody writes."""
+    """As rows of two columns: 20,000 pages take 0.3 s of CPU, during which nobody writes."""
     in_web = or_(ItemRow.uri.istartswith("http://"), ItemRow.uri.istartswith("https://"))
     early = select(ItemRow.id, ItemRow.uri).where(in_web, ItemRow.next_refresh_at < until)
     of_host = [item_id for item_id, uri in session.execute(early) if host_of(uri) == host]

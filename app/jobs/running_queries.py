@@ -203,17 +203,15 @@ _NEXT_DUE = select(func.min(JobRow.not_before)).where(*_IS_LATER)
 # Leases ----------------------------------------------------------------------------------------
 
 
-_IS_HELD = (
-    JobRow.id == bindparam("held"),
-    JobRow.state == "running",
-    JobRow.attempt_token == bindparam("token"),
-)
-"""As `_held`, for statements that are put together once."""
-
-
-def _held(job_id: int, token: int) -> tuple[ColumnElement[bool], ...]:
+def _held(
+    job_id: int | ColumnElement[int], token: int | ColumnElement[int]
+) -> tuple[ColumnElement[bool], ...]:
     """The conditions that a job is still held by the claim with this token."""
     return JobRow.id == job_id, JobRow.state == "running", JobRow.attempt_token == token
+
+
+_IS_HELD = _held(bindparam("held"), bindparam("token"))
+"""For statements that are put together once."""
 
 
 def renew_lease(session: Session, job_id: int, token: int) -> bool:

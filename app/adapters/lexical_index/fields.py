@@ -171,7 +171,7 @@ def _terms_by_field(record: LexicalRecord, analyser: Analyser, mark: str) -> dic
     path = analyser.index_terms(record.path)
     shown = list(map(analyser.index_terms, shown_paragraphs(record.content, record.path)))
     if body is not content:
-        shown.append(content)  # who quotes such a link as it is written finds it, too
+        shown.append(content)  # found if quoted as it is written, from two words on
     wholes = [whole for terms in (content, *titles, path) for whole in terms.wholes]
     return {
         BODY: _marked(mark, body.parts),
