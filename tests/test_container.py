@@ -12,7 +12,7 @@ from app.container import Container
 from app.database import Database
 from app.errors import EmbeddingError, SettingError, StartupError, StorageError
 from app.indexing import outbox_queries
-from app.jobs import running_queries
+from app.jobs import claim_queries
 from app.knowledge.items import ItemDraft
 from app.settings import Settings
 from tests.databases import postgres_only, sqlite_only
@@ -157,7 +157,7 @@ def test_a_start_that_fails_once_threads_run_ends_them_before_another_process_ma
 
     before = set(threading.enumerate())
     with monkeypatch.context() as patch:
-        patch.setattr(running_queries, "requeue_running", refuse)
+        patch.setattr(claim_queries, "requeue_running", refuse)
         with pytest.raises(StartupError, match="disk is full"):
             open_container()
     assert set(threading.enumerate()) <= before

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from app.database import Database
 from app.errors import StorageError
-from app.jobs import running_queries
+from app.jobs import claim_queries, running_queries
 from app.jobs.records import Job
 from app.surviving import survive
 
 logger = logging.getLogger(__name__)
 
-HEARTBEAT_SECONDS = running_queries.LEASE_SECONDS / 4
+HEARTBEAT_SECONDS = claim_queries.LEASE_SECONDS / 4
 """Three heartbeats may fail before a lease runs out."""
 
 
@@ -89,7 +89,7 @@ class LeaseKeeper:
                 for lease in leases
                 if not running_queries.renew_lease(session, lease.job.id, lease.job.attempt_token)
             ]
-            requeued, given_up = running_queries.requeue_running(session, only_expired=True)
+            requeued, given_up = claim_queries.requeue_running(session, only_expired=True)
         for lease in lost:
             lease.lost = True
         if requeued:

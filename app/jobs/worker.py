@@ -10,7 +10,7 @@ from typing import Any
 from app.database import Database
 from app.errors import StoppingError, StorageError, WorkStoppedError
 from app.fault_points import FaultPoint, reached
-from app.jobs import running_queries
+from app.jobs import claim_queries, running_queries
 from app.jobs.bell import JobBell
 from app.jobs.leases import Lease, LeaseKeeper, LeaseLostError
 from app.jobs.listening import JobListener, ServiceStopping
@@ -88,7 +88,7 @@ class JobWorker:
         """
         only_expired = self._database.may_be_shared
         with self._database.write() as session:
-            requeued, given_up = running_queries.requeue_running(session, only_expired=only_expired)
+            requeued, given_up = claim_queries.requeue_running(session, only_expired=only_expired)
         reached(FaultPoint.JOBS_REQUEUED)
         if requeued:
             logger.info("%d interrupted jobs start over", requeued)
@@ -140,7 +140,7 @@ class JobWorker:
         and SIGTERM cancel it. Raises StorageError and UnavailableError.
         """
         with self._database.write() as session:
-            job = running_queries.add_running_job(session, kind, arguments)
+            job = claim_queries.add_running_job(session, kind, arguments)
         try:
             with self._leases.holding(job) as lease:
                 listener = self._listener(lease, watcher)
@@ -182,10 +182,10 @@ class JobWorker:
     def _patience_seconds(self) -> float:
         """The longest time to wait to be woken."""
         with self._database.read() as session:
-            due = running_queries.seconds_until_due(session)
+            due = claim_queries.seconds_until_due(session)
         if due is not None and due < 0:
             with self._database.write() as session:
-                running_queries.try_damaged_now(session)
+                claim_queries.try_damaged_now(session)
             return 0.0
         is_shared = self._database.may_be_shared
         longest = SHARED_QUEUE_SECONDS if is_shared else LONGEST_SLEEP_SECONDS
@@ -237,13 +237,13 @@ class JobWorker:
             if not self._may_begin():
                 return None
             in_use = self._items_in_use()
-            return running_queries.claim_job(session, in_use, only_waited_for=is_express)
+            return claim_queries.claim_job(session, in_use, only_waited_for=is_express)
 
     def _give_up(self, unreadable: UnreadableJobError) -> None:
         """Fail a job that cannot be read: it would be claimed again and again."""
         logger.error("%s, and fails", unreadable, exc_info=unreadable)
         with self._database.write() as session:
-            running_queries.fail_unreadable(session, unreadable.job_id)
+            claim_queries.fail_unreadable(session, unreadable.job_id)
         self._bell.ring(unreadable.job_id)
 
     def _hand_back(self, job: Job) -> None:

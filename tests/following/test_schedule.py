@@ -19,14 +19,9 @@ from app.following.schedule import (
     RefreshSchedule,
 )
 from app.indexing.item_queries import finish_item
+from app.jobs.claim_queries import MOST_ATTEMPTS, claim_job, requeue_running
 from app.jobs.records import Outcome
-from app.jobs.running_queries import (
-    MOST_ATTEMPTS,
-    claim_job,
-    finish_job,
-    requeue_running,
-    retry_later,
-)
+from app.jobs.running_queries import finish_job, retry_later
 from app.knowledge.host_queries import note_host_pause
 from app.knowledge.refreshing import (
     LOCAL_SECONDS,

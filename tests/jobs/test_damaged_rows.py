@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from app.database import Database
 from app.errors import StorageError
-from app.jobs import running_queries
+from app.jobs import claim_queries
 from app.jobs.leases import LeaseKeeper
 from app.jobs.record_queries import LOST
 from app.jobs.records import Job
@@ -67,7 +67,7 @@ def test_a_job_whose_row_cannot_be_read_fails_and_the_next_one_runs(
     with caplog.at_level(logging.ERROR):
         JobWorker(database, {"index": succeed}, 0).drain()
     job = jobs.get(damaged)
-    assert (job.state, job.error) == ("failed", running_queries.UNREADABLE)
+    assert (job.state, job.error) == ("failed", claim_queries.UNREADABLE)
     assert (job.arguments, job.progress, job.result) == (arguments, {}, None)
     assert job.finished_at is not None
     assert f"Job {damaged} cannot be read" in caplog.text
@@ -117,7 +117,7 @@ def test_a_value_of_a_wrong_shape_is_as_lost_as_one_that_cannot_be_read(
     assert waiting["error"] == f"The database holds {column} of this job damaged."
     JobWorker(database, {"index": succeed}, 0).drain()
     failed = client.get(f"/api/v1/jobs/{damaged}").json()
-    assert (failed["state"], failed["error"]) == ("failed", running_queries.UNREADABLE)
+    assert (failed["state"], failed["error"]) == ("failed", claim_queries.UNREADABLE)
     if column != "progress":  # over HTTP, that is never empty
         assert waiting[column] == failed[column] == lost
     assert getattr(jobs.get(damaged), column) == lost
@@ -194,7 +194,7 @@ def test_a_damaged_row_that_a_crash_left_running_stops_neither_the_start_nor_the
 ) -> None:
     damaged, good = (jobs.add("index", {"knowledge_id": number}).id for number in (1, 2))
     with database.write() as session:
-        while running_queries.claim_job(session):
+        while claim_queries.claim_job(session):
             pass
         session.execute(text("UPDATE jobs SET lease_expires_at = '2026-01-01 00:00:00.000000'"))
     damage(database, damaged, column, stored)

@@ -4,7 +4,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.database import Database
-from app.jobs import running_queries
+from app.jobs import claim_queries
 from app.jobs.schemas import FOR_THE_WORKER
 from app.jobs.service import JobService
 from app.jobs.worker import JobWorker
@@ -99,7 +99,7 @@ def test_a_job_that_has_not_ended_cannot_be_retried(
     job_id = jobs.add("index", {}).id
     assert_problem(client.post(f"{JOBS}/{job_id}/retry"), 409, "conflict")
     with database.write() as session:
-        running_queries.claim_job(session)
+        claim_queries.claim_job(session)
     assert_problem(client.post(f"{JOBS}/{job_id}/retry"), 409, "conflict")
     assert client.post(f"{JOBS}/{job_id}/cancel").json()["state"] == "running"
 
@@ -109,7 +109,7 @@ def test_a_running_job_says_that_it_was_asked_to_stop(
 ) -> None:
     job_id = jobs.add("index", {}).id
     with database.write() as session:
-        running_queries.claim_job(session)
+        claim_queries.claim_job(session)
     assert client.get(f"{JOBS}/{job_id}").json()["cancel_requested"] is False
     for job in (client.post(f"{JOBS}/{job_id}/cancel"), client.get(f"{JOBS}/{job_id}")):
         assert (job.json()["state"], job.json()["cancel_requested"]) == ("running", True)

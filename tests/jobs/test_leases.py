@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 
 from app.clock import now
 from app.database import Database
-from app.jobs import running_queries
+from app.jobs import claim_queries, running_queries
 from app.jobs.leases import LeaseKeeper
 from app.jobs.records import Job, Outcome
 from app.jobs.service import JobService
@@ -23,7 +23,7 @@ from tests.patience import PATIENCE_SECONDS
 
 def claim(database: Database) -> Job:
     with database.write() as session:
-        job = running_queries.claim_job(session)
+        job = claim_queries.claim_job(session)
     assert job is not None
     return job
 
@@ -147,7 +147,7 @@ def test_a_start_on_a_shared_database_leaves_alone_what_others_run(
     claim(database)
     expire_lease(database, dead)
     with database.write() as session:
-        assert running_queries.requeue_running(session, only_expired=True) == (1, 0)
+        assert claim_queries.requeue_running(session, only_expired=True) == (1, 0)
     assert (jobs.get(alive).state, jobs.get(dead).state) == ("running", "queued")
 
 
@@ -158,12 +158,12 @@ def test_a_job_of_which_no_worker_lives_long_is_given_up_by_its_leases(
     job_id = jobs.add("index", {}).id
     told: list[str] = []
     keeper = LeaseKeeper(database, on_reclaimed=lambda: told.append(jobs.get(job_id).state))
-    for _ in range(running_queries.MOST_ATTEMPTS):
+    for _ in range(claim_queries.MOST_ATTEMPTS):
         claim(database)
         expire_lease(database, job_id)
         keeper.beat()
     assert jobs.get(job_id).state == "failed"
-    assert told == ["queued"] * (running_queries.MOST_ATTEMPTS - 1) + ["failed"]
+    assert told == ["queued"] * (claim_queries.MOST_ATTEMPTS - 1) + ["failed"]
 
 
 def test_a_running_job_that_has_lost_its_lease_time_starts_over(

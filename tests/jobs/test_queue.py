@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 
 from app.database import Database
 from app.errors import OverloadedError
-from app.jobs import queries, running_queries
+from app.jobs import claim_queries, queries, running_queries
 from app.jobs.records import Job, Outcome
 from app.jobs.service import JobService
 from app.models import JobRow
@@ -21,7 +21,7 @@ TIMED_OUT = Outcome("failed", error="The page did not arrive.", is_transient=Tru
 
 def claim(database: Database, *, express: bool = False) -> Job | None:
     with database.write() as session:
-        return running_queries.claim_job(session, only_waited_for=express)
+        return claim_queries.claim_job(session, only_waited_for=express)
 
 
 def claimed_ids(database: Database, *, express: bool = False) -> list[int]:
@@ -111,7 +111,7 @@ def test_a_job_that_is_queued_again_beside_one_like_it_is_not_lost(
     claim(database)
     second = jobs.add("index", {"knowledge_id": 1}).id
     with database.write() as session:
-        assert running_queries.requeue_running(session) == (1, 0)
+        assert claim_queries.requeue_running(session) == (1, 0)
     assert [jobs.get(job_id).state for job_id in (first, second)] == ["queued", "queued"]
     assert jobs.add("index", {"knowledge_id": 1}).id == second
     claim(database)
@@ -129,7 +129,7 @@ def test_a_job_that_was_queued_beside_one_like_it_stands_for_both_when_that_has_
     claim(database)
     second = jobs.add("index", {"knowledge_id": 1}, waited_for=True).id
     with database.write() as session:
-        running_queries.requeue_running(session)
+        claim_queries.requeue_running(session)
     assert claimed_ids(database) == [second]
     with database.write() as session:
         running_queries.finish_job(session, jobs.get(second), Outcome("succeeded"), None)

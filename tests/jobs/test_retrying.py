@@ -14,7 +14,7 @@ from app import errors
 from app.clock import now
 from app.database import Database
 from app.errors import AppError
-from app.jobs import running_queries
+from app.jobs import claim_queries
 from app.jobs.records import BACKGROUND, FailedWithAnswer, Job, Outcome
 from app.jobs.retrying import LONGEST_DELAY_SECONDS, MOST_RETRIES, retry_delay
 from app.jobs.service import JobService
@@ -148,12 +148,12 @@ def test_after_the_clock_was_put_back_a_job_is_tried_again_at_once(
 
 def test_the_worker_knows_when_the_next_job_is_due(jobs: JobService, database: Database) -> None:
     with database.read() as session:
-        assert running_queries.seconds_until_due(session) is None
+        assert claim_queries.seconds_until_due(session) is None
     jobs.add("index", {"knowledge_id": 1})
     run(database, errors.StorageError("The disk is full."))
     jobs.add("index", {"knowledge_id": 2})
     with database.read() as session:
-        seconds = running_queries.seconds_until_due(session)
+        seconds = claim_queries.seconds_until_due(session)
     assert seconds is not None
     assert 0 < seconds <= 12.5
 
@@ -176,12 +176,12 @@ def test_a_job_that_failed_by_itself_is_begun_anew_though_the_service_had_ended_
     jobs: JobService, database: Database
 ) -> None:
     job_id = jobs.add("index", {"knowledge_id": 1}).id
-    for _ in range(running_queries.MOST_ATTEMPTS):
+    for _ in range(claim_queries.MOST_ATTEMPTS):
         crash_and_start_again(database, Progress(documents_done=90))
     run(database, errors.SourceUnavailableError("No answer."))
     assert (jobs.get(job_id).attempts, jobs.get(job_id).retries) == (0, 1)
     let_time_pass(database)
-    for number in range(running_queries.MOST_ATTEMPTS + 1):
+    for number in range(claim_queries.MOST_ATTEMPTS + 1):
         left = crash_and_start_again(database, Progress(documents_done=number + 1))
         assert left is not None
         assert left.state == "queued", number

@@ -10,7 +10,7 @@ import pytest
 
 from app.database import Database
 from app.errors import NotFoundError, OverloadedError, StorageError, UnavailableError
-from app.jobs import running_queries
+from app.jobs import claim_queries, running_queries
 from app.jobs.bell import JobBell
 from app.jobs.records import Job, Outcome
 from app.jobs.service import JobService
@@ -183,7 +183,7 @@ def test_who_follows_a_job_sees_it_as_it_is_and_each_change_to_its_end(
 
     def claim() -> None:
         with database.write() as session:
-            assert running_queries.claim_job(session)
+            assert claim_queries.claim_job(session)
         bell.ring(job.id)
 
     seen = follow_while(watch, job, [claim, note, lambda: drain_claimed(jobs, database, bell)])

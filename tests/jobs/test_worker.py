@@ -26,7 +26,7 @@ from app.errors import (
     UnavailableError,
     WorkStoppedError,
 )
-from app.jobs import queries, record_queries, running_queries
+from app.jobs import claim_queries, queries, record_queries, running_queries
 from app.jobs.listening import ServiceStopping
 from app.jobs.records import FailedWithAnswer, Job, JobHandler, Outcome
 from app.jobs.service import JobService
@@ -67,18 +67,18 @@ def fail(_arguments: Mapping[str, Any], _listener: ProgressListener) -> dict[str
 def claim(database: Database) -> Job | None:
     """Take a job as a worker would that then dies."""
     with database.write() as session:
-        return running_queries.claim_job(session)
+        return claim_queries.claim_job(session)
 
 
 def crash_and_start_again(database: Database, progress: Progress | None = None) -> Job | None:
     """Take a job, come so far with it, die; gives what the next process finds queued."""
     with database.write() as session:
-        job = running_queries.claim_job(session)
+        job = claim_queries.claim_job(session)
         assert job is not None
         if progress is not None:
             running_queries.note_progress(session, job.id, job.attempt_token, asdict(progress))
     with database.write() as session:
-        running_queries.requeue_running(session)
+        claim_queries.requeue_running(session)
         return record_queries.job_of(session, job.id)
 
 
@@ -500,15 +500,15 @@ def test_a_job_that_falls_due_between_two_looks_is_not_slept_through(
     job_id = jobs.add("index", {}).id
     with database.write() as session:
         session.get_one(JobRow, job_id).not_before = now() + timedelta(hours=1)
-    really_ask = running_queries.seconds_until_due
+    really_ask = claim_queries.seconds_until_due
 
     def fall_due_and_ask(session: Session) -> float | None:
         with database.write() as another:
             another.get_one(JobRow, job_id).not_before = now()
-        monkeypatch.setattr(running_queries, "seconds_until_due", really_ask)
+        monkeypatch.setattr(claim_queries, "seconds_until_due", really_ask)
         return really_ask(session)
 
-    monkeypatch.setattr(running_queries, "seconds_until_due", fall_due_and_ask)
+    monkeypatch.setattr(claim_queries, "seconds_until_due", fall_due_and_ask)
     open_worker(note).start()
     assert done.wait(PATIENCE_SECONDS)
 
@@ -848,7 +848,7 @@ def test_a_job_whose_item_goes_before_it_is_queued_again_tells_nothing_of_it(
         running_queries.note_progress(session, job.id, job.attempt_token, noted)
     with database.write() as session:
         if ends == "with its process":
-            running_queries.requeue_running(session)
+            claim_queries.requeue_running(session)
         elif ends == "handed back":
             running_queries.hand_back(session, job)
         else:
@@ -881,14 +881,14 @@ def test_a_job_that_the_process_never_outlives_is_given_up_and_can_be_retried(
 ) -> None:
     poison = jobs.add("index", {"knowledge_id": 1}).id
     states = []
-    for _ in range(running_queries.MOST_ATTEMPTS):
+    for _ in range(claim_queries.MOST_ATTEMPTS):
         left = crash_and_start_again(database, Progress(documents_found=9))
         assert left is not None
         states.append(left.state)
-    assert states == ["queued"] * (running_queries.MOST_ATTEMPTS - 1) + ["failed"]
+    assert states == ["queued"] * (claim_queries.MOST_ATTEMPTS - 1) + ["failed"]
     job = jobs.get(poison)
     assert job.finished_at is not None
-    assert f"ended {running_queries.MOST_ATTEMPTS} times while this job ran" in str(job.error)
+    assert f"ended {claim_queries.MOST_ATTEMPTS} times while this job ran" in str(job.error)
     assert jobs.retry(poison).attempts == 0
     left = crash_and_start_again(database)
     assert left is not None
@@ -904,7 +904,7 @@ def test_the_item_of_a_job_that_is_given_up_shows_why_and_has_no_next_look(
         for item_id in (one, other):
             update_item(session, item_id, {"status": status, "next_refresh_at": now()})
     poison = service.jobs.add("index", {"knowledge_id": one}).id
-    for _ in range(running_queries.MOST_ATTEMPTS):
+    for _ in range(claim_queries.MOST_ATTEMPTS):
         assert service.knowledge.get(one).error is None
         crash_and_start_again(database)
     with database.read() as session:
@@ -924,7 +924,7 @@ def test_a_job_that_gains_something_each_time_is_never_given_up(
     jobs: JobService, database: Database, gain: Progress
 ) -> None:
     job_id = jobs.add("index", {"knowledge_id": 1}).id
-    for number in range(3 * running_queries.MOST_ATTEMPTS):
+    for number in range(3 * claim_queries.MOST_ATTEMPTS):
         done = gain.documents_done * (number + 1)
         left = crash_and_start_again(database, replace(gain, documents_done=done))
         assert left is not None
@@ -936,7 +936,7 @@ def test_a_job_that_gains_something_each_time_is_never_given_up(
 
 def test_reaching_the_same_document_again_is_no_gain(jobs: JobService, database: Database) -> None:
     job_id = jobs.add("index", {"knowledge_id": 1}).id
-    for _ in range(running_queries.MOST_ATTEMPTS + 1):
+    for _ in range(claim_queries.MOST_ATTEMPTS + 1):
         crash_and_start_again(database, Progress(documents_done=7))
     assert jobs.get(job_id).state == "failed"
 
@@ -946,7 +946,7 @@ def test_what_was_gained_once_is_no_gain_of_the_attempts_after_that(
 ) -> None:
     job_id = jobs.add("index", {"knowledge_id": 1}).id
     crash_and_start_again(database, Progress(chunks_embedded=1))
-    for _ in range(running_queries.MOST_ATTEMPTS):
+    for _ in range(claim_queries.MOST_ATTEMPTS):
         assert jobs.get(job_id).state == "queued"
         crash_and_start_again(database)
     assert jobs.get(job_id).state == "failed"
@@ -956,10 +956,10 @@ def test_a_job_that_is_retried_may_gain_again_what_it_had_gained(
     jobs: JobService, database: Database
 ) -> None:
     job_id = jobs.add("index", {"knowledge_id": 1}).id
-    for _ in range(running_queries.MOST_ATTEMPTS + 1):
+    for _ in range(claim_queries.MOST_ATTEMPTS + 1):
         crash_and_start_again(database, Progress(documents_done=90))
     assert jobs.retry(job_id).state == "queued"
-    for number in range(2 * running_queries.MOST_ATTEMPTS):
+    for number in range(2 * claim_queries.MOST_ATTEMPTS):
         left = crash_and_start_again(database, Progress(documents_done=number + 1))
         assert left is not None
         assert left.state == "queued", number
@@ -1035,7 +1035,7 @@ def test_only_the_newest_are_kept_where_every_job_is_run_at_once(database: Datab
             for _ in range(queries.KEPT_ENDED_JOBS + 5)
         )
     with database.write() as session:
-        running_queries.add_running_job(session, "index", {"knowledge_id": 1})
+        claim_queries.add_running_job(session, "index", {"knowledge_id": 1})
     with database.read() as session:
         states = Counter(session.scalars(select(JobRow.state)))
     assert states == {"failed": queries.KEPT_ENDED_JOBS, "running": 1}

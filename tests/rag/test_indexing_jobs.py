@@ -8,7 +8,7 @@ import pytest
 
 from app.clock import now
 from app.container import Container
-from app.jobs import running_queries
+from app.jobs import claim_queries
 from app.jobs.kinds import INDEX_ALL_JOB, index_all_arguments
 from app.jobs.records import Job, Outcome
 from app.jobs.worker import JobWorker
@@ -70,7 +70,7 @@ def open_idle(settings: Settings, embedder: FakeEmbedder) -> Iterator[Callable[[
 def begin_anew(container: Container, job: Job) -> Job:
     """What the workers do at a start; gives the job as it ended."""
     with container.database.write() as session:
-        running_queries.requeue_running(session)
+        claim_queries.requeue_running(session)
     JobWorker(container.database, container.rag.job_handlers(), 1).drain()
     ended = container.jobs.get(job.id)
     assert ended.state == "succeeded"
@@ -80,7 +80,7 @@ def begin_anew(container: Container, job: Job) -> Job:
 def kill_while_it_runs(container: Container) -> Job:
     """A job of all items as a process leaves it that dies."""
     with container.database.write() as session:
-        return running_queries.add_running_job(session, INDEX_ALL_JOB, ALL)
+        return claim_queries.add_running_job(session, INDEX_ALL_JOB, ALL)
 
 
 def leave_queued(container: Container) -> Job:
