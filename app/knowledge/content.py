@@ -4,10 +4,10 @@ import re
 
 from sqlalchemy import Connection
 
-from app.adapters.splitting.source_lines import split_lines
 from app.database import Database
 from app.errors import InvalidRequestError, NotFoundError
 from app.knowledge import content_queries
+from app.knowledge.content_lines import split_lines
 from app.knowledge.content_records import Content, DocumentPage, DocumentText
 from app.knowledge.existing_items import require_item
 from app.web.pagination import Cursor

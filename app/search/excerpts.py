@@ -10,7 +10,7 @@ import regex
 
 from app.adapters.splitting.boundaries import Positions
 from app.adapters.splitting.graphemes import grapheme_breaks
-from app.adapters.splitting.source_lines import count_line_ends, line_end, line_start
+from app.knowledge.content_lines import count_line_ends, line_end, line_start
 from app.search.passage_queries import Extent
 from app.search.passages import Passage, PassageHit, PassageLines, PassagePlan, merge_plans
 from app.search.results import Highlight

@@ -4,7 +4,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from app.adapters.splitting.source_lines import (
+from app.knowledge.content_lines import (
     line_end,
     line_start,
     split_lines,

@@ -6,7 +6,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.splitting.source_lines import line_end, line_start
+from app.knowledge.content_lines import line_end, line_start
 from app.search.excerpts import LONGEST_WORD, Excerpt
 from app.search.passage_queries import DocumentFacts, Extent
 from app.search.passages import PassageHit, PassagePlan

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.splitting.recursive import RecursiveTextSplitter
-from app.adapters.splitting.source_lines import split_lines, without_line_break
+from app.knowledge.content_lines import split_lines, without_line_break
 from app.search.context_budget import ContextBudget
 from app.search.context_formats import FORMATS
 from app.search.passage_queries import DocumentFacts, Extent

@@ -8,7 +8,7 @@ from app.adapters.loading.encoding import decode
 from app.adapters.loading.frontmatter import Frontmatter, read_frontmatter
 from app.adapters.loading.frontmatter_blocks import LINE_BREAK
 from app.adapters.loading.titles import find_title
-from app.adapters.splitting.languages import TextLanguage, language_of
+from app.adapters.splitting.markup import Markup, markup_of
 from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument
 from app.text_suffixes import FRONTMATTER_SUFFIXES
@@ -32,7 +32,7 @@ def document_from_bytes(
     """
     text, encoding = decode(data, declared)
     stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix.lower()
-    is_code = language_of(name) is TextLanguage.NONE
+    is_code = markup_of(name) is Markup.NONE
     told = read_frontmatter(text) if suffix in FRONTMATTER_SUFFIXES else Frontmatter(text)
     if not told.text.strip():
         raise SourceUnreadableError(NO_CONTENT)

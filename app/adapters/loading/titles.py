@@ -8,9 +8,9 @@ from app.adapters.splitting.blocks import Block
 from app.adapters.splitting.boundaries import map_text
 from app.adapters.splitting.front_matter import front_matter_end
 from app.adapters.splitting.headings import Heading
-from app.adapters.splitting.languages import TextLanguage
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.manual_pages import manual_name
+from app.adapters.splitting.markup import Markup
 from app.adapters.splitting.outlines import is_in_item
 from app.adapters.splitting.plain_headings import plain_heading
 from app.adapters.splitting.structure import read_structure
@@ -22,7 +22,7 @@ TITLE_LINES = 400
 MAX_LINE_CHARACTERS = 2000
 """Characters read of each line: some of the expressions take quadratic time on blanks."""
 
-MARKDOWN_OR_REST = {".rst": TextLanguage.RESTRUCTUREDTEXT, ".txt": TextLanguage.UNTOLD}
+MARKDOWN_OR_REST = {".rst": Markup.RESTRUCTUREDTEXT, ".txt": Markup.UNTOLD}
 UNSEEN_REST = re.compile(
     r"\s*(?:(?:\.\.(?=\s)|:(?:orphan|tocdepth|nocomments|nosearch):).*\n(?:[ \t].*\n|\n)*)*"
 )
@@ -61,11 +61,11 @@ def find_title(text: str, suffix: str) -> str | None:
     """
     lines = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
     text = "\n".join(line[:MAX_LINE_CHARACTERS] for line in lines)
-    language = MARKDOWN_OR_REST.get(suffix, TextLanguage.MARKDOWN)
+    markup = MARKDOWN_OR_REST.get(suffix, Markup.MARKDOWN)
     numbered = Lines(text, map_text(text))
-    if title := _told_title(text, numbered, language):
+    if title := _told_title(text, numbered, markup):
         return title
-    structure = read_structure(numbered, language)
+    structure = read_structure(numbered, markup)
     headings = [found for found in structure.headings if found.title]
     if not headings:
         return None
@@ -75,17 +75,17 @@ def find_title(text: str, suffix: str) -> str | None:
         return None
     is_tagline = len(headings) > 1 and _is_tagline(headings[0], headings[1])
     heading = headings[1 if is_tagline else 0]
-    is_lesser = language is TextLanguage.MARKDOWN and heading.level > 1
+    is_lesser = markup is Markup.MARKDOWN and heading.level > 1
     if is_lesser and _is_below_sentence(numbered, structure.blocks, heading):
         return None
     return _shortened(heading.title)
 
 
-def _told_title(text: str, lines: Lines, language: TextLanguage) -> str | None:
+def _told_title(text: str, lines: Lines, markup: Markup) -> str | None:
     """The title that is said to be one, above the text."""
-    if language is TextLanguage.UNTOLD:
+    if markup is Markup.UNTOLD:
         return manual_name(lines)
-    is_rest = language is TextLanguage.RESTRUCTUREDTEXT
+    is_rest = markup is Markup.RESTRUCTUREDTEXT
     title = _field_title(text) if is_rest else _block_title(text)
     shown = plain_heading((title or "")[:MAX_LINE_CHARACTERS], is_rest=is_rest)
     return _shortened(shown)

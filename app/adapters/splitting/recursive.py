@@ -10,8 +10,8 @@ from app.adapters.splitting.boundaries import TextMap, map_text
 from app.adapters.splitting.chunk_facts import FactFinder
 from app.adapters.splitting.cutting import Cutter, plan_cuts
 from app.adapters.splitting.headings import Heading
-from app.adapters.splitting.languages import language_of
 from app.adapters.splitting.lines import Lines
+from app.adapters.splitting.markup import markup_of
 from app.adapters.splitting.structure import read_structure
 from app.adapters.splitting.tokens import TokenRuler
 from app.protocols import TextChunk, TokenMeter
@@ -71,13 +71,13 @@ class RecursiveTextSplitter:
         """Cut the text; chunks come in its order. Empty text and white space give no chunks.
 
         The metadata is copied once, and handed on to every chunk read-only. `name` is the path or
-        address of the document, which tells its markup language: see `language_of`.
+        address of the document, which tells its markup: see `markup_of`.
         """
         if not content.strip():
             return []
         text_map = map_text(content)
         lines = Lines(content, text_map)
-        structure = read_structure(lines, language_of(name))
+        structure = read_structure(lines, markup_of(name))
         ruler = self._ruler(content, text_map)
         plan = plan_cuts(text_map, lines, structure, ruler, self._chunk_size)
         cuts = list(Cutter(plan, ruler, self._chunk_size, self._chunk_overlap).cuts())

@@ -1,4 +1,4 @@
-"""Reads the structure of a document from its lines, in Markdown or any language for such texts."""
+"""Reads the structure of a document from its lines, in Markdown or any other markup."""
 
 import re
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from app.adapters.splitting.blocks import Block, BlockFinder
 from app.adapters.splitting.front_matter import front_matter_end
 from app.adapters.splitting.headings import Heading, HeadingMark, heading_mark, settle_headings
 from app.adapters.splitting.html_headings import HtmlHeadingFinder
-from app.adapters.splitting.languages import TextLanguage
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.manual_pages import read_manual
 from app.adapters.splitting.markdown_boxes import opens_box
+from app.adapters.splitting.markup import Markup
 from app.adapters.splitting.outlines import is_outline, outline_heading
 from app.adapters.splitting.verbatim import Opening, verbatim_opening
 
@@ -139,22 +139,22 @@ class _UnheadedLines:
         return True
 
 
-def read_structure(lines: Lines, language: TextLanguage = TextLanguage.MARKDOWN) -> Structure:
+def read_structure(lines: Lines, markup: Markup = Markup.MARKDOWN) -> Structure:
     """Find the headings, and the blocks to keep in one chunk.
 
     Nothing is a heading within a block, an HTML comment or the like, or the body of a directive,
     nor in code (NONE), of which blocks stay together as they do in Markdown.
 
-    If the language is unknown (UNTOLD), it is guessed. The text is a manual page if it begins as
+    If the markup is unknown (UNTOLD), it is guessed. The text is a manual page if it begins as
     one. It is AsciiDoc if it has syntax that only AsciiDoc has, and at least as many headings of
     AsciiDoc as of Markdown. Otherwise it is read both ways, and is reStructuredText if this gives
     any headings, and together with the directives more than Markdown has headings. Adjacent lines
     that begin with a single # are then comments, not headings.
     """
-    if language is TextLanguage.NONE:
+    if markup is Markup.NONE:
         return Structure([], _read(lines, is_rest=False, is_told=True).blocks, is_code=True)
-    if language is not TextLanguage.UNTOLD:
-        return _read(lines, is_rest=language is TextLanguage.RESTRUCTUREDTEXT, is_told=True)
+    if markup is not Markup.UNTOLD:
+        return _read(lines, is_rest=markup is Markup.RESTRUCTUREDTEXT, is_told=True)
     if sections := read_manual(lines):
         return Structure(settle_headings(sections), [])
     if is_asciidoc(lines) and (found := read_asciidoc(lines)):

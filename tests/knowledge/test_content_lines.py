@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.splitting.boundaries import map_text
-from app.adapters.splitting.source_lines import (
+from app.knowledge.content_lines import (
     line_end,
     line_start,
     split_lines,

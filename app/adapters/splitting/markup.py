@@ -1,10 +1,10 @@
-"""Tells from a document's name in which markup language its text is written."""
+"""Tells from a document's name in which markup its text is written, and which names are code."""
 
 from enum import Enum, auto
 from pathlib import PurePosixPath
 
 
-class TextLanguage(Enum):
+class Markup(Enum):
     """What the marks in a text mean."""
 
     MARKDOWN = auto()
@@ -33,8 +33,8 @@ CODE_SUFFIXES = {
 """Of files that are code, settings or data: a comment or a line of signs in them is no heading."""
 
 
-def language_of(name: str) -> TextLanguage:
-    """The language of a document of this path or address; Markdown where that says nothing.
+def markup_of(name: str) -> Markup:
+    """The markup of a document of this path or address; Markdown where that says nothing.
 
     Plain text may be any of them. So may a page whose address ends like such a file's: it is the
     file, or what a host shows of it, which was made Markdown.
@@ -42,7 +42,7 @@ def language_of(name: str) -> TextLanguage:
     path = PurePosixPath(name.lower())
     is_address = "://" in name
     if not is_address and (path.name in CODE_NAMES or path.suffix in CODE_SUFFIXES):
-        return TextLanguage.NONE
+        return Markup.NONE
     if path.suffix == ".rst" and not is_address:
-        return TextLanguage.RESTRUCTUREDTEXT
-    return TextLanguage.UNTOLD if path.suffix in {".rst", ".txt"} else TextLanguage.MARKDOWN
+        return Markup.RESTRUCTUREDTEXT
+    return Markup.UNTOLD if path.suffix in {".rst", ".txt"} else Markup.MARKDOWN

@@ -1,4 +1,4 @@
-r"""Finds the lines of a text as chunks count them: \n, \r\n and \r end a line."""
+r"""Finds the lines of a stored text as chunks count them: \n, \r\n and \r end a line."""
 
 import re
 
