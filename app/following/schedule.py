@@ -19,12 +19,12 @@ from app.knowledge.host_queries import paused_hosts
 from app.knowledge.items import is_web_address
 from app.knowledge.refreshing import (
     LONGEST_RETRY_SECONDS,
-    host_of,
     interval_seconds,
     longest_wait_seconds,
     next_refresh,
 )
 from app.surviving import survive
+from app.web_hosts import host_of
 
 logger = logging.getLogger(__name__)
 

@@ -7,9 +7,10 @@ from sqlalchemy.orm import Session
 
 from app.clock import now
 from app.knowledge.host_queries import note_host_pause
-from app.knowledge.refreshing import LONGEST_RETRY_AFTER_SECONDS, host_of, next_refresh
+from app.knowledge.refreshing import LONGEST_RETRY_AFTER_SECONDS, next_refresh
 from app.models import ItemRow
 from app.slices import slices
+from app.web_hosts import host_of
 
 
 def schedule_after_success(item: ItemRow) -> None:

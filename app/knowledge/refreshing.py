@@ -1,11 +1,8 @@
 """How often the schedule looks at the source of an item, and when it does so next."""
 
-import functools
 import random
-import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from urllib.parse import urlsplit
 
 from app.knowledge.items import is_web_address
 
@@ -30,32 +27,8 @@ LONGEST_RETRY_SECONDS = 3600
 LONGEST_RETRY_AFTER_SECONDS = 7 * 86_400
 """A server that asks for more patience than a week is asked again after a week."""
 
-DEFAULT_PORTS = {"http": 80, "https": 443}
-
-_ORIGIN = re.compile(r"https?://[^/?#]*", re.IGNORECASE)
-"""Of a web address: all that stands before its path."""
-
 FOLLOWED_STATUSES = ("active", "error")
 """Items that have been indexed on request. Pending ones still wait for that; archived ones rest."""
-
-
-def host_of(uri: str) -> str | None:
-    """Host and port of a web address, normalised; None for another address, or without a host."""
-    origin = _ORIGIN.match(uri.strip())
-    return _host_of_origin(origin[0]) if origin else None
-
-
-@functools.lru_cache(maxsize=1024)
-def _host_of_origin(origin: str) -> str | None:
-    """Thousands of pages have a few hosts among them, and each is asked for again and again."""
-    try:
-        parts = urlsplit(origin)
-        port = parts.port or DEFAULT_PORTS.get(parts.scheme)
-        name = (parts.hostname or "").rstrip(".")
-        host = name if name.isascii() else name.encode("idna").decode("ascii")
-    except ValueError:  # UnicodeError is one
-        return None
-    return f"{host}:{port}" if host and port else None
 
 
 def interval_seconds(refresh_interval: int | None, uri: str) -> int | None:

@@ -13,7 +13,6 @@ from app.knowledge.refreshing import (
     LONGEST_RETRY_SECONDS,
     MOST_SECONDS,
     WEB_SECONDS,
-    host_of,
     interval_seconds,
     longest_wait_seconds,
     next_refresh,
@@ -86,24 +85,3 @@ def test_it_is_always_later_and_jitter_moves_it_by_a_tenth_at_most(
     assert moved > timedelta()
     tolerance = timedelta(milliseconds=1)
     assert middle * (1 - JITTER) - tolerance <= moved <= middle * (1 + JITTER) + tolerance
-
-
-@pytest.mark.parametrize(
-    ("uri", "host"),
-    [
-        ("https://Example.com/a", "example.com:443"),
-        ("https://example.com.:443/", "example.com:443"),
-        ("http://example.com", "example.com:80"),
-        ("http://Bücher.example/", "xn--bcher-kva.example:80"),
-        ("http://xn--bcher-kva.example:80/", "xn--bcher-kva.example:80"),
-        ("http://b\u00fc..example/", None),
-        ("http://example.com:8080", "example.com:8080"),
-        ("http://[::1]:80/", "::1:80"),
-        ("http://[", None),
-        ("http://x:99999999/", None),
-        ("/srv/docs", None),
-        ("//example.com:80/docs", None),
-    ],
-)
-def test_pages_of_one_host_are_told_by_name_and_port(uri, host):
-    assert host_of(uri) == host

@@ -20,6 +20,7 @@ from app.errors import (
     SourceUnavailableError,
     SourceUnreadableError,
 )
+from app.web_hosts import DEFAULT_PORTS
 
 AGENT = "Groundwork"
 """The name by which robots.txt files mean us."""
@@ -40,8 +41,6 @@ _AGENT_LINE = re.compile(r"user(?:-|\s*)agent(?:\s*:|\s|$)", re.IGNORECASE)
 _SITE_WIDE = re.compile(r"(?:site-?map|sitemaps|host)\s*(?::|\s|$)", re.IGNORECASE)
 _RULE = re.compile(r"[^:]*:|(?:allow|dis+al+o?w|diasllow|disallaw)\s", re.IGNORECASE)
 """The start of a line that Protego reads; any other line does not end a group."""
-
-DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 @dataclass(frozen=True)
