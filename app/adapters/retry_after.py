@@ -3,6 +3,9 @@
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+LONGEST_RETRY_AFTER_SECONDS = 7 * 86_400.0
+"""A server that asks for more patience than a week is asked again after a week."""
+
 
 def retry_after_seconds(written: str | None, moment: datetime) -> float | None:
     """What a Retry-After header asks for (RFC 9110, 10.2.3): seconds, or until a date.

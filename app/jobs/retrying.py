@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from datetime import timedelta
 
+from app.adapters.retry_after import LONGEST_RETRY_AFTER_SECONDS
 from app.jobs.records import Job, Outcome
 
 MOST_RETRIES = 6
@@ -12,8 +13,6 @@ MOST_RETRIES = 6
 FIRST_DELAY_SECONDS = 10.0
 GROWTH = 4.0
 LONGEST_DELAY_SECONDS = 3600.0
-LONGEST_ASKED_SECONDS = 7 * 86_400.0
-"""As long a `Retry-After` is heeded."""
 JITTER = 0.25
 """Each delay is longer or shorter by up to so much: what failed together returns one by one."""
 
@@ -31,5 +30,5 @@ def retry_delay(
         return None
     seconds = min(FIRST_DELAY_SECONDS * GROWTH**job.retries, LONGEST_DELAY_SECONDS)
     seconds *= 1 + JITTER * (2 * chance() - 1)
-    asked = min(outcome.retry_after_seconds or 0.0, LONGEST_ASKED_SECONDS)
+    asked = min(outcome.retry_after_seconds or 0.0, LONGEST_RETRY_AFTER_SECONDS)
     return timedelta(seconds=max(seconds, asked))

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, and_, delete, not_, select
 from sqlalchemy.orm import Session
 
-from app.knowledge.refreshing import JITTER, LONGEST_RETRY_AFTER_SECONDS
+from app.adapters.retry_after import LONGEST_RETRY_AFTER_SECONDS
+from app.knowledge.refreshing import JITTER
 from app.models import HostPauseRow
 
 

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from app.adapters.retry_after import LONGEST_RETRY_AFTER_SECONDS
 from app.knowledge.items import is_web_address
 
 LOCAL_SECONDS = 300
@@ -23,9 +24,6 @@ RETRY_SECONDS = 600
 
 LONGEST_RETRY_SECONDS = 3600
 """… up to this, or to the item's interval where that is longer."""
-
-LONGEST_RETRY_AFTER_SECONDS = 7 * 86_400
-"""A server that asks for more patience than a week is asked again after a week."""
 
 FOLLOWED_STATUSES = ("active", "error")
 """Items that have been indexed on request. Pending ones still wait for that; archived ones rest."""

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.adapters.retry_after import LONGEST_RETRY_AFTER_SECONDS
 from app.knowledge.refreshing import (
     JITTER,
     LOCAL_SECONDS,
-    LONGEST_RETRY_AFTER_SECONDS,
     LONGEST_RETRY_SECONDS,
     MOST_SECONDS,
     WEB_SECONDS,
