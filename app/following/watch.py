@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 
 from app.adapters.watching.folder_notifier import FolderNotifier
 from app.errors import AppError
-from app.following.pauses import ItemPauses
 from app.following.records import FollowedItem
+from app.following.watch_pauses import ItemPauses
 from app.following.watched_folders import FootprintTaker, Notifier, WatchedFolders
 from app.surviving import survive
 

@@ -14,9 +14,9 @@ from app.adapters.loading.footprints import Footprint, Footprints
 from app.adapters.loading.path_guard import GuardedPath, PathGuard
 from app.adapters.watching.folder_notifier import MissedChangesError, WatchLimitError
 from app.errors import SourceUnavailableError, UnavailableError
-from app.following.pauses import BURST, FIRST_SECONDS
 from app.following.records import FollowedItem
 from app.following.watch import RECHECK_SECONDS, SourceWatch
+from app.following.watch_pauses import BURST, FIRST_SECONDS
 from tests.following.conftest import Clock
 from tests.patience import PATIENCE_SECONDS
 

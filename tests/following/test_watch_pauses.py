@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.following.pauses import BURST, FIRST_SECONDS, LONGEST_SECONDS, ItemPauses
+from app.following.watch_pauses import BURST, FIRST_SECONDS, LONGEST_SECONDS, ItemPauses
 
 
 def waits_of_a_file_that_always_changes(times: int) -> list[float]:
