@@ -1,4 +1,4 @@
-"""The SQL database: engine, pragmas, transactions, migrations."""
+"""The SQL database: transactions, migrations, and the care of its files."""
 
 import os
 import sqlite3
@@ -8,22 +8,12 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    URL,
-    Connection,
-    Engine,
-    PoolProxiedConnection,
-    create_engine,
-    event,
-    func,
-    select,
-)
-from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError
+from sqlalchemy import Connection, PoolProxiedConnection, event, func, select
 from sqlalchemy.orm import Session
 
 from app import postgres, sqlite
-from app.errors import SettingError, StorageError
+from app.database_address import engine_at
+from app.errors import StorageError
 from app.fault_points import FaultPoint, reached
 from app.models import Base, ItemRow
 from app.sqlite_hold import SqliteHold
@@ -46,7 +36,7 @@ class Database:
     """
 
     def __init__(self, url: str, lock_timeout_seconds: float = LOCK_TIMEOUT_SECONDS) -> None:
-        self._engine = _create_engine(url, lock_timeout_seconds)
+        self._engine = engine_at(url, lock_timeout_seconds)
         self.is_sqlite = self._engine.dialect.name == "sqlite"
         if self.is_sqlite:
             sqlite.prepare_engine(self._engine)
@@ -326,49 +316,3 @@ class Database:
         if self._hold is not None:
             self._hold.release()
             self._hold = None
-
-
-def _create_engine(url: str, lock_timeout_seconds: float) -> Engine:
-    """An engine that has not connected yet; raises SettingError when the URL cannot be used."""
-    try:
-        parsed = _parsed(url)
-        # How long sqlite3 itself waits for a lock, or how long connecting may take.
-        options: dict[str, float] = {
-            name: value
-            for name, value in postgres.CONNECT_OPTIONS.items()
-            if name not in parsed.query
-        }
-        size, more = postgres.POOL_SIZE, postgres.MOST_MORE_CONNECTIONS
-        if _is_sqlite(parsed):
-            options, size, more = {"timeout": lock_timeout_seconds}, 16, 48
-        if _is_sqlite(parsed) and parsed.database in (None, "", ":memory:"):
-            raise SettingError("DATABASE_URL names no file; an in-memory database would lose data.")
-        return create_engine(
-            parsed,
-            pool_size=size,
-            max_overflow=more,
-            pool_timeout=30,
-            pool_use_lifo=True,  # a few warm connections, not sixteen with a cache each
-            connect_args=options,
-        )
-    except (ArgumentError, ImportError) as error:
-        raise SettingError(
-            f"DATABASE_URL cannot be used: {error}. Write sqlite:////folder/file.db, or "
-            "postgresql+psycopg://user:password@host/name, for which psycopg must be installed: "
-            "docs/operations.md says how."
-        ) from error
-
-
-def _parsed(url: str) -> URL:
-    """Parse the URL; raises ArgumentError, which quotes nothing that may belong to a password."""
-    try:
-        parsed = make_url(url)
-    except ValueError as error:
-        raise ArgumentError("what stands in the place of its port is no number") from error
-    if parsed.password and "@" in f"{parsed.host}/{parsed.database}":
-        raise ArgumentError("an @ in a password is written %40")
-    return parsed
-
-
-def _is_sqlite(url: URL) -> bool:
-    return url.drivername.partition("+")[0] == "sqlite"
