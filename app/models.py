@@ -20,6 +20,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from app.clock import now
 from app.column_types import RowId, StoredNames, StoredSettings, StoredVector, UTCDateTime
+from app.labels import MOST_CATEGORY_CHARACTERS, MOST_LICENCE_CHARACTERS, MOST_TAG_CHARACTERS
 
 ITEM_STATUSES = ("pending", "active", "error", "archived")
 RUN_OUTCOMES = ("changed", "unchanged", "failed", "stopped", "removed")
@@ -139,9 +140,9 @@ class ItemRow(Base):
     title: Mapped[str] = mapped_column(String(500))
     uri: Mapped[str] = mapped_column(Text)
     document_type: Mapped[str] = mapped_column(String(32))
-    category: Mapped[str | None] = mapped_column(String(500), index=True)
+    category: Mapped[str | None] = mapped_column(String(MOST_CATEGORY_CHARACTERS), index=True)
     collection: Mapped[str] = mapped_column(String(512), index=True)
-    licence: Mapped[str | None] = mapped_column(String(200))
+    licence: Mapped[str | None] = mapped_column(String(MOST_LICENCE_CHARACTERS))
     importance: Mapped[float | None]
     """0 to 1, as its owner rates it; for rankings that count it."""
     status: Mapped[str] = mapped_column(String(16), default="pending", index=True)
@@ -179,7 +180,7 @@ class TagRow(Base):
     item_id: Mapped[int] = mapped_column(
         ForeignKey("knowledge_items.id", ondelete="CASCADE"), primary_key=True
     )
-    tag: Mapped[str] = mapped_column(String(200), primary_key=True, index=True)
+    tag: Mapped[str] = mapped_column(String(MOST_TAG_CHARACTERS), primary_key=True, index=True)
     position: Mapped[int]
 
 
@@ -203,10 +204,10 @@ class DocumentRow(Base):
     """What the document calls itself: from frontmatter, else the key."""
     uri: Mapped[str] = mapped_column(Text)
     title: Mapped[str | None] = mapped_column(Text)
-    category: Mapped[str | None] = mapped_column(String(500), index=True)
+    category: Mapped[str | None] = mapped_column(String(MOST_CATEGORY_CHARACTERS), index=True)
     """The document's own, which takes precedence over its item's."""
     tags: Mapped[list[str]] = mapped_column(StoredNames)
-    licence: Mapped[str | None] = mapped_column(String(200))
+    licence: Mapped[str | None] = mapped_column(String(MOST_LICENCE_CHARACTERS))
     language: Mapped[str | None] = mapped_column(String(64))
     content_hash: Mapped[str] = mapped_column(String(64))
     stamp: Mapped[str | None] = mapped_column(String(200))
@@ -228,7 +229,7 @@ class DocumentTagRow(Base):
     document_id: Mapped[int] = mapped_column(
         ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True
     )
-    tag: Mapped[str] = mapped_column(String(200), primary_key=True, index=True)
+    tag: Mapped[str] = mapped_column(String(MOST_TAG_CHARACTERS), primary_key=True, index=True)
 
 
 class ChunkRow(Base):

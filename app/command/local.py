@@ -12,8 +12,9 @@ from app.command.care_schemas import CompactionReport, VerifyReport
 from app.command.display import say, working
 from app.command.log_lines import write_log
 from app.container import Container
-from app.knowledge.items import ItemFilter, ItemStatus, normalise_category
+from app.knowledge.items import ItemFilter, ItemStatus
 from app.knowledge.schemas import Item, ItemCreate, ItemPage, ItemUpdate
+from app.labels import normalise_category
 from app.protocols import ProgressListener
 from app.rag.answer_schemas import SearchAnswer
 from app.rag.generation_schemas import Generation, GenerationList

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from app.knowledge.items import normalise_category, tidy_tags
+from app.labels import normalise_category, tidy_tags
 
 MOST_FILTER_TAGS = 100
 MOST_FILTER_CHARACTERS = 500

@@ -6,13 +6,18 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from app.accents import composed
-from app.knowledge.items import DocumentType, is_web_address, normalise_category, tidy_tags
+from app.knowledge.items import DocumentType, is_web_address
 from app.knowledge.refreshing import LOCAL_SECONDS, MOST_SECONDS, WEB_SECONDS
+from app.labels import (
+    LICENCE_SIGNS,
+    MOST_CATEGORY_CHARACTERS,
+    MOST_LICENCE_CHARACTERS,
+    MOST_TAG_CHARACTERS,
+    MOST_TAGS,
+    normalise_category,
+    tidy_tags,
+)
 from app.web.numbers import is_number
-
-MOST_TAGS = 100
-MOST_TAG_CHARACTERS = 200
-MOST_CATEGORY_CHARACTERS = 500
 
 MOST_TIMES_SHORTER = 4
 """No letter is more characters in NFD than U+1F82, an alpha with three accents."""
@@ -115,7 +120,7 @@ ONE_LINE_PATTERN = r"^[^\u0000-\u001f\u007f]*[^\u0000-\u0020\u007f-\u00a0][^\u00
 NO_CONTROL_PATTERN = r"^[^\u0000-\u001f\u007f]*$"
 """The rule of `_one_line`, for clients that check before they send."""
 
-LICENCE_PATTERN = r"^[A-Za-z0-9.+\-:() ]+$"
+LICENCE_PATTERN = f"^{LICENCE_SIGNS}+$"
 COLLECTION_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 Title = Annotated[
@@ -185,7 +190,7 @@ Tags = Annotated[
 Licence = Annotated[
     Annotated[
         str,
-        Field(max_length=200, json_schema_extra={"pattern": LICENCE_PATTERN}),
+        Field(max_length=MOST_LICENCE_CHARACTERS, json_schema_extra={"pattern": LICENCE_PATTERN}),
         _known_signs(
             LICENCE_PATTERN,
             "must be an SPDX licence identifier or expression, as in Apache-2.0 or (MIT OR 0BSD); "

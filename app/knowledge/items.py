@@ -1,13 +1,10 @@
 """What a knowledge item is, apart from HTTP and SQL."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Literal
-
-from app.accents import composed
 
 TagsMatch = Literal["any", "all"]
 """Whether one of several tags is enough, or all are needed."""
@@ -126,18 +123,3 @@ def with_relative_path_explained(error: str, uri: str) -> str:
         f"{error.rstrip('.')}. A relative path starts at the working directory of the service, "
         f"{Path.cwd()}; an absolute one means the same wherever that is started."
     )
-
-
-def normalise_category(value: str | None) -> str | None:
-    """`/Engineering//Security/` is written `Engineering/Security`; nothing is None.
-
-    Letters with accents are each one character (NFC), so that they equal those of a document.
-    """
-    parts = [part.strip() for part in composed(value or "").split("/")]
-    return "/".join(part for part in parts if part) or None
-
-
-def tidy_tags(tags: Iterable[str]) -> list[str]:
-    """Each tag once, trimmed and in NFC; a comma separates tags within a list as well."""
-    parts = (part.strip() for tag in tags for part in composed(tag).split(","))
-    return list(dict.fromkeys(part for part in parts if part))

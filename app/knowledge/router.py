@@ -6,8 +6,9 @@ from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
 from app.knowledge import schemas
 from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
-from app.knowledge.items import DocumentType, ItemFilter, ItemStatus, normalise_category
+from app.knowledge.items import DocumentType, ItemFilter, ItemStatus
 from app.knowledge.service import KnowledgeService
+from app.labels import normalise_category
 from app.web.parameters import KNOWN_PARAMETERS_ONLY, IdParameter, PageLimit
 from app.web.problems import located, problem_responses
 

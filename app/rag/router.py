@@ -9,8 +9,9 @@ from pydantic import BeforeValidator, Field
 from app.jobs.records import Job
 from app.jobs.schemas import Job as JobSchema
 from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters, split_at_commas
-from app.knowledge.items import ItemStatus, normalise_category
+from app.knowledge.items import ItemStatus
 from app.knowledge.router import ItemId
+from app.labels import normalise_category
 from app.rag import answer_schemas, schemas, search_schemas
 from app.rag.ranking_schemas import RankingProfile, wishes_of
 from app.rag.search_route import SearchRoute, get_rag, search_answer

@@ -16,7 +16,8 @@ from pydantic import (
 
 from app.adapters.lexical_index.query import MAX_PHRASES
 from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
-from app.knowledge.items import DocumentType, normalise_category
+from app.knowledge.items import DocumentType
+from app.labels import normalise_category
 from app.rag.ranking_schemas import RankingFields, RankingProfile, wishes_of
 from app.search import requests
 from app.search.path_globs import PATTERN_OF_GLOBS, require_a_glob

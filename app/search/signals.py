@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from app.accents import composed
-from app.knowledge.items import normalise_category
+from app.labels import normalise_category
 from app.search.fusion import Floats
 from app.search.language_tags import language_tag, tags_that_hold
 from app.search.profiles import LEAST_BOOST, MOST_BOOST, Boosts, Ranking

@@ -14,7 +14,8 @@ from typing import TypeVar, get_args
 
 from app.errors import InvalidRequestError
 from app.knowledge.filters import MOST_FILTER_CHARACTERS, MOST_FILTER_TAGS
-from app.knowledge.items import DocumentType, TagsMatch, normalise_category, tidy_tags
+from app.knowledge.items import DocumentType, TagsMatch
+from app.labels import normalise_category, tidy_tags
 from app.protocols import CHUNK_TYPES
 from app.search.path_globs import require_a_glob
 from app.search.profiles import (

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Set
 
 import regex
 
+from app.accents import composed
 from app.adapters.lexical_index.analysis import Analyser, fold
 from app.adapters.lexical_index.path_tails import ENDING, MOST_CHARACTERS, MOST_PATHS, AskedPath
 
@@ -41,7 +42,7 @@ def numbered_names(key: str) -> list[str]:
 
     A number that the name begins with belongs to the last word of its folder's name.
     """
-    *folders, name = _composed(key[-MOST_CHARACTERS:]).rstrip("/").split("/")
+    *folders, name = composed(key[-MOST_CHARACTERS:]).rstrip("/").split("/")
     stem = ENDING.sub("", name)
     said = _IN_NAME.finditer(stem, concurrent=False)
     found = [(match["word"], match["number"], match["apart"]) for match in said]
@@ -68,7 +69,7 @@ def asked_numbers(
     for stretch in stretches:
         if not any(map(str.isdigit, stretch)):
             continue
-        text = _composed(" ".join(stretch.split()))
+        text = composed(" ".join(stretch.split()))
         for said, word, number, between in _said_numbers(text):
             words = tuple(analyser.words(said))
             term = _term(word, number, between)
@@ -92,11 +93,6 @@ def _said_numbers(text: str) -> Iterator[tuple[str, str, str, str]]:
         while another:
             yield f"{word} {another['number']}", word, another["number"], APART
             another = _ANOTHER.match(text, another.end(), concurrent=False)
-
-
-def _composed(text: str) -> str:
-    """With accents as parts of their letters."""
-    return unicodedata.normalize("NFC", text)
 
 
 def _term(word: str, number: str, between: str) -> str:

@@ -14,13 +14,18 @@ from app.adapters.loading.frontmatter_blocks import (
     fields_by_themselves,
     find_block,
 )
+from app.labels import (
+    LICENCE_SIGNS,
+    MOST_CATEGORY_CHARACTERS,
+    MOST_LICENCE_CHARACTERS,
+    MOST_TAG_CHARACTERS,
+    MOST_TAGS,
+    normalise_category,
+    tidy_tags,
+)
 
 MAX_FIELD_CHARACTERS = 2000
 MAX_LANGUAGE_CHARACTERS = 64
-MAX_LICENCE_CHARACTERS = 200
-MAX_TAGS = 100
-MAX_TAG_CHARACTERS = 200
-MAX_CATEGORY_CHARACTERS = 500
 
 MODIFICATION_FIELDS = ("last_modified", "lastmod", "last_updated", "updated", "modified", "date")
 """What generators of web sites call the day of the last change, the surest first."""
@@ -34,8 +39,7 @@ TEXT_FIELDS = (
     *("licence", "license", "language", "lang"),
 )
 
-LICENCE = re.compile(rf"[A-Za-z0-9.+\-:() ]{{1,{MAX_LICENCE_CHARACTERS}}}")
-"""What SPDX writes identifiers and expressions with."""
+LICENCE = re.compile(rf"{LICENCE_SIGNS}{{1,{MOST_LICENCE_CHARACTERS}}}")
 
 READ_FIELDS = {*TEXT_FIELDS, *MODIFICATION_FIELDS, "tags"}
 """The fields that are used."""
@@ -126,8 +130,8 @@ def _problems(fields: Fields) -> Iterator[str]:
         yield "tags are a mapping, where a list or text is needed, and are not used"
     if isinstance(tags, list) and not all(isinstance(tag, str) for tag in tags):
         yield "tags hold lists or mappings, which are not used"
-    if len(_tag_parts(tags)) > MAX_TAGS:
-        yield f"tags are more than {MAX_TAGS}, and only the first ones are used"
+    if len(_tag_parts(tags)) > MOST_TAGS:
+        yield f"tags are more than {MOST_TAGS}, and only the first ones are used"
 
 
 def _text(value: object) -> str | None:
@@ -145,9 +149,9 @@ def _label(value: object) -> str | None:
 def _licence(fields: Fields) -> str | None:
     """What is too long is cut so that nobody can take what is left for a licence."""
     found = _text(fields.get("licence")) or _text(fields.get("license"))
-    if found is None or len(found) <= MAX_LICENCE_CHARACTERS:
+    if found is None or len(found) <= MOST_LICENCE_CHARACTERS:
         return found
-    return found[: MAX_LICENCE_CHARACTERS - 1] + "…"
+    return found[: MOST_LICENCE_CHARACTERS - 1] + "…"
 
 
 def _language(fields: Fields) -> str | None:
@@ -164,15 +168,14 @@ def _tag_parts(value: object) -> list[str]:
 
 
 def _tags(value: object) -> tuple[str, ...]:
-    found = map(_label, _tag_parts(value)[:MAX_TAGS])
-    clipped = (tag[:MAX_TAG_CHARACTERS].strip() for tag in found if tag)
-    return tuple(dict.fromkeys(tag for tag in clipped if tag))
+    found = map(_label, _tag_parts(value)[:MOST_TAGS])
+    return tuple(tidy_tags(tag[:MOST_TAG_CHARACTERS] for tag in found if tag))
 
 
 def _category(value: object) -> str | None:
-    """As categories of items are written: `/Engineering//Security/` is `Engineering/Security`."""
-    parts = (part.strip() for part in (_label(value) or "").split("/"))
-    return "/".join(part for part in parts if part)[:MAX_CATEGORY_CHARACTERS].strip("/ ") or None
+    """Cut off where it is too long."""
+    found = normalise_category(_text(value)) or ""
+    return found[:MOST_CATEGORY_CHARACTERS].strip("/ ") or None
 
 
 def _modified_at(fields: Fields) -> datetime | None:
