@@ -71,7 +71,7 @@ def is_text_document(name: str) -> bool:
     return PurePosixPath(name).suffix.lower() in TEXT_SUFFIXES
 
 
-READING_RULES = "13"
+FILE_READING_RULES = "13"
 """Raised whenever the same file would be read differently, for example in another encoding or under
 another title: then files are read again."""
 
@@ -79,9 +79,10 @@ another title: then files are read again."""
 def stamp_of(status: os.stat_result, uri: str, now_ns: int) -> str | None:
     """A stamp that changes whenever a file, or the way it is read, may have changed.
 
-    It is made of READING_RULES, the path, the inode, the size, and the times of content and inode.
-    The inode tells apart two files that changed within the clock's grain and then swapped names.
-    Where a file system renumbers inodes (some network and FUSE ones do), files are read again.
+    It is made of FILE_READING_RULES, the path, the inode, the size, and the times of content and
+    inode. That one tells apart two files that changed within the clock's grain and then swapped
+    names. Where a file system renumbers inodes (some network and FUSE ones do), files are read
+    again.
 
     None for a file that changed just now: another change within the clock's grain would go unseen.
     """
@@ -90,7 +91,7 @@ def stamp_of(status: os.stat_result, uri: str, now_ns: int) -> str | None:
         return None
     place = zlib.crc32(uri.encode())
     times = f"{status.st_mtime_ns}-{status.st_ctime_ns}"
-    return f"{READING_RULES}-{place:08x}-{status.st_ino:x}-{status.st_size}-{times}"
+    return f"{FILE_READING_RULES}-{place:08x}-{status.st_ino:x}-{status.st_size}-{times}"
 
 
 def modification_time(status: os.stat_result) -> datetime | None:

@@ -33,7 +33,7 @@ from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument, SourceEntry, SourceListing
 from app.text_suffixes import MARKDOWN_SUFFIXES
 
-READING_RULES = "29"
+PAGE_READING_RULES = "29"
 """Raised whenever the same page would be turned into another text: then a 304 does not count."""
 
 MOST_STAMP_CHARACTERS = 200
@@ -89,7 +89,7 @@ def _stamp(page: FetchedPage) -> str | None:
         for value in (page.etag, page.last_modified)
     )
     for tag in (etag, None):
-        stamp = json.dumps([READING_RULES, address_digest(page.url), tag, last_modified])
+        stamp = json.dumps([PAGE_READING_RULES, address_digest(page.url), tag, last_modified])
         if (tag or last_modified) and len(stamp) <= MOST_STAMP_CHARACTERS:
             return stamp
     return None
@@ -101,7 +101,7 @@ def _validators(stamp: str) -> Validators | None:
         rules, digest, etag, last_modified = json.loads(stamp)
     except (ValueError, TypeError):
         return None
-    return Validators(digest, etag, last_modified) if rules == READING_RULES else None
+    return Validators(digest, etag, last_modified) if rules == PAGE_READING_RULES else None
 
 
 def _last_modified(page: FetchedPage) -> datetime | None:

@@ -224,7 +224,7 @@ def test_a_file_is_read_again_by_other_rules_of_reading(root, monkeypatch):
     write(root, "a.md")
     status, an_hour_on = (root / "a.md").stat(), time.time_ns() + 3_600_000_000_000
     before = stamp_of(status, "a.md", an_hour_on)
-    monkeypatch.setattr(folder_scan, "READING_RULES", "another")
+    monkeypatch.setattr(folder_scan, "FILE_READING_RULES", "another")
     assert before != stamp_of(status, "a.md", an_hour_on)
 
 
