@@ -136,6 +136,17 @@ def test_present_and_newest_revision_are_those_that_alembic_tells(url: str) -> N
     assert ScriptDirectory(str(Path(migrations.__file__).parent)).get_heads() == [newest_revision()]
 
 
+def test_revisions_are_numbered_in_their_order_and_their_files_begin_with_their_numbers() -> None:
+    revisions = ScriptDirectory(str(Path(migrations.__file__).parent)).walk_revisions(
+        "base", "head"
+    )
+    oldest_first = list(revisions)[::-1]
+    assert [each.revision for each in oldest_first] == [
+        f"{number:04}" for number in range(1, len(oldest_first) + 1)
+    ]
+    assert all(Path(each.path).name.startswith(f"{each.revision}_") for each in oldest_first)
+
+
 def test_tables_that_are_as_they_should_be_are_found_so_without_alembic(url: str) -> None:
     code = (
         "import sys; from app.database import Database; Database(sys.argv[1]).migrate();"
