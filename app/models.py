@@ -168,7 +168,7 @@ class HostPauseRow(Base):
     __tablename__ = "host_pauses"
 
     host: Mapped[str] = mapped_column(Text, primary_key=True)
-    """As `app.web_hosts.host_of` writes it."""
+    """As `app.adapters.web_hosts.host_of` writes it."""
     until: Mapped[datetime]
 
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy.orm import Session
 
+from app.adapters.web_hosts import host_of
 from app.clock import now
 from app.column_types import UNKNOWN_TIME
 from app.database import Database
@@ -24,7 +25,6 @@ from app.knowledge.refreshing import (
     next_refresh,
 )
 from app.surviving import survive
-from app.web_hosts import host_of
 
 logger = logging.getLogger(__name__)
 

@@ -6,12 +6,12 @@ from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from app.adapters.retry_after import LONGEST_RETRY_AFTER_SECONDS
+from app.adapters.web_hosts import host_of
 from app.clock import now
 from app.knowledge.host_queries import note_host_pause
 from app.knowledge.refreshing import next_refresh
 from app.models import ItemRow
 from app.slices import slices
-from app.web_hosts import host_of
 
 
 def schedule_after_success(item: ItemRow) -> None:

@@ -1,6 +1,5 @@
 """Opens sockets for the fetcher: only to addresses that may be reached, only until a deadline."""
 
-import ipaddress
 import queue
 import socket
 import ssl
@@ -13,6 +12,7 @@ import httpx
 
 from app.adapters.deadline_stream import DeadlineStream
 from app.adapters.loading.public_address import is_public
+from app.adapters.web_hosts import normal_host
 from app.errors import SourceRefusedError, SourceUnavailableError
 
 Resolver = Callable[[str, int], Sequence[str]]
@@ -62,22 +62,6 @@ class HostList:
         host, port = host_and_port
         name = normal_host(host)
         return (name, None) in self._entries or (name, port) in self._entries
-
-
-def normal_host(host: str) -> str:
-    """A host as it is compared: lower case, no brackets, no final dot, IPv6 in its short form.
-
-    Names that are not ASCII become punycode, as they are connected to.
-    """
-    name = host.strip("[]").rstrip(".").lower()
-    try:
-        return str(ipaddress.ip_address(name))
-    except ValueError:
-        pass
-    try:
-        return name if name.isascii() else httpx.URL(scheme="http", host=name).raw_host.decode()
-    except httpx.InvalidURL:
-        return name
 
 
 def _split_entry(entry: str) -> tuple[str, int | None]:

@@ -13,6 +13,7 @@ from protego import Protego
 from app.adapters.loading.guarded_fetch import GuardedFetcher
 from app.adapters.loading.guarded_network import Deadline, HostList
 from app.adapters.loading.page_answers import NoPageError
+from app.adapters.web_hosts import DEFAULT_PORTS
 from app.errors import (
     SourceError,
     SourceGoneError,
@@ -20,7 +21,6 @@ from app.errors import (
     SourceUnavailableError,
     SourceUnreadableError,
 )
-from app.web_hosts import DEFAULT_PORTS
 
 AGENT = "Groundwork"
 """The name by which robots.txt files mean us."""

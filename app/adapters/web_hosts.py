@@ -1,8 +1,11 @@
-"""Which host a web address is of."""
+"""Which host a web address is of, written as it is connected to."""
 
 import functools
+import ipaddress
 import re
 from urllib.parse import urlsplit
+
+import httpx
 
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -22,8 +25,23 @@ def _host_of_origin(origin: str) -> str | None:
     try:
         parts = urlsplit(origin)
         port = parts.port or DEFAULT_PORTS.get(parts.scheme)
-        name = (parts.hostname or "").rstrip(".")
-        host = name if name.isascii() else name.encode("idna").decode("ascii")
-    except ValueError:  # UnicodeError is one
+    except ValueError:
         return None
-    return f"{host}:{port}" if host and port else None
+    host = normal_host(parts.hostname or "")
+    return f"{host}:{port}" if host and host.isascii() and port else None
+
+
+def normal_host(host: str) -> str:
+    """A host as it is compared: lower case, no brackets, no final dot, IPv6 in its short form.
+
+    Names that are not ASCII become punycode, as they are connected to.
+    """
+    name = host.strip("[]").rstrip(".").lower()
+    try:
+        return str(ipaddress.ip_address(name))
+    except ValueError:
+        pass
+    try:
+        return name if name.isascii() else httpx.URL(scheme="http", host=name).raw_host.decode()
+    except httpx.InvalidURL:
+        return name

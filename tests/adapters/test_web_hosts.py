@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.web_hosts import host_of
+from app.adapters.web_hosts import host_of
 
 
 @pytest.mark.parametrize(
@@ -13,6 +13,8 @@ from app.web_hosts import host_of
         ("http://example.com", "example.com:80"),
         ("http://Bücher.example/", "xn--bcher-kva.example:80"),
         ("http://xn--bcher-kva.example:80/", "xn--bcher-kva.example:80"),
+        ("https://straße.example/", "xn--strae-oqa.example:443"),
+        ("https://xn--strae-oqa.example/", "xn--strae-oqa.example:443"),
         ("http://b\u00fc..example/", None),
         ("http://example.com:8080", "example.com:8080"),
         ("http://[::1]:80/", "::1:80"),
