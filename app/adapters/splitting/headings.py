@@ -62,6 +62,7 @@ class Heading:
     """A heading, and the headings that it stands under."""
 
     start: int
+    """Where its section begins: with it, or with the labels right above it."""
     end: int
     path: tuple[str, ...]
     """Titles from the outermost heading to this one, each shortened; without its own if empty."""

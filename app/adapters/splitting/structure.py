@@ -1,7 +1,7 @@
 """Reads the structure of a document from its lines, in Markdown or any other markup."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.adapters.splitting.asciidoc import is_asciidoc, read_asciidoc
 from app.adapters.splitting.blocks import Block, BlockFinder
@@ -13,6 +13,7 @@ from app.adapters.splitting.manual_pages import read_manual
 from app.adapters.splitting.markdown_boxes import opens_box
 from app.adapters.splitting.markup import Markup
 from app.adapters.splitting.outlines import is_outline, outline_heading
+from app.adapters.splitting.section_labels import labels_start
 from app.adapters.splitting.verbatim import Opening, verbatim_opening
 
 _EXPLICIT_MARKUP = re.compile(r"\s*\.\.(?:[ \t]+(?P<directive>\w[\w:+.-]*::)?|$)")
@@ -185,7 +186,7 @@ def _read(lines: Lines, *, is_rest: bool, is_told: bool) -> Structure:
         is_markup = unheaded.is_markup(index)
         mark = None if is_markup else headings.mark(index, after_break=after_break)
         if mark is not None:
-            marks.append(mark)
+            marks.append(_with_labels(lines, index, mark, is_rest=is_rest))
             index += mark.line_count
             after_break = True
             continue
@@ -198,3 +199,11 @@ def _read(lines: Lines, *, is_rest: bool, is_told: bool) -> Structure:
         index = end
     settled = settle_headings(marks, unheaded.directives, is_rest=is_rest)
     return Structure(settled, blocks, unheaded.directives)
+
+
+def _with_labels(lines: Lines, index: int, mark: HeadingMark, *, is_rest: bool) -> HeadingMark:
+    """The heading that begins at this line, from the first of the labels right above it on."""
+    if mark.start != lines.start(index):  # definitions stand between
+        return mark
+    first = labels_start(lines, index, mark.title, is_rest=is_rest)
+    return mark if first == index else replace(mark, start=lines.start(first))

@@ -456,6 +456,64 @@ def test_a_chunk_that_starts_with_a_heading_stands_under_it():
     assert chunk.heading_path == ("First",)
 
 
+REST_HEADING = "LAMP_COLOUR\n-----------\n\nWhich colour it has."
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "heading"),
+    [
+        ("a.rst", ".. _lamp-colour:", REST_HEADING),
+        ("a.rst", ".. _`Lamp: colour`:", REST_HEADING),
+        ("a.rst", ".. _lamp\\: colour:\n\n.. _std:lamp:", REST_HEADING),
+        ("a.rst", ".. setting:: LAMP_COLOUR", REST_HEADING),
+        ("a.rst", ".. setting:: colour", "``colour``\n----------\n\nWhich colour it has."),
+        ("a.rst", ".. index:: colour, lamp", REST_HEADING),
+        ("a.rst", ".. index::\n   single: colour\n   pair: lamp; colour", REST_HEADING),
+        ("a.rst", ".. index:: colour\n.. _colour:\n\n.. setting:: LAMP_COLOUR", REST_HEADING),
+        ("a.txt", ".. _lamp-colour:\n.. index:: colour", REST_HEADING),
+        ("a.md", "(lamp-colour)=", "## Colour\n\nWhich colour it has."),
+        ("a.md", "[](){ #lamp-colour }", "## Colour\n\nWhich colour it has."),
+        ("a.md", '<a name="colour"></a>', "## Colour\n\nWhich colour it has."),
+        ("a.md", "<a id=colour>\n", "Colour\n===\n\nWhich colour it has."),
+        ("a.md", '<span id="a"></span> <a id="b"/>', "<h2>Colour</h2>\n\nWhich colour it has."),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("gap", ["\n", "\n\n"])
+def test_labels_right_above_a_heading_belong_to_its_section(name, label, heading, gap):
+    above = "Lamps\n=====\n\nWhat there is to say of lamps, in some more words than of colours.\n\n"
+    title = heading.partition("\n")[0].strip("`# </>h2")
+    text = f"{above}{label}{gap}{heading}"
+    first, section = RecursiveTextSplitter(len(text) - 1, 0).split_text(text, name=name)
+    assert (first.content, section.content) == (above, f"{label}{gap}{heading}")
+    assert section.heading_path[-1] == title
+    assert section.completeness == 1
+    alone = RecursiveTextSplitter().split_text(f"{label}{gap}{heading}", name=name)
+    assert [chunk.heading_path for chunk in alone] == [(title,)]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "heading"),
+    [
+        ("a.rst", ".. _lamps: https://example.org", REST_HEADING),
+        ("a.rst", ".. _lamps: colours_", REST_HEADING),
+        ("a.rst", ".. autoclass:: Colour", REST_HEADING),
+        ("a.rst", ".. image:: lamp.png\n   :alt: a lamp", REST_HEADING),
+        ("a.rst", ".. [1] A note on lamps:", REST_HEADING),
+        ("a.rst", ".. _lamp-colour:\n\nMore words.", REST_HEADING),
+        ("a.rst", "(lamp-colour)=", REST_HEADING),
+        ("a.md", ".. _lamp-colour:", "## Colour\n\nWhich colour it has."),
+        ("a.md", '<a id="colour">Colours</a>', "## Colour\n\nWhich colour it has."),
+        ("a.md", "See (lamp-colour)=", "## Colour\n\nWhich colour it has."),
+        ("a.md", "```\n(lamp-colour)=\n```", "## Colour\n\nWhich colour it has."),
+    ],
+)
+def test_what_is_no_label_stays_in_the_section_above(name, line, heading):
+    above = f"Lamps\n=====\n\nWhat there is to say of lamps.\n\n{line}\n\n"
+    text = above + heading
+    chunks = RecursiveTextSplitter(len(text) - 1, 0).split_text(text, name=name)
+    assert [chunk.content for chunk in chunks] == [above, heading]
+
+
 def test_text_before_the_first_heading_has_no_path():
     assert RecursiveTextSplitter().split_text("text\n\n# First\n")[0].heading_path == ()
 

@@ -33,7 +33,7 @@ PARTS = (
     ),
     *("{% highlight sh %}\n", "{% endhighlight %}\n", "<h2>Sub</h2>\n", "<h1>\n", "</h1>\n"),
     *("{% comment %}\n", "{% endcomment %}\n", "%%\n", "{::comment}\n", "{:/}\n"),
-    *("```{note}\n", ".. note::\n", "  .. table::\n\n"),
+    *("```{note}\n", ".. note::\n", "  .. table::\n\n", "(a)=\n", ".. _a:\n", ".. index::\n  a\n"),
 )
 
 any_text = st.text(max_size=300) | st.text(st.characters(codec="utf-8"), max_size=300)
