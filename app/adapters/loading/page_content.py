@@ -37,7 +37,7 @@ class LeftOut(Enum):
     """How a part that is not read has been recognised."""
 
     AROUND = auto()
-    """By what it says of itself."""
+    """By what it says of itself, or by its class and links to the pages around this one."""
     MENU = auto()
     """By its class and its links."""
     DOUBTFUL = auto()
@@ -208,7 +208,7 @@ def _why_left_out(part: Part, titles: int) -> LeftOut | None:
         return LeftOut.AROUND
     tally = part.tally
     if part.role is Role.PAGE_TURN:
-        return LeftOut.MENU if tally.turns and not tally.headed else None
+        return LeftOut.AROUND if tally.turns and not tally.headed else None
     if part.role is Role.MENU or (part.in_content and _may_be_content(part.role, tally)):
         is_menu = tally.is_mostly_links and (part.role is Role.MENU or tally.items > 0)
         # Links that are images have no letters: GNOME's gtk-doc wrote such beside its titles.

@@ -362,6 +362,17 @@ def test_links_to_the_next_page_are_left_out(turn):
     assert markdown(f"<main>{page}</main>") == "# Backup\n\nCopy it."
 
 
+@pytest.mark.parametrize("turn", ["navheader", "navfooter", "docnav", "spirit-nav"])
+def test_links_to_the_next_page_are_left_out_around_a_table_of_contents(turn):
+    links = f"<div class={turn}><table><tr><th>2. Rows<tr><td>{NEXT}</table><hr></div>"
+    contents = "<div class=toc><ul><li><a href=/c>Copies</a><li><a href=/d>Plans</a></ul></div>"
+    assert markdown(f"{links}<h1>Backup</h1>{contents}{links}") == "# Backup\n\n- Copies\n- Plans"
+
+
+def test_links_to_the_next_page_are_read_where_there_is_nothing_else():
+    assert "2. Rows" in markdown(f"<div class=navheader><p>2. Rows</p>{NEXT}</div>")
+
+
 @pytest.mark.parametrize(
     "header",
     [
