@@ -51,6 +51,10 @@ class Lines:
         """Whether the line stands right below the one before it, with no blank line between."""
         return index < self._count and self._follows[index] == 1
 
+    def is_right_above_text(self, end: int) -> bool:
+        """Whether a line stands right below the one that ends here, with no blank line between."""
+        return self.follows(int(np.searchsorted(self._starts, end)))
+
     def indent(self, index: int) -> int:
         """Characters of white space at the left of the line."""
         text = self.text(index)

@@ -1,6 +1,7 @@
 """Reads the structure of a document from its lines, in Markdown or any other markup."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from app.adapters.splitting.asciidoc import is_asciidoc, read_asciidoc
@@ -150,7 +151,8 @@ def read_structure(lines: Lines, markup: Markup = Markup.MARKDOWN) -> Structure:
     one. It is AsciiDoc if it has syntax that only AsciiDoc has, and at least as many headings of
     AsciiDoc as of Markdown. Otherwise it is read both ways, and is reStructuredText if this gives
     any headings, and together with the directives more than Markdown has headings. Adjacent lines
-    that begin with a single # are then comments, not headings.
+    that begin with a single # are then comments, not headings; and so are any that look like those
+    in examples: see `_are_comments`.
     """
     if markup is Markup.NONE:
         return Structure([], _read(lines, is_rest=False, is_told=True).blocks, is_code=True)
@@ -197,8 +199,24 @@ def _read(lines: Lines, *, is_rest: bool, is_told: bool) -> Structure:
         ends_markup = is_markup and (is_rest or lines.indent(index) > 0)
         after_break = bool(found) or end > index + 1 or ends_markup
         index = end
+    if not is_told and _are_comments(lines, marks):
+        marks = [mark for mark in marks if not mark.hashes]
     settled = settle_headings(marks, unheaded.directives, is_rest=is_rest)
     return Structure(settled, blocks, unheaded.directives)
+
+
+def _are_comments(lines: Lines, marks: Sequence[HeadingMark]) -> bool:
+    """Whether what may be headings with # are comments in examples of a plain text.
+
+    Most of them have a single #, as have comments in many languages, and stand right above a line,
+    as comments do; and none of them begins the text.
+    """
+    hashed = [mark for mark in marks if mark.hashes and not mark.is_html]
+    single = sum(mark.hashes == 1 for mark in hashed)
+    begins = bool(hashed) and hashed[0].start == lines.start(front_matter_end(lines))
+    if len(marks) < 2 or begins or 2 * single <= len(hashed):
+        return False
+    return 2 * sum(lines.is_right_above_text(mark.end) for mark in hashed) > len(hashed)
 
 
 def _with_labels(lines: Lines, index: int, mark: HeadingMark, *, is_rest: bool) -> HeadingMark:

@@ -395,6 +395,36 @@ def test_headings_of_markdown_in_plain_text_stay():
     assert chunks[-1].heading_path == ("Guide", "Fourth")
 
 
+EXAMPLES = (
+    "So it is set:\n\n# the old kind\nlamp-hook . off\n\n# the new kind\nlamp-hook . on\n\n"
+    "With more:\n\n# what all have in common:\n\nset lamps\n\n## none of the others\nunset lamps\n"
+)
+
+
+@pytest.mark.parametrize("above", ["Of lamps.\n\n", "Lamps\n=====\n\n", "LAMPS\n~~~~~\n\n"])
+def test_comments_in_examples_of_plain_text_are_no_headings(above):
+    def titles(name):
+        chunks = RecursiveTextSplitter(20, 0).split_text(above + EXAMPLES, name=name)
+        return {title for chunk in chunks for title in chunk.heading_path}
+
+    assert titles("manual.txt") <= {"Lamps", "LAMPS"}
+    assert "the new kind" in titles("manual.md")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# Lamps\n{EXAMPLES}",
+        "Of lamps.\n\n# Old\n\nwords\n\n# New\nwords\n",
+        "Of lamps.\n\n# Old\nwords\n\n## Dim\nwords\n\n## Bright\nwords\n",
+        "Of lamps.\n\n# Old\nwords\n",
+    ],
+)
+def test_headings_of_plain_text_that_do_not_look_like_comments_stay(text):
+    chunks = RecursiveTextSplitter(15, 0).split_text(text, name="manual.txt")
+    assert {"Lamps", "Old"} & {title for chunk in chunks for title in chunk.heading_path}
+
+
 @pytest.mark.parametrize("rule", ["-- ", "--", "_" * 47])
 def test_what_ends_a_mail_in_plain_text_underlines_nothing(rule):
     mail = f"Dimmers\n=======\n\nUse the new one.\n\nCheers, Joe\n{rule}\nLamps mailing list\n"
