@@ -196,7 +196,9 @@ class SearchAnswer(CompleteAnswer):
     )
     duration_ms: float = Field(description="Milliseconds that the search took.")
     timings_ms: dict[str, float] | None = Field(
-        None, description="With explain: milliseconds of each stage."
+        None,
+        description="With explain: milliseconds of each stage that took part, in all rounds "
+        "together. Both sides may be asked at the same time.",
     )
 
     @classmethod

@@ -22,6 +22,7 @@ from app.protocols import (
 )
 from app.search.fusion import Floats
 from app.search.requests import SearchRequest
+from app.search.stages import StageSeconds
 
 LEXICAL_THREADS = 4
 """How many lexical searches may run while their queries are embedded, if no other search runs."""
@@ -54,7 +55,7 @@ class Candidates:
     """Every record with a greater cosine is among the candidates; -1: all records are."""
     degraded: tuple[str, ...]
     """Which sides are missing, and why."""
-    seconds: tuple[tuple[str, float], ...]
+    seconds: StageSeconds
     """How long each stage took; the lexical one may have run alongside the embedding."""
     ranking_cosines: Floats | None = None
     """What to rank by instead of `cosines`, where several rounds found them."""
@@ -108,20 +109,18 @@ class Retriever:
         started = time.perf_counter()
         vector = self._vector(request, meaning, degraded)
         embedded = time.perf_counter()
+        seconds = [("embed", embedded - started)]
         dense = _Dense()
         if request.mode != "lexical" and vector is not None:
             dense = self._nearest(vector, request.dense_depth * deeper, scope)
-        found = time.perf_counter()
+            seconds.append(("dense", time.perf_counter() - embedded))
         words = _Lexical()
         if lexical is not None:
             is_alone = request.mode == "lexical" or vector is None
             words = _answer_of(lexical, degraded, is_alone=is_alone)
-        seconds = (
-            ("embed", embedded - started),
-            ("dense", found - embedded),
-            ("lexical", words.seconds),
-        )
-        return self._candidates(vector, dense, words, degraded, seconds)
+            if words.answered:
+                seconds.append(("lexical", words.seconds))
+        return self._candidates(vector, dense, words, degraded, tuple(seconds))
 
     def embed(self, meaning: str) -> Vector:
         """The vector of a query, which is cached; raises EmbeddingError."""
@@ -181,7 +180,7 @@ class Retriever:
         dense: "_Dense",
         words: "_Lexical",
         degraded: Sequence[str],
-        seconds: tuple[tuple[str, float], ...],
+        seconds: StageSeconds,
     ) -> Candidates:
         cosines = dict(dense.hits)
         bm25 = dict(words.hits)

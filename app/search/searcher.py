@@ -24,6 +24,7 @@ from app.search.results import Explanation, SearchAnswer, SearchResult
 from app.search.retrieval import Candidates, Retriever
 from app.search.row_hits import others_are_weak
 from app.search.scope import ScopeResolver
+from app.search.stages import StageSeconds, added
 from app.search.widening import Widener
 from app.search.words_by_collection import WordsByCollection
 from app.web.metrics import Metrics
@@ -122,24 +123,23 @@ class Searcher:
         ranking = resolved(request.ranking, self._collection_ranking(request.collection))
         deeper = 1
         earlier: Mapping[str, Explanation | None] = {}
+        seconds: StageSeconds = ()
         while True:
             found = self._round(request, ranking, demands, earlier, deeper)
-            if found is None:
+            seconds = added(seconds, found.seconds)
+            demands, candidates, joined = found.demands, found.candidates, found.joined
+            if joined is None:
                 deeper *= DEEPER
                 continue
-            demands, candidates, joined = found.demands, found.candidates, found.joined
+            started = time.perf_counter()
             results = joined.results(request, demands, candidates, earlier, deeper)
+            seconds = added(seconds, (("join", time.perf_counter() - started),))
             nearest = _is_nearest(joined, candidates, request, ranking, words)
             enough = nearest and (
                 len(results) >= request.n_results
                 or others_are_weak(joined.ranked, candidates, joined.least)
             )
             if enough or _complete(candidates, request, words, joined.rejected):
-                seconds = (
-                    *candidates.seconds,
-                    ("fuse", found.fused_at - found.retrieved_at),
-                    ("join", time.perf_counter() - found.fused_at),
-                )
                 return self._finished(request, results, candidates.degraded, seconds)
             earlier = {result.chunk_id: result.explain for result in results} if nearest else {}
             deeper *= _further(candidates, words)
@@ -151,14 +151,15 @@ class Searcher:
         demands: Demands,
         earlier: Collection[str],
         deeper: int,
-    ) -> "_Round | None":
-        """Ask the indexes and join to SQL; None: too few candidates are of the types asked for."""
+    ) -> "_Round":
+        """Ask the indexes and join to SQL."""
         candidates = self._found(request, ranking, demands, deeper)
         retrieved_at = time.perf_counter()
         with self._database.snapshot() as connection:
             candidates, whole = of_types(connection, request, candidates, deeper)
             if not whole:
-                return None
+                sorted_out = ("fuse", time.perf_counter() - retrieved_at)
+                return _Round(candidates, demands, None, (*candidates.seconds, sorted_out))
             require_words = demands.words.require_words
             ranked = rank(request, candidates, words_required=require_words)
             fused_at = time.perf_counter()
@@ -175,7 +176,9 @@ class Searcher:
                 fingerprint=self._retriever.fingerprint,
                 now=self._clock(),
             )
-        return _Round(candidates, demands, joined, retrieved_at, fused_at)
+        fusing, joining = fused_at - retrieved_at, time.perf_counter() - fused_at
+        seconds = (*candidates.seconds, ("fuse", fusing), ("join", joining))
+        return _Round(candidates, demands, joined, seconds)
 
     def _found(
         self, request: SearchRequest, ranking: Ranking, demands: Demands, deeper: int
@@ -195,7 +198,7 @@ class Searcher:
         request: SearchRequest,
         results: Sequence[SearchResult],
         degraded: Sequence[str],
-        seconds: Sequence[tuple[str, float]],
+        seconds: StageSeconds,
     ) -> SearchAnswer:
         return SearchAnswer(
             query=request.query,
@@ -212,9 +215,9 @@ class _Round:
 
     candidates: Candidates
     demands: Demands
-    joined: JoinedRows
-    retrieved_at: float
-    fused_at: float
+    joined: JoinedRows | None
+    """None: too few candidates are of the types asked for."""
+    seconds: StageSeconds
 
 
 def _is_nearest(

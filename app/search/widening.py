@@ -1,6 +1,7 @@
 """Asks the indexes again: in other wordings, and for more like the first results."""
 
 import dataclasses
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from app.search.ranking import rank
 from app.search.requests import SearchRequest
 from app.search.retrieval import Candidates, Retriever
 from app.search.signal_queries import vectors_of_chunks
+from app.search.stages import added
 from app.search.wordings import other_wordings
 from app.search.words_by_collection import WordsByCollection
 
@@ -120,6 +122,7 @@ class Widener:
             exhausted=all(one.candidates.exhausted for one in rounds),
             lexical_exhausted=all(one.candidates.lexical_exhausted for one in rounds),
             degraded=tuple(dict.fromkeys(why for one in rounds for why in one.candidates.degraded)),
+            seconds=added(*(one.candidates.seconds for one in rounds)),
         )
 
     # Feedback ------------------------------------------------------------------------------
@@ -159,7 +162,9 @@ class Widener:
         moved: Vector,
     ) -> Candidates:
         """The candidates and those nearest to the moved query, all ranked by their cosine to it."""
+        started = time.perf_counter()
         hits = self._vector_index.search(moved, request.dense_depth * deeper, scope)
+        again_seconds = time.perf_counter() - started
         keys = tuple(dict.fromkeys((*found.chunk_ids, *(hit.chunk_id for hit in hits))))
         wider = self._widened(vector, found, keys)
         again = {hit.chunk_id for hit in hits}
@@ -168,6 +173,7 @@ class Widener:
             wider,
             ranking_cosines=self._cosines(moved, wider.chunk_ids),
             found_dense=wider.found_dense | found_again,
+            seconds=added(found.seconds, (("dense", again_seconds),)),
         )
 
     # Both ----------------------------------------------------------------------------------

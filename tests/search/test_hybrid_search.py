@@ -1,6 +1,7 @@
 """Both sides of a search together: what each finds, what is left when one fails, in which order."""
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,15 +37,19 @@ MODES = ("hybrid", "dense", "lexical")
 
 
 class Dense(ExactVectorIndex):
-    """Counts how often it is searched."""
+    """Counts how often it is searched, and for how long."""
 
     searches = 0
+    seconds = 0.0
 
     def search(
         self, vector: Vector, limit: int, scope: SearchScope = EVERYWHERE
     ) -> list[VectorHit]:
         self.searches += 1
-        return super().search(vector, limit, scope)
+        started = time.perf_counter()
+        found = super().search(vector, limit, scope)
+        self.seconds += time.perf_counter() - started
+        return found
 
 
 class Words(FakeLexicalIndex):
@@ -748,3 +753,39 @@ def test_highlights_and_explanations_come_when_they_are_wanted(told):
     assert told().explain is None
     assert told(explain=True).explain.rank == 1
     assert told().group is None
+
+
+# How long it takes ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("mode", "sides"), [("dense", {"dense"}), ("lexical", {"lexical"})])
+def test_a_side_that_is_not_asked_is_not_timed(only_asked, mode, sides):
+    """In metrics, a time of 0 would count as a search that took none."""
+    timed = dict(only_asked.answer("rotate the keys", mode=mode).timings_ms)
+    assert timed.keys() == {"embed", *sides, "fuse", "join"}
+
+
+def test_a_side_that_fails_is_not_timed(filled):
+    filled.words.broken = True
+    answer = filled.answer("rotate the keys")
+    assert answer.degraded
+    assert dict(answer.timings_ms).keys() == {"embed", "dense", "fuse", "join"}
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"chunk_types": ("table",), "dense_depth": 1, "lexical_depth": 1},
+        {"group_by": "document", "n_results": 50, "dense_depth": 1, "lexical_depth": 1},
+        {"ranking": RankingWishes(expand=True)},
+        {"ranking": RankingWishes(feedback_weight=0.5)},
+    ],
+    ids=["deeper for a type", "deeper for groups", "other wordings", "feedback"],
+)
+def test_the_time_of_a_stage_is_that_of_all_rounds(only_asked, wanted):
+    searches, seconds = only_asked.dense.searches, only_asked.dense.seconds
+    answer = only_asked.answer("delete the keys of the db", **wanted)
+    assert only_asked.dense.searches > searches + 1
+    rounding = 0.001
+    measured_ms = 1000 * (only_asked.dense.seconds - seconds)
+    assert dict(answer.timings_ms)["dense"] >= measured_ms - rounding
