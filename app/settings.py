@@ -1,6 +1,5 @@
 """Every setting of Groundwork: typed, described, read from the environment or `.env`."""
 
-import ipaddress
 import os
 import re
 import sys
@@ -18,6 +17,8 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from app.host_lists import HostNames, HostsAndPorts, Origins
 
 CommaSeparated = NoDecode
 """A list setting is written `a,b,c` in the environment, not as JSON."""
@@ -59,12 +60,12 @@ class Settings(BaseSettings):
     # The server
     host: str = Field("127.0.0.1", min_length=1, description="Address to listen on.")
     port: int = Field(8000, ge=0, le=65535, description="Port to listen on.")
-    allowed_hosts: Annotated[list[str], CommaSeparated] = Field(
+    allowed_hosts: Annotated[HostNames, CommaSeparated] = Field(
         default_factory=list,
         description="Domain names under which the service may be called. IP addresses, localhost "
         "and names without a dot always may (they cannot be rebound from outside); * allows all.",
     )
-    cors_allow_origins: Annotated[list[str], CommaSeparated] = Field(
+    cors_allow_origins: Annotated[Origins, CommaSeparated] = Field(
         default_factory=list,
         description="Origins of web pages that may call the API, e.g. https://app.example.com.",
     )
@@ -85,11 +86,11 @@ class Settings(BaseSettings):
     file_max_bytes: int = Field(
         10 * MEBIBYTE, ge=1, description="Files over this size are skipped and reported."
     )
-    fetch_allow_hosts: Annotated[list[str], CommaSeparated] = Field(
+    fetch_allow_hosts: Annotated[HostsAndPorts, CommaSeparated] = Field(
         default_factory=list,
         description="host or host:port list that may be fetched though its address is not public.",
     )
-    robots_ignore_hosts: Annotated[list[str], CommaSeparated] = Field(
+    robots_ignore_hosts: Annotated[HostsAndPorts, CommaSeparated] = Field(
         default_factory=list,
         description="host or host:port list of your own sites whose robots.txt need not be heeded.",
     )
@@ -203,54 +204,6 @@ class Settings(BaseSettings):
             return [part.strip() for part in value.split(",") if part.strip()]
         return value
 
-    @field_validator("allowed_hosts", "fetch_allow_hosts", "robots_ignore_hosts")
-    @classmethod
-    def _hosts_are_no_addresses(cls, hosts: list[str]) -> list[str]:
-        for host in hosts:
-            if re.search(r"[/\s]", host):
-                raise ValueError(f"{host!r} is no host: leave out http://, paths and blanks")
-        return hosts
-
-    @field_validator("allowed_hosts", "fetch_allow_hosts", "robots_ignore_hosts")
-    @classmethod
-    def _hosts_are_named_one_by_one(cls, hosts: list[str], about: ValidationInfo) -> list[str]:
-        for host in hosts:
-            if about.field_name == "allowed_hosts" and host == "*":
-                continue
-            if "*" in host or host.startswith("."):
-                raise ValueError(f"{host!r} is no host name: name each host in full")
-        return hosts
-
-    @field_validator("fetch_allow_hosts", "robots_ignore_hosts")
-    @classmethod
-    def _ports_are_numbers(cls, hosts: list[str]) -> list[str]:
-        for host in hosts:
-            port = _port_behind(host)
-            if port is not None and not _is_port(port):
-                raise ValueError(f"{host!r} is no host: its port is no number from 1 to 65535")
-        return hosts
-
-    @field_validator("allowed_hosts")
-    @classmethod
-    def _hosts_are_named_without_ports(cls, hosts: list[str]) -> list[str]:
-        for host in hosts:
-            if "[" in host or (":" in host and not _is_ipv6(host)):
-                raise ValueError(f"{host!r} is no host name: leave out ports and brackets")
-        return hosts
-
-    @field_validator("cors_allow_origins")
-    @classmethod
-    def _as_browsers_write_origins(cls, origins: list[str]) -> list[str]:
-        written = [origin.lower().rstrip("/") for origin in origins]
-        for origin in written:
-            if origin not in {"*", "null"} and not re.fullmatch(
-                r"[a-z][a-z0-9+.-]*://[^/\s*]+", origin
-            ):
-                raise ValueError(
-                    f"{origin!r} is no origin: write https://host, and a port if need be"
-                )
-        return written
-
     @field_validator("data_dir", "chroma_persist_directory", "models_dir", mode="before")
     @classmethod
     def _empty_is_unset(cls, value: object, about: ValidationInfo) -> object:
@@ -323,28 +276,6 @@ class Settings(BaseSettings):
         """
         own = (Path.cwd(), Path.home())
         return self.source_roots or [folder for folder in own if folder != folder.parent]
-
-
-def _port_behind(host: str) -> str | None:
-    """What stands where a host may have a port; raises ValueError for what can be no host."""
-    if _is_ipv6(host):
-        return None
-    parts = re.fullmatch(r"([^:\[\]]+|\[(?P<ipv6>.*)\])(:(?P<port>[^:]*))?", host)
-    if parts is None or not (parts["ipv6"] is None or _is_ipv6(parts["ipv6"])):
-        raise ValueError(f"{host!r} is no host: write host:port, and an IPv6 address in brackets")
-    return parts["port"]
-
-
-def _is_port(written: str) -> bool:
-    return bool(re.fullmatch(r"[0-9]{1,5}", written)) and 1 <= int(written) <= 65535
-
-
-def _is_ipv6(written: str) -> bool:
-    try:
-        ipaddress.IPv6Address(written)
-    except ValueError:
-        return False
-    return True
 
 
 def _at_home(path: Path) -> Path:
