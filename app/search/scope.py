@@ -118,7 +118,7 @@ def resolve_filter(connection: Connection, request: SearchRequest) -> ResolvedFi
 def _item_conditions(
     request: SearchRequest, *, by_document: bool, of_few: bool
 ) -> list[ColumnElement[bool]]:
-    """None if no item is ruled out; for `of_few` see `tagged`."""
+    """No conditions if no item is ruled out; for `of_few` see `tagged`."""
     if not request.restricts_items:
         return []
     wanted = request.item_filter()
