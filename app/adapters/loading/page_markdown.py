@@ -28,6 +28,7 @@ from app.adapters.loading.page_headings import (
 )
 from app.adapters.loading.page_layout import unfold_layout_tables
 from app.adapters.loading.page_lines import WRITTEN, tidied_lines
+from app.adapters.loading.page_manuals import manual_page
 from app.adapters.loading.page_tables import MOST_ROWS, Cell, TableCells
 from app.adapters.loading.page_tabs import place_labels
 from app.adapters.loading.page_tree import children_of, elements_in, holds, tree_of
@@ -41,6 +42,8 @@ INLINE_TAG = re.compile(rf"</?(?:{'|'.join(sorted(INLINE))})(?: [^<>]*)?>")
 PRE_TAG = re.compile(r"(</?pre(?: [^<>]*)?>)")
 WITHIN_LINES = INLINE | {"sub", "sup", "kbd", "samp"}
 BLANKS = re.compile(r"[\t \r\n]+")
+NESTING = {"li", "dd", "blockquote"}
+"""Where no heading is one of the page."""
 CELL_END = re.compile(r"(?<!\\)\|")
 
 
@@ -97,6 +100,7 @@ class _Converter(MarkdownConverter):
         self._list_positions: Counter[int] = Counter()
         self._cells = TableCells()
         self._begun_tables: set[int] = set()
+        self._level = 0
 
     def convert_hN(  # noqa: N802  the library's name
         self, level: int, _element: Tag, text: str, parent_tags: set[str]
@@ -105,6 +109,7 @@ class _Converter(MarkdownConverter):
         if "_inline" in parent_tags:
             return f" {text.strip()} "
         title = BLANKS.sub(" ", text.strip())
+        self._level = level if title else self._level
         return f"\n\n{WRITTEN}{'#' * level} {title}\n\n" if title else "\n\n"
 
     def convert_hr(self, _element: Tag, _text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
@@ -140,7 +145,8 @@ class _Converter(MarkdownConverter):
         elif "pre" in parent_tags:
             code, apart = text, "\n"
         else:
-            code, apart = fenced(text, code_language(element)), "\n\n"
+            manual = None if parent_tags & NESTING else manual_page(text, self._level)
+            code, apart = manual or fenced(text, code_language(element)), "\n\n"
         if label := element.get(TAB_LABEL):
             return f"{apart}{label}{apart}" + code.lstrip("\n")
         return f" {code} " if in_line else code
