@@ -18,6 +18,8 @@ _INDEX = re.compile(r"\.\.[ \t]+index::")
 """Entries of the index for what follows them; they may stand in the indented lines below."""
 _MARKER = re.compile(r"\.\.[ \t]+[A-Za-z][\w:+.-]*::[ \t]+(?P<name>\S+)")
 """A directive with an argument, as `.. setting:: LAMP_COLOUR` above the heading `LAMP_COLOUR`."""
+_FIELD = re.compile(r":[^:\s](?:[^:]*[^:\s])?:(?:\s|$)")
+"""A field, as `:orphan:` or `:Author: Ann`: at the top, such say of the document what it is."""
 
 
 def labels_start(lines: Lines, index: int, title: str, *, is_rest: bool) -> int:
@@ -31,7 +33,15 @@ def labels_start(lines: Lines, index: int, title: str, *, is_rest: bool) -> int:
         if above is None:
             break
         first = above
-    return first
+    return 0 if is_rest and _begin_text(lines, first) else first
+
+
+def _begin_text(lines: Lines, end: int) -> bool:
+    """Whether nothing stands above this line but fields of reStructuredText."""
+    above = end
+    while above > 0 and _FIELD.match(lines.text(above - 1)):
+        above -= 1
+    return above == 0
 
 
 def _label(lines: Lines, index: int) -> int | None:

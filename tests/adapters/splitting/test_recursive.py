@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 from token_meters import BytesMeter, PatternMeter, word_piece_meter
 
+from app.adapters.loading.titles import find_title
 from app.adapters.splitting.recursive import RecursiveTextSplitter
 from app.protocols import TextSplitter
 from tests.processor_speed import is_within
@@ -519,6 +520,25 @@ def test_labels_right_above_a_heading_belong_to_its_section(name, label, heading
     assert section.completeness == 1
     alone = RecursiveTextSplitter().split_text(f"{label}{gap}{heading}", name=name)
     assert [chunk.heading_path for chunk in alone] == [(title,)]
+
+
+@pytest.mark.parametrize(
+    "above",
+    [
+        ":orphan:\n\n",
+        "\n:Author: Ann of the Lamps\n:Last changed: June\n\n.. _lamp-colour:\n\n",
+    ],
+)
+def test_fields_at_the_top_of_restructuredtext_belong_to_its_first_heading(above):
+    chunks = RecursiveTextSplitter().split_text(above + REST_HEADING, name="a.rst")
+    assert [chunk.heading_path for chunk in chunks] == [("LAMP_COLOUR",)]
+    assert find_title(above + REST_HEADING, ".rst") == "LAMP_COLOUR"
+
+
+@pytest.mark.parametrize("above", ["Lamps.\n\n:Author: Ann\n\n", ":Author: Ann\n\nLamps.\n\n"])
+def test_fields_below_text_belong_to_it(above):
+    chunks = RecursiveTextSplitter().split_text(above + REST_HEADING, name="a.rst")
+    assert [chunk.heading_path for chunk in chunks] == [()]
 
 
 @pytest.mark.parametrize(
