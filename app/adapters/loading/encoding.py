@@ -65,6 +65,9 @@ text that it takes for any other encoding must also be `is_scattered`."""
 JAPANESE_ESCAPE = re.compile(rb"\x1b(?:\$[@B]|\(I)")
 """Begins Japanese characters in ISO-2022-JP, all of whose bytes are ASCII; no terminal reads it."""
 
+PAIR_OF_HALVES = re.compile(rb"\xed[\xa0-\xaf][\x80-\xbf]\xed[\xb0-\xbf][\x80-\xbf]")
+"""A character beyond U+FFFF as Java's and Oracle's UTF-8 has it (CESU-8): UTF-16, half by half."""
+
 WESTERN_OR_BROKEN = re.compile("[\u00a0-\u017f\u2010-\u2122\ufffd]")
 BESIDE_BROKEN = re.compile("[^\x00-\x7f\ufffd]\ufffd|\ufffd[^\x00-\x7f\ufffd]")
 """Of 20,000 random words of each length in nine encodings of other alphabets, at most 0.4 % have
@@ -192,11 +195,17 @@ def _decode_undeclared(data: bytes) -> tuple[str, str]:
         with suppress(UnicodeDecodeError):
             return data.decode("iso2022_jp_ext"), "iso2022_jp_ext"
     try:
-        return data.decode("utf-8"), "utf-8"
+        return PAIR_OF_HALVES.sub(_whole, data).decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
         pass
     text = data.decode("utf-8", "replace")
     return (text, "utf-8") if _is_damaged_utf8(text) else _detect(data)
+
+
+def _whole(pair: re.Match[bytes]) -> bytes:
+    """The character of two halves, in UTF-8."""
+    halves = pair[0].decode("utf-8", "surrogatepass")
+    return halves.encode("utf-16", "surrogatepass").decode("utf-16").encode("utf-8")
 
 
 def _is_damaged_utf8(text: str) -> bool:

@@ -395,6 +395,19 @@ def test_text_in_ascii_is_no_evidence_of_a_western_language(text):
     assert not is_western(text)
 
 
+@pytest.mark.parametrize("declared", [None, "utf-8"])
+@pytest.mark.parametrize("text", ["Shipped 😀 at last.\n", "日本語と絵文字👩‍👩‍👧です。\n", "𝛼 + é"])
+def test_characters_that_were_written_as_two_halves_are_whole_again(text, declared):
+    """Exports of Java and Oracle are UTF-8 but for these (CESU-8); English ones became Chinese."""
+    halves = (
+        letter.encode("utf-16-be")[place : place + 2].decode("utf-16-be", "surrogatepass")
+        for letter in text
+        for place in range(0, len(letter.encode("utf-16-be")), 2)
+    )
+    data = "".join(halves).encode("utf-8", "surrogatepass")
+    assert decode(data, declared) == (text, "utf-8")
+
+
 def test_a_few_broken_bytes_do_not_spoil_a_utf8_document():
     data = GERMAN.encode() + b"\xff" + GERMAN.encode()
     assert decode(data) == (f"{GERMAN}\ufffd{GERMAN}", "utf-8")
