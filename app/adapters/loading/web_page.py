@@ -39,6 +39,12 @@ HTML_START = re.compile(
 )
 HTML_START_BYTES = 2048
 
+DECLARED_WITHIN = re.compile(
+    r"\A([^<]*+(?:<\?xml[^<>]*+>[^<]*+)?<!doctype[^<>\[\]]*+)\[[^\[\]]*+\]", re.IGNORECASE
+)
+"""What a document type declares in brackets, as XHTML with MathML does (`<!ENTITY mathml "…">`). In
+HTML the type ends at the first `>`, and `]>` became the first words of the page."""
+
 LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 
 
@@ -84,7 +90,7 @@ def read_page(page: str, address: str, *, is_xml: bool = False) -> WebPage:
     lines are line feeds first, as the HTML standard has it (13.2.3.5). Raises SourceUnreadableError
     for a page with too many tags.
     """
-    page = page.replace("\r\n", "\n").replace("\r", "\n")
+    page = DECLARED_WITHIN.sub(r"\1", page.replace("\r\n", "\n").replace("\r", "\n"))
     tidied = tidy(with_streams_in_place(page), is_xml=is_xml)
     content = content_of(tidied)
     title = tidied.title or content.heading

@@ -31,6 +31,20 @@ def test_the_main_content_is_kept_and_what_stands_around_it_is_not():
     assert markdown(page) == "# Head\n\nText.\n\nfound"
 
 
+@pytest.mark.parametrize("is_xml", [True, False])
+@pytest.mark.parametrize("before", ["", '<?xml version="1.0"?>\n'])
+def test_what_a_document_type_declares_is_no_text(before, is_xml):
+    """Python's parser ends it at the first `>`, and pages with MathML began with `]>`."""
+    page = (
+        before
+        + """<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1 plus MathML 2.0//EN" "a.dtd" [
+      <!ENTITY mathml "http://www.w3.org/1998/Math/MathML">
+    ]>
+    <html><head><title>T</title></head><body><p>The sum [1] of it.</p></body></html>"""
+    )
+    assert read_page(page, ADDRESS, is_xml=is_xml).markdown == "The sum [1] of it."
+
+
 @pytest.mark.parametrize("element", ["main", "article", "div role=main"])
 def test_each_way_to_mark_the_content_is_understood(element):
     end = element.split(maxsplit=1)[0]
