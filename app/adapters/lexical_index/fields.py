@@ -20,7 +20,7 @@ from app.adapters.lexical_index.symbols import defined_symbols
 from app.adapters.lexical_index.terms import IndexTerms, has_signs
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 17
+SCHEMA_VERSION = 18
 """Raise it whenever the fields, or what they hold, change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -178,7 +178,7 @@ def _terms_by_field(record: LexicalRecord, analyser: Analyser, mark: str) -> dic
         TITLE: _apart(mark, titles),
         PATH: _marked(mark, path.parts),
         SHOWN: _apart(mark, shown),
-        SYMBOLS: list(_symbols(record.content, analyser, mark)),
+        SYMBOLS: list(_symbols(record, analyser, mark)),
         IDENTIFIERS: [whole for whole in wholes if not has_signs(whole)],
         SIGNED: list(set(filter(has_signs, wholes))),
         QUOTABLE: list({whole for terms in (content, *titles) for whole in terms.wholes}),
@@ -192,9 +192,9 @@ def _terms_by_field(record: LexicalRecord, analyser: Analyser, mark: str) -> dic
     }
 
 
-def _symbols(content: str, analyser: Analyser, mark: str) -> Iterator[str]:
+def _symbols(record: LexicalRecord, analyser: Analyser, mark: str) -> Iterator[str]:
     """The names that the content defines, in parts and in one piece."""
-    for name in defined_symbols(content):
+    for name in defined_symbols(record.content, record.path):
         terms = analyser.index_terms(name)
         yield from _marked(mark, terms.parts)
         yield from (whole for whole in terms.wholes if not has_signs(whole))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import regex
 
+from app.adapters.lexical_index.definitions import definitions
 from app.text_suffixes import TEXT_SUFFIXES
 
 MAX_SYMBOLS = 64
@@ -19,27 +20,12 @@ FENCED_SUFFIXES = (*(suffix for suffix in TEXT_SUFFIXES if suffix != ".rst"), ".
 """Of files whose code stands between fences. In reStructuredText it does not, and directives define
 names."""
 
-_MODIFIER = (
-    r"(?:export|default|declare|public|private|protected|internal|static|final|abstract|sealed"
-    r"|async|virtual|override|inline|extern|unsafe|partial|open|data|pub(?:\([a-z ]{1,16}\))?)"
-)
-_KEYWORD = (
-    r"(?:def|class|function\*?|func|fn|fun|sub|struct|interface|trait|enum|record|object|module"
-    r"|namespace|protocol|type|typedef|const|let|var|val|macro_rules!|impl|defmodule|defp"
-    r"|package|message|service|rpc)"
-)
 _NAME = r"[\p{L}_$][\w$]{0,119}"
-_DEFINITION = regex.compile(
-    rf"^[ \t]*+(?:{_MODIFIER}[ \t]++){{0,4}}+{_KEYWORD}[ \t]++"
-    rf"(?:\([^()\n]{{0,80}}\)[ \t]*+)?"  # the receiver of a Go method
-    rf"(?P<name>{_NAME})(?:\.(?P<member>{_NAME}))?"
-    r"(?=[ \t]*+(?:[(<\[{:=;]|$|extends\b|implements\b|struct\b|interface\b|for\b|from\b))",
-    regex.MULTILINE,
-)
 _ASSIGNED = regex.compile(  # constants and functions that are values: NAME = …, name: function(
     rf"^[ \t]*+(?:(?P<constant>\p{{Lu}}[\p{{Lu}}\d_]{{2,119}})(?:[ \t]*+:[^=\n]{{1,80}})?[ \t]*+="
     rf"|\#define[ \t]++(?P<macro>{_NAME})"
-    rf"|(?P<value>{_NAME})[ \t]*+[:=][ \t]*+(?:async[ \t]++)?function\b)(?!=)",
+    rf"|(?:{_NAME}[.:](?=\w)){{0,4}}+(?P<value>{_NAME})[ \t]*+[:=][ \t]*+"
+    r"(?:async[ \t]++)?function\b)(?!=)",
     regex.MULTILINE,
 )
 _DECLARED_IN_C = (  # the name stands behind its type, before brackets or at the end of the line
@@ -64,43 +50,41 @@ _DESCRIBED = regex.compile(  # the directives of Sphinx's domains that describe 
 )
 
 
-_MAY_DEFINE = re.compile(rf"^[ \t]*(?:{_MODIFIER}|{_KEYWORD})[ \t]", re.MULTILINE)
 _MAY_BE_CONSTANT = re.compile(r"^[ \t]*[^\Wa-z\d_][^\Wa-z]{2}[^=\n]*=", re.MULTILINE)
-"""Every line that the patterns above find fits; to look for these takes a quarter of the time, and
-most texts have none."""
+"""Every line with a constant fits; to look for it takes a quarter of the time, and most texts have
+none."""
 
 
 def first_symbol(path: str, text: str) -> str | None:
     """The first name that a stretch of a document defines, if it is code or holds a block of it."""
     is_prose = "://" in path or path.lower().endswith(FENCED_SUFFIXES)
-    return None if is_prose and "```" not in text else next(_names(text), None)
+    return None if is_prose and "```" not in text else next(_names(text, path), None)
 
 
-def defined_symbols(code: str) -> list[str]:
+def defined_symbols(code: str, path: str = "") -> list[str]:
     """The names that the text defines, each once, in order; prose gives next to none.
 
-    Knows definitions at the start of a line only, and a keyword must be followed by what follows
-    it in code: "class of the object" in prose is none.
+    `path` is the key of the document: in some languages a definition is known by its shape alone.
     """
-    return list(itertools.islice(dict.fromkeys(_names(code)), MAX_SYMBOLS))
+    return list(itertools.islice(dict.fromkeys(_names(code, path)), MAX_SYMBOLS))
 
 
-def _names(code: str) -> Iterator[str]:
+def _names(code: str, path: str) -> Iterator[str]:
     """What is described or defined in so many words comes before what is assigned."""
-    described = _DESCRIBED.finditer(code, concurrent=False) if _may_describe(code) else ()
-    defined = _DEFINITION.finditer(code, concurrent=False) if _may_define(code) else ()
-    assigned = _ASSIGNED.finditer(code, concurrent=False) if _may_assign(code) else ()
-    in_so_many_words = heapq.merge(described, defined, key=lambda match: match.start())
-    for match in itertools.chain(in_so_many_words, assigned):
-        yield from filter(None, match.groups())
+    described = _found_by(_DESCRIBED, code) if _may_describe(code) else ()
+    assigned = _found_by(_ASSIGNED, code) if _may_assign(code) else ()
+    in_so_many_words = heapq.merge(described, definitions(code, path))
+    for _, names in itertools.chain(in_so_many_words, assigned):
+        yield from names
+
+
+def _found_by(pattern: regex.Pattern[str], code: str) -> Iterator[tuple[int, list[str]]]:
+    for match in pattern.finditer(code, concurrent=False):
+        yield match.start(), [name for name in match.groups() if name]
 
 
 def _may_describe(code: str) -> bool:
     return ".." in code and "::" in code
-
-
-def _may_define(code: str) -> bool:
-    return _MAY_DEFINE.search(code) is not None
 
 
 def _may_assign(code: str) -> bool:

@@ -15,7 +15,7 @@ from tests.processor_speed import is_within
         ("MAX_SIZE: int = 5\nMIN_SIZE = 1\nOTHER == 2", ["MAX_SIZE", "MIN_SIZE"]),
         ("export default class Shop extends React.Component {", ["Shop"]),
         ("export async function load(x) {\nconst limit = 5;", ["load", "limit"]),
-        ("  render: function () {\nApp.start = function () {", ["render"]),
+        ("  render: function () {\nApp.start = function () {", ["render", "start"]),
         ("func (r *Router) Handle(path string) {\nfunc main() {", ["Handle", "main"]),
         ("type Handler interface {\ntype Pair struct {", ["Handler", "Pair"]),
         ("pub(crate) fn run<T>(x: T) {\nimpl Display for Thing {", ["run", "Display"]),
