@@ -21,14 +21,17 @@ CODE_NAMES = {
 }  # fmt: skip
 """Of files that are code though their names have no suffix, or that of plain text."""
 CODE_SUFFIXES = {
-    ".bash", ".bat", ".c", ".cc", ".cfg", ".clj", ".cljs", ".cmake", ".cmd", ".conf", ".cpp",
-    ".cs", ".css", ".cxx", ".dart", ".env", ".erl", ".ex", ".exs", ".fish", ".fs", ".go",
-    ".gradle", ".graphql", ".groovy", ".h", ".hcl", ".hh", ".hpp", ".hs", ".hxx", ".ini",
-    ".ipynb", ".java", ".jl", ".js", ".json", ".json5", ".jsonc", ".jsonl", ".jsx", ".kt",
-    ".kts", ".less", ".lua", ".m", ".mjs", ".mk", ".ml", ".mm", ".nix", ".php", ".pl", ".pm",
-    ".properties", ".proto", ".ps1", ".pxd", ".py", ".pyi", ".pyx", ".r", ".rb", ".rs",
-    ".sass", ".scala", ".scss", ".sh", ".sql", ".svelte", ".swift", ".tcl", ".tf", ".toml",
-    ".ts", ".tsx", ".vb", ".vue", ".xml", ".yaml", ".yml", ".zig", ".zsh"
+    ".adb", ".ads", ".asm", ".awk", ".bash", ".bat", ".c", ".cc", ".cfg", ".clj", ".cljs", ".cmake",
+    ".cmd", ".coffee", ".conf", ".cpp", ".cr", ".cs", ".csproj", ".css", ".cu", ".cuh", ".cxx",
+    ".d", ".dart", ".ejs", ".el", ".elm", ".env", ".erb", ".erl", ".ex", ".exs", ".f", ".f90",
+    ".f95", ".fish", ".fs", ".gd", ".glsl", ".go", ".gradle", ".graphql", ".groovy", ".h", ".hbs",
+    ".hcl", ".hh", ".hpp", ".hrl", ".hs", ".hxx", ".ini", ".ipynb", ".j2", ".java", ".jinja",
+    ".jinja2", ".jl", ".js", ".json", ".json5", ".jsonc", ".jsonl", ".jsx", ".kt", ".kts", ".less",
+    ".lisp", ".lock", ".lua", ".m", ".mjs", ".mk", ".ml", ".mm", ".nim", ".nix", ".pas", ".php",
+    ".pl", ".plist", ".pm", ".properties", ".proto", ".ps1", ".purs", ".pxd", ".py", ".pyi", ".pyx",
+    ".r", ".rb", ".rkt", ".rs", ".sass", ".scala", ".scm", ".scss", ".sh", ".sol", ".sql", ".styl",
+    ".sv", ".svelte", ".swift", ".tcl", ".tf", ".toml", ".ts", ".tsx", ".v", ".vb", ".vhd", ".vhdl",
+    ".vue", ".wgsl", ".xml", ".yaml", ".yml", ".zig", ".zsh"
 }  # fmt: skip
 """Of files that are code, settings or data: a comment or a line of signs in them is no heading."""
 
