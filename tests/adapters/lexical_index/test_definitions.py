@@ -1,4 +1,4 @@
-"""What a line of code defines is known in many languages; what calls or says a name defines none."""
+"""What a line of code defines is known in many languages; what calls a name defines none."""
 
 import time
 

@@ -443,8 +443,16 @@ def test_short_rules_and_rules_of_low_lines_underline_titles_of_their_length_in_
 
 @pytest.mark.parametrize(
     "name",
-    ["CMakeLists.txt", "src/lamp/CMakeLists.txt", "lamp.py", "conf/LAMP.YAML", "Dockerfile"]
-    + ["lamp.el", "lamp.nim", "poetry.lock"],
+    [
+        "CMakeLists.txt",
+        "src/lamp/CMakeLists.txt",
+        "lamp.py",
+        "conf/LAMP.YAML",
+        "Dockerfile",
+        "lamp.el",
+        "lamp.nim",
+        "poetry.lock",
+    ],
 )
 def test_code_has_no_headings_and_is_code_whatever_its_lines_look_like(name):
     text = (
