@@ -70,10 +70,10 @@ class ScopeResolver:
         self._version: int | str | None = None
         self._lock = threading.Lock()
 
-    def resolve(self, request: SearchRequest) -> ResolvedFilter:
-        """What the filter allows now. Raises StorageError."""
+    def resolve(self, request: SearchRequest, *, holding_types: bool = False) -> ResolvedFilter:
+        """What the filter allows now; see `resolve_filter`. Raises StorageError."""
         # Read before the tables: a write in between then makes the cached answer outdated at once.
-        version, key = self._database.version(), request.filter_key()
+        version, key = self._database.version(), (*request.filter_key(), holding_types)
         with self._lock:
             if version != self._version:
                 self._remembered.clear()
@@ -83,7 +83,7 @@ class ScopeResolver:
                 self._remembered.move_to_end(key)  # the one unused for longest goes first
         if known is None:
             with self._database.snapshot() as connection:
-                known = resolve_filter(connection, request)
+                known = resolve_filter(connection, request, holding_types=holding_types)
             with self._lock:
                 if version == self._version:
                     self._remembered[key] = known
@@ -92,16 +92,23 @@ class ScopeResolver:
         return known
 
 
-def resolve_filter(connection: Connection, request: SearchRequest) -> ResolvedFilter:
-    """What the filter allows now. Archived items are never allowed, so they count as a filter."""
+def resolve_filter(
+    connection: Connection, request: SearchRequest, *, holding_types: bool = False
+) -> ResolvedFilter:
+    """What the filter allows now. Archived items are never allowed, so they count as a filter.
+
+    With `holding_types`, the scope has only documents with a chunk of the types asked for. To find
+    those all chunks are read: .1 s of 100,000.
+    """
     paths = PathFilter(request.paths)
     scope = EVERYWHERE
     by_document = documents_decide(connection, request.category, request.tags)
     of_items = _item_conditions(request, by_document=by_document, of_few=False)
     of_documents: list[ColumnElement[bool]] = []
-    if request.restricts_documents or by_document:
+    if request.restricts_documents or by_document or holding_types:
         of_documents = _document_conditions(connection, request, paths)
-        numbers = _document_numbers(connection, (*of_items, *of_documents), paths)
+        holders = (_holds_types(request.chunk_types),) if holding_types else ()
+        numbers = _document_numbers(connection, (*of_items, *of_documents, *holders), paths)
         share = len(numbers) / max(connection.scalar(_DOCUMENTS) or 0, 1)
         scope = SearchScope(document_numbers=numbers, share=share)
     elif of_items or _archived_chunks_exist(connection):
@@ -168,6 +175,12 @@ def _document_conditions(
     if request.licence_policy == "permissive":
         conditions.append(LICENCE.in_(_permissive_licences(connection)))
     return conditions
+
+
+def _holds_types(chunk_types: Sequence[str]) -> ColumnElement[bool]:
+    """In any generation, as the candidates themselves are looked at anyway."""
+    of_types = ChunkRow.chunk_type.in_(chunk_types)
+    return DocumentRow.id.in_(select(ChunkRow.document_id).where(of_types))
 
 
 def _permissive_licences(connection: Connection) -> list[str]:

@@ -130,6 +130,10 @@ class Searcher:
             demands, candidates, joined = found.demands, found.candidates, found.joined
             if joined is None:
                 deeper *= DEEPER
+                holders = self._scopes.resolve(request, holding_types=True)
+                if holders.allows_nothing:
+                    return self._finished(request, [], candidates.degraded, seconds)
+                demands = dataclasses.replace(demands, allowed=holders)
                 continue
             started = time.perf_counter()
             results = joined.results(request, demands, candidates, earlier, deeper)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, create_engine, delete, event, text
+from sqlalchemy import Connection, create_engine, delete, event, text, update
 
 from app.database import Database
 from app.models import ChunkRow, DocumentRow, DocumentTagRow, ItemRow, TagRow
@@ -217,6 +217,28 @@ def test_the_scope_says_its_share_and_is_none_where_everything_passes(filled, wa
         scope = resolve_filter(connection, SearchRequest("x", **wanted)).scope
     assert scope.share == share
     assert (scope == EVERYWHERE) == (share == 1.0)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [({}, {"docs/a.md", "README.md"}), ({"paths": ("docs/**",)}, {"docs/a.md"})],
+    ids=in_order,
+)
+def test_the_scope_may_have_only_documents_with_chunks_of_a_type(filled, wanted, found):
+    keys = ("docs/a.md", "README.md")
+    with filled.database.write() as session:
+        session.execute(
+            update(ChunkRow).where(ChunkRow.content.in_(keys)).values(chunk_type="table")
+        )
+    with filled.database.snapshot() as connection:
+        tables, lists = (
+            resolve_filter(
+                connection, SearchRequest("x", chunk_types=(kind,), **wanted), holding_types=True
+            )
+            for kind in ("table", "list")
+        )
+    assert lists.allows_nothing
+    assert tables.scope.document_numbers == {filled.documents[key][1].number for key in found}
 
 
 def test_what_is_added_under_a_filter_that_everything_passed_is_left_out(filled) -> None:
