@@ -59,13 +59,18 @@ _STATEMENT = (
     r"|elif|elseif|with|print|echo|raise|super|this|guard|co_return|co_await|function|def|class)\b"
 )
 """What looks like a type or a function where it stands, and is none."""
-_BODY_FOLLOWS = (  # a brace at the end of the line or below it, and none of a function handed over
-    r"(?![^\n]*?(?:=>|\bfunction\b|\)\??\.))(?:[^;\n]*\{[ \t]*+(?:/[/*][^\n]*+)?$"
-    r"|[^;{}\n]*\)[^;{}\n]*+\n[ \t]*+\{)"
+_CLOSED = (  # up to the end of the parentheses, with others in them
+    r"(?:[^()\n]++|\((?:[^()\n]++|\((?:[^()\n]++|\([^()\n]*+\))*+\))*+\))*+\)"
 )
+_BODY_FOLLOWS = (  # a brace at the end of the line or below it, and none of what is handed over
+    rf"(?![^\n]*?(?:=>|\bfunction\b|\)\??\.)){_CLOSED}"
+    r"(?:[^;\n]*\{[ \t]*+(?:/[/*][^\n]*+)?$|[^;{}\n]*+\n[ \t]*+\{)"
+)
+_NO_TYPE = r"(?:[*,.&?\d]|:(?!:)|\w++:[ \t])"
+"""A line of a comment, a further argument or initial value, or what bears a name or label."""
 _BEHIND_ITS_TYPE = regex.compile(
-    rf"^[ \t]*+(?!{_STATEMENT})(?:{_ANNOTATION}[ \t]++){{0,4}}+"
-    rf"(?P<type>(?:[\w:<>,.\[\]*&?~]++[ \t]++){{1,8}}+)?+[*&]*+(?!{_STATEMENT})"
+    rf"^[ \t]*+(?!{_STATEMENT}|{_NO_TYPE})(?:{_ANNOTATION}[ \t]++){{0,4}}+"
+    rf"(?P<type>(?:(?!<<|>>)[\w:<>,.\[\]*&?~]++[ \t]++){{1,8}}+)?+[*&]*+(?!{_STATEMENT})"
     r"(?(type)|(?=~?\p{Lu}))"  # a constructor has no type, and bears the name of its class
     rf"(?:(?P<owner>{_NAME})(?:{_GENERIC})?::){{0,4}}+(?P<function>~?{_NAME})\("
     rf"(?={_BODY_FOLLOWS}"
@@ -76,7 +81,7 @@ _METHOD = regex.compile(
     rf"^[ \t]++(?!{_STATEMENT})"
     r"(?P<type>(?:(?:public|private|protected|static|override|abstract|readonly|async|get|set)"
     rf"[ \t]++){{1,5}}+)?+\*?[#]?(?!{_STATEMENT})(?P<function>{_NAME})(?:{_GENERIC})?\("
-    rf"(?={_BODY_FOLLOWS}|(?(type)[^;{{}}=\n]*+(?<=[,(])[ \t]*+$|(?!)))"
+    rf"(?={_BODY_FOLLOWS}|(?(type)[^;\n]*+(?<=[,({{])$|(?!)))"
     rf"|^[ \t]++(?P<function>{_NAME})[ \t]*+[:=][ \t]*+(?:async[ \t]*+)?"
     rf"(?:\([^()\n]{{0,200}}\)|{_NAME})[ \t]*+=>",
     regex.MULTILINE,
