@@ -7,6 +7,7 @@ more or less only moves a weight. All patterns take linear time in whatever text
 import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import regex
 
@@ -53,6 +54,8 @@ _MAY_BE_BY_KEYWORD = re.compile(
 """Every line that the pattern above finds fits. To look for it takes a quarter of the time, and
 most texts have none."""
 
+_PLACE = re.compile(r"\s*(?:package|namespace)\s+\w+\.")
+
 _STATEMENT = (
     r"(?:return|else|throw|new|await|yield|case|delete|if|while|for|switch|catch|do|try|go|defer"
     r"|assert|not|and|or|in|is|import|using|goto|sizeof|typeof|lock|foreach|when|unless|until"
@@ -92,7 +95,7 @@ _SHELL_FUNCTION = regex.compile(
 )
 _HASKELL_SIGNATURE_OR_TYPE = regex.compile(
     r"^[ \t]{0,8}+(?P<function>[a-z_][\w']{0,119})"
-    r"(?:[ \t]*+,[ \t]*+(?P<member>[a-z_][\w']*+)){0,8}+[ \t]*+::[ \t]"
+    r"(?:[ \t]*+,[ \t]*+(?P<another>[a-z_][\w']*+)){0,8}+[ \t]*+::[ \t]"
     r"|^(?:data|newtype|class|instance|type)(?:[ \t]++(?:family|instance))?+[ \t]++"
     r"(?:[^\n=]{0,120}=>[ \t]*+)?(?P<name>\p{Lu}[\w']{0,119})(?=[^\n=]{0,200}+(?:=|$))",
     regex.MULTILINE,
@@ -107,23 +110,35 @@ _WITHOUT_KEYWORD = {
 """By the suffix of the file. Elsewhere such lines are calls, as is Kotlin's `launch(scope) {`."""
 
 
-def definitions(code: str, path: str) -> list[tuple[int, list[str]]]:
+class Definition(NamedTuple):
+    """A definition in code."""
+
+    start: int
+    names: tuple[str, ...]
+    """In the order of the code; of a method, its class comes before it."""
+    symbol: str | None
+    """The name that is defined; None of a package in others, which says where code stands."""
+
+
+def definitions(code: str, path: str) -> list[Definition]:
     """Where each definition begins, and the names in it, in the order of the code.
 
     Only such at the start of a line, and behind a keyword must stand what follows it in code:
     "class of the object" in prose is none.
     """
-    found: list[tuple[int, list[str]]] = []
+    found: list[Definition] = []
     if _MAY_BE_BY_KEYWORD.search(code):
         found += _found_by(_BY_KEYWORD, code)
     by_shape = _WITHOUT_KEYWORD.get(PurePosixPath(path.lower()).suffix)
     if by_shape is not None:
         found += _found_by(by_shape, code)
-    return sorted(found)
+    return sorted(found, key=lambda definition: definition[:2])
 
 
-def _found_by(pattern: regex.Pattern[str], code: str) -> Iterator[tuple[int, list[str]]]:
+def _found_by(pattern: regex.Pattern[str], code: str) -> Iterator[Definition]:
     for match in pattern.finditer(code, concurrent=False):
         named = match.groupdict()
         named.pop("type", None)
-        yield match.start(), [name for name in named.values() if name]
+        names = tuple(name for name in named.values() if name)
+        symbol = named.get("member") or named.get("function") or named.get("name")
+        yield Definition(match.start(), names, None if _PLACE.match(match[0]) else symbol)

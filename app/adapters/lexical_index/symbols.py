@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import regex
 
-from app.adapters.lexical_index.definitions import definitions
+from app.adapters.lexical_index.definitions import Definition, definitions
 from app.text_suffixes import TEXT_SUFFIXES
 
 MAX_SYMBOLS = 64
@@ -58,7 +58,9 @@ none."""
 def first_symbol(path: str, text: str) -> str | None:
     """The first name that a stretch of a document defines, if it is code or holds a block of it."""
     is_prose = "://" in path or path.lower().endswith(FENCED_SUFFIXES)
-    return None if is_prose and "```" not in text else next(_names(text, path), None)
+    if is_prose and "```" not in text:
+        return None
+    return next((found.symbol for found in _found(text, path) if found.symbol), None)
 
 
 def defined_symbols(code: str, path: str = "") -> list[str]:
@@ -66,21 +68,24 @@ def defined_symbols(code: str, path: str = "") -> list[str]:
 
     `path` is the key of the document: in some languages a definition is known by its shape alone.
     """
-    return list(itertools.islice(dict.fromkeys(_names(code, path)), MAX_SYMBOLS))
+    names = itertools.chain.from_iterable(found.names for found in _found(code, path))
+    return list(itertools.islice(dict.fromkeys(names), MAX_SYMBOLS))
 
 
-def _names(code: str, path: str) -> Iterator[str]:
+def _found(code: str, path: str) -> Iterator[Definition]:
     """What is described or defined in so many words comes before what is assigned."""
     described = _found_by(_DESCRIBED, code) if _may_describe(code) else ()
     assigned = _found_by(_ASSIGNED, code) if _may_assign(code) else ()
-    in_so_many_words = heapq.merge(described, definitions(code, path))
-    for _, names in itertools.chain(in_so_many_words, assigned):
-        yield from names
+    in_so_many_words = heapq.merge(
+        described, definitions(code, path), key=lambda definition: definition[:2]
+    )
+    return itertools.chain(in_so_many_words, assigned)
 
 
-def _found_by(pattern: regex.Pattern[str], code: str) -> Iterator[tuple[int, list[str]]]:
+def _found_by(pattern: regex.Pattern[str], code: str) -> Iterator[Definition]:
     for match in pattern.finditer(code, concurrent=False):
-        yield match.start(), [name for name in match.groups() if name]
+        names = tuple(name for name in match.groups() if name)
+        yield Definition(match.start(), names, names[0])
 
 
 def _may_describe(code: str) -> bool:

@@ -9,7 +9,7 @@ from tests.processor_speed import is_within
 
 
 def names(code: str, path: str = "") -> list[str]:
-    return [name for _, names in definitions(code, path) for name in names]
+    return [name for found in definitions(code, path) for name in found.names]
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,23 @@ def test_definitions_are_found(code: str, names: list[str]):
     assert defined_symbols(code) == names
 
 
+@pytest.mark.parametrize(
+    ("path", "code", "symbol"),
+    [
+        ("Lamp.java", "package org.example.home.lamps;\n\npublic class Lamp {", "Lamp"),
+        ("Lamp.cs", "namespace Home.Lamps\n{\n    class Lamp\n    {", "Lamp"),
+        ("lamp.go", "package lamp\n\nfunc Light() {", "lamp"),
+        ("Lamp.pm", "package Home::Lamp;\n", "Lamp"),
+        ("lamp.cpp", "void Lamp::light() {", "light"),
+        ("lamp.rb", "  def self.light(now)", "light"),
+        ("lamp.kt", "fun Lamp.light(now: Boolean) {", "light"),
+        ("Lamp.hs", "light, dim :: Lamp -> Lamp", "light"),
+    ],
+)
+def test_the_symbol_is_what_is_defined_and_not_where(path: str, code: str, symbol: str):
+    assert first_symbol(path, code) == symbol
+
+
 def test_the_first_name_is_one_that_is_defined_rather_than_assigned():
     assert first_symbol("a.py", "LIMIT = 1\ndef run():\n") == "run"
     assert first_symbol("a.py", "LIMIT = 1\nrun()\n") == "LIMIT"
