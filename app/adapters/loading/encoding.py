@@ -99,6 +99,7 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
     """
     for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
+            data = _with_whole_characters(data) if mark == codecs.BOM_UTF8 else data
             text = data.decode(encoding, "replace").lstrip("\ufeff")  # some write it twice
             return clean(as_shown(text)), encoding.removesuffix("-sig")
     decoded = _decode_declared(data, declared) or _decode_utf16(data)
@@ -194,12 +195,18 @@ def _decode_undeclared(data: bytes) -> tuple[str, str]:
     if data.isascii() and JAPANESE_ESCAPE.search(data):
         with suppress(UnicodeDecodeError):
             return data.decode("iso2022_jp_ext"), "iso2022_jp_ext"
+    whole = _with_whole_characters(data)
     try:
-        return PAIR_OF_HALVES.sub(_whole, data).decode("utf-8"), "utf-8"
+        return whole.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
         pass
-    text = data.decode("utf-8", "replace")
+    text = whole.decode("utf-8", "replace")
     return (text, "utf-8") if _is_damaged_utf8(text) else _detect(data)
+
+
+def _with_whole_characters(data: bytes) -> bytes:
+    """CESU-8 as UTF-8, which stays what it is."""
+    return PAIR_OF_HALVES.sub(_whole, data)
 
 
 def _whole(pair: re.Match[bytes]) -> bytes:

@@ -399,13 +399,21 @@ def test_text_in_ascii_is_no_evidence_of_a_western_language(text):
 @pytest.mark.parametrize("text", ["Shipped 😀 at last.\n", "日本語と絵文字👩‍👩‍👧です。\n", "𝛼 + é"])
 def test_characters_that_were_written_as_two_halves_are_whole_again(text, declared):
     """Exports of Java and Oracle are UTF-8 but for these (CESU-8); English ones became Chinese."""
-    halves = (
-        letter.encode("utf-16-be")[place : place + 2].decode("utf-16-be", "surrogatepass")
-        for letter in text
-        for place in range(0, len(letter.encode("utf-16-be")), 2)
-    )
-    data = "".join(halves).encode("utf-8", "surrogatepass")
-    assert decode(data, declared) == (text, "utf-8")
+    assert decode(by_halves(text), declared) == (text, "utf-8")
+    assert decode(codecs.BOM_UTF8 + by_halves(text), declared) == (text, "utf-8")
+
+
+def test_a_few_broken_bytes_do_not_spoil_characters_of_two_halves():
+    text = f"{GERMAN}😀"
+    data = by_halves(text) + b"\xff" + by_halves(text)
+    assert decode(data) == (f"{text}\ufffd{text}", "utf-8")
+
+
+def by_halves(text: str) -> bytes:
+    wide = text.encode("utf-16-be")
+    units = (wide[at : at + 2] for at in range(0, len(wide), 2))
+    halves = "".join(unit.decode("utf-16-be", "surrogatepass") for unit in units)
+    return halves.encode("utf-8", "surrogatepass")
 
 
 def test_a_few_broken_bytes_do_not_spoil_a_utf8_document():
