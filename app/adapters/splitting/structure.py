@@ -200,7 +200,7 @@ def _read(lines: Lines, *, is_rest: bool, is_told: bool) -> Structure:
         after_break = bool(found) or end > index + 1 or ends_markup
         index = end
     if not is_told and _are_comments(lines, marks):
-        marks = [mark for mark in marks if not mark.hashes]
+        marks = [mark for mark in marks if mark.is_html or not mark.hashes]
     settled = settle_headings(marks, unheaded.directives, is_rest=is_rest)
     return Structure(settled, blocks, unheaded.directives)
 

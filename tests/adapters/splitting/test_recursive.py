@@ -412,6 +412,14 @@ def test_comments_in_examples_of_plain_text_are_no_headings(above):
     assert "the new kind" in titles("manual.md")
 
 
+def test_headings_of_html_in_plain_text_stay_beside_comments():
+    text = (
+        f"Of all.\n\n<h1>Lamps</h1>\n\nOf lamps.\n\n{EXAMPLES}\n<h2>Dimmers</h2>\n\nOf dimmers.\n"
+    )
+    chunks = RecursiveTextSplitter(20, 0).split_text(text, name="manual.txt")
+    assert {chunk.heading_path for chunk in chunks} == {(), ("Lamps",), ("Lamps", "Dimmers")}
+
+
 @pytest.mark.parametrize(
     "text",
     [
