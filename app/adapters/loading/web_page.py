@@ -39,8 +39,11 @@ HTML_START = re.compile(
 )
 HTML_START_BYTES = 2048
 
+_COMMENT = r"<!--(?:[^-]++|-(?!->))*+-->"
 DECLARED_WITHIN = re.compile(
-    r"\A([^<]*+(?:<\?xml[^<>]*+>[^<]*+)?<!doctype[^<>\[\]]*+)\[[^\[\]]*+\]", re.IGNORECASE
+    rf"\A((?:[^<]++|<\?[^<>]*+>|{_COMMENT})*+<!doctype[^<>\[\]]*+)"
+    rf"\[(?:[^\[\]\"'<]++|\"[^\"]*+\"|'[^']*+'|{_COMMENT}|<(?!!--))*+\]",
+    re.IGNORECASE,
 )
 """What a document type declares in brackets, as XHTML with MathML does (`<!ENTITY mathml "…">`). In
 HTML the type ends at the first `>`, and `]>` became the first words of the page."""

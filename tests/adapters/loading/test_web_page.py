@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.adapters.loading.html_parser import MAX_DEPTH
 from app.adapters.loading.html_tidy import MAX_TAGS, tidy
 from app.adapters.loading.page_markdown import MAX_ELEMENTS
-from app.adapters.loading.web_page import declared_charset, read_page
+from app.adapters.loading.web_page import DECLARED_WITHIN, declared_charset, read_page
 from app.errors import SourceUnreadableError
 from tests.processor_speed import is_within
 
@@ -32,17 +32,33 @@ def test_the_main_content_is_kept_and_what_stands_around_it_is_not():
 
 
 @pytest.mark.parametrize("is_xml", [True, False])
-@pytest.mark.parametrize("before", ["", '<?xml version="1.0"?>\n'])
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        '<?xml version="1.0"?>\n',
+        '<?xml version="1.0"?>\n<?xml-stylesheet href="math.xsl"?>\n<!-- <of> sums -->',
+    ],
+)
 def test_what_a_document_type_declares_is_no_text(before, is_xml):
     """Python's parser ends it at the first `>`, and pages with MathML began with `]>`."""
     page = (
         before
         + """<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1 plus MathML 2.0//EN" "a.dtd" [
-      <!ENTITY mathml "http://www.w3.org/1998/Math/MathML">
+      <!ENTITY mathml "http://www.w3.org/1998/Math/MathML"> <!-- it's ] no end -->
+      <!ENTITY end "]">
     ]>
     <html><head><title>T</title></head><body><p>The sum [1] of it.</p></body></html>"""
     )
     assert read_page(page, ADDRESS, is_xml=is_xml).markdown == "The sum [1] of it."
+
+
+def test_a_hostile_document_type_costs_little():
+    started = time.process_time()
+    for text in ("<!--", "-", "<?a?>", "<!---->", "<!doctype [<!--", "<!doctype [", "<", "''"):
+        for page in (300_000 * text, "<!--" + 300_000 * text, "<!doctype [" + 300_000 * text):
+            DECLARED_WITHIN.sub("", page)
+    assert is_within(10, started)
 
 
 @pytest.mark.parametrize("element", ["main", "article", "div role=main"])
