@@ -89,13 +89,16 @@ class Widener:
         for wording in other_wordings(request.query):
             meaning = WordsByCollection(wording, self._languages, {}).meaning
             asked = dataclasses.replace(request, query=wording)
+            started = time.perf_counter()
             try:
                 vector = self._retriever.embed(meaning)
+                embedded = ("embed", time.perf_counter() - started)
                 candidates = self._retriever.retrieve(asked, meaning, scope, deeper)
             except EmbeddingError as error:
                 missing = f"embedding: {error.detail} Other wordings were left out."
                 break
-            rounds.append(_Round(vector, candidates))
+            seconds = added((embedded,), candidates.seconds)
+            rounds.append(_Round(vector, dataclasses.replace(candidates, seconds=seconds)))
         found = self._merged(rounds) if len(rounds) > 1 else first.candidates
         return dataclasses.replace(found, degraded=(*found.degraded, missing)) if missing else found
 
