@@ -16,7 +16,7 @@ from app.adapters.splitting.structure import read_structure
 from app.adapters.splitting.tokens import TokenRuler
 from app.protocols import TextChunk, TokenMeter
 
-ALGORITHM = "recursive-21"
+ALGORITHM = "recursive-22"
 """Raised whenever the same text would be cut or described in another way: it is indexed again."""
 
 
