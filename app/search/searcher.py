@@ -129,11 +129,12 @@ class Searcher:
             seconds = added(seconds, found.seconds)
             demands, candidates, joined = found.demands, found.candidates, found.joined
             if joined is None:
+                if _are_few(candidates, request, deeper):
+                    holders = self._scopes.resolve(request, holding_types=True)
+                    if holders.allows_nothing:
+                        return self._finished(request, [], candidates.degraded, seconds)
+                    demands = dataclasses.replace(demands, allowed=holders)
                 deeper *= DEEPER
-                holders = self._scopes.resolve(request, holding_types=True)
-                if holders.allows_nothing:
-                    return self._finished(request, [], candidates.degraded, seconds)
-                demands = dataclasses.replace(demands, allowed=holders)
                 continue
             started = time.perf_counter()
             results = joined.results(request, demands, candidates, earlier, deeper)
@@ -222,6 +223,11 @@ class _Round:
     joined: JoinedRows | None
     """None: too few candidates are of the types asked for."""
     seconds: StageSeconds
+
+
+def _are_few(candidates: Candidates, request: SearchRequest, deeper: int) -> bool:
+    """Whether so few are of the types asked for that it pays to find the documents with such."""
+    return 2 * len(candidates.chunk_ids) < request.dense_depth * deeper
 
 
 def _is_nearest(
