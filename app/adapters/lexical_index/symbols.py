@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import regex
 
-from app.adapters.lexical_index.definitions import Definition, definitions
+from app.adapters.lexical_index.definitions import NAME, Definition, definitions
 from app.text_suffixes import TEXT_SUFFIXES
 
 MAX_SYMBOLS = 64
@@ -20,11 +20,10 @@ FENCED_SUFFIXES = (*(suffix for suffix in TEXT_SUFFIXES if suffix != ".rst"), ".
 """Of files whose code stands between fences. In reStructuredText it does not, and directives define
 names."""
 
-_NAME = r"[\p{L}_$][\w$]{0,119}"
 _ASSIGNED = regex.compile(  # constants and functions that are values: NAME = …, name: function(
     rf"^[ \t]*+(?:(?P<constant>\p{{Lu}}[\p{{Lu}}\d_]{{2,119}})(?:[ \t]*+:[^=\n]{{1,80}})?[ \t]*+="
-    rf"|\#define[ \t]++(?P<macro>{_NAME})"
-    rf"|(?:{_NAME}[.:](?=\w)){{0,4}}+(?P<value>{_NAME})[ \t]*+[:=][ \t]*+"
+    rf"|\#define[ \t]++(?P<macro>{NAME})"
+    rf"|(?:{NAME}[.:](?=\w)){{0,4}}+(?P<value>{NAME})[ \t]*+[:=][ \t]*+"
     r"(?:async[ \t]++)?function\b)(?!=)",
     regex.MULTILINE,
 )
