@@ -71,6 +71,13 @@ class LexicalIndex(Protocol):
         """The document number of each of these records; unknown ids are left out."""
         ...
 
+    def documents_of_tests(self) -> frozenset[int]:
+        """The numbers of the documents that are tests of code, as their paths tell.
+
+        Some may be of documents that have just been removed.
+        """
+        ...
+
     def in_other_language(self, expected: Mapping[str, str | None]) -> set[str]:
         """Which of these records it holds in another language than the one given for each."""
         ...

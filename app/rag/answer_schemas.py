@@ -45,11 +45,14 @@ class Explanation(BaseModel):
         "answer of fewer results is the beginning of one of more."
     )
     final_score: float = Field(
-        description="What decides the order among results of the same `deeper`: the fused score, "
-        "unless `signals` says more, less `document_penalty`."
+        description="What decides the order among results of the same `deeper`: the fused score "
+        "less `test_penalty`, unless `signals` says more, less `document_penalty`."
     )
     document_penalty: float = Field(
         description="What is taken off for the better candidates of the same document."
+    )
+    test_penalty: float = Field(
+        description="What is taken off the fused score because it is from a test of code."
     )
     fused_score: float = Field(description="dense_part + lexical_part.")
     dense_part: float = Field(description="What the cosine adds to the fused score.")

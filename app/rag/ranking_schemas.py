@@ -111,6 +111,11 @@ class RankingFields(BaseModel):
         description="What a result loses for each better one of the same document, four at most; "
         "in the mode `hybrid` with the fusion `coverage`. Default: 0.01.",
     )
+    test_penalty: Share | None = Field(
+        None,
+        description="What a test of code, told by its path, loses of its fused score unless the "
+        "query asks for tests; in the mode `hybrid` with the fusion `coverage`. Default: 0.2.",
+    )
     diversity: Share | None = Field(
         None, description="How much a result loses that repeats one above it (MMR's 1 - lambda)."
     )
@@ -168,7 +173,7 @@ class SignalExplanation(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
     fused_part: float = Field(
-        description="fused_weight times the fused score (`rrf`: times 61 as well)."
+        description="fused_weight times the fused score less `test_penalty` (`rrf`: times 61)."
     )
     cosine_part: float
     recency: float | None = Field(description="Null, here and below: does not count.")

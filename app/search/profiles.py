@@ -42,6 +42,9 @@ class Ranking:
     document_penalty: float = 0.01
     """What a result loses to each better one of the same document, to four at most; 0 to 1.
     What it gives: docs/adr/0020."""
+    test_penalty: float = 0.2
+    """What a test of code loses to the code, unless the query asks for tests; 0 to 1.
+    What it gives: docs/adr/0030."""
     diversity: float = 0.0
     """0 to 1: how much a result loses for repeating those above it."""
     feedback_weight: float = 0.0
@@ -96,6 +99,7 @@ class RankingWishes:
     category_boosts: Boosts | None = None
     language_boosts: Boosts | None = None
     document_penalty: float | None = None
+    test_penalty: float | None = None
     diversity: float | None = None
     feedback_weight: float | None = None
     feedback_results: int | None = None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 
 from app.search import fusion
 from app.search.requests import SearchRequest
@@ -37,25 +38,47 @@ class RankedCandidates:
     """By place."""
     scale: float = 1.0
     """What fused scores are multiplied by, to be about 0 to 1 however they were fused."""
+    test_penalties: fusion.Floats | None = None
+    """By place: what each loses for being from a test of code. None: nothing."""
     weighed: Weighed | None = None
     """What else decided the order besides the fused score, if anything did."""
     penalties: fusion.Floats | None = None
     """By position: what each loses to the better ones of its document. None: nothing."""
 
+    @property
+    def lowered(self) -> fusion.Floats:
+        """The fused scores less what tests of code lose, by place."""
+        scores = self.fused.scores
+        return scores if self.test_penalties is None else scores - self.test_penalties
+
     def scaled_scores(self) -> fusion.Floats:
-        """The fused scores in the order of the candidates, times their scale."""
-        return self.fused.scores[self.places] * self.scale
+        """The lowered scores in the order of the candidates, times their scale."""
+        return self.lowered[self.places] * self.scale
 
     def strengths(self) -> fusion.Floats:
         """The scores in the order of the candidates, before repetition takes anything off."""
-        return self.fused.scores[self.places] if self.weighed is None else self.weighed.strengths
+        return self.lowered[self.places] if self.weighed is None else self.weighed.strengths
 
     def final_score(self, position: int) -> float:
         """What decides where the candidate at this position stands."""
-        final = self.fused.scores[self.places[position]]
+        final = self.lowered[self.places[position]]
         if self.weighed is not None:
             final = self.weighed.final[position]
         return float(final) - self.penalty(position)
+
+    @property
+    def are_tests(self) -> npt.NDArray[np.bool_]:
+        """By position: whether the candidate loses anything for being from a test of code."""
+        if self.test_penalties is None:
+            return np.zeros(len(self.places), np.bool_)
+        lowered: npt.NDArray[np.bool_] = self.test_penalties[self.places] > 0
+        return lowered
+
+    def test_penalty(self, position: int) -> float:
+        """What the candidate at this position loses for being from a test of code."""
+        if self.test_penalties is None:
+            return 0.0
+        return float(self.test_penalties[self.places[position]])
 
     def penalty(self, position: int) -> float:
         """What the candidate at this position loses to the better ones of its document."""
@@ -90,9 +113,13 @@ class RankedCandidates:
 
 
 def rank(
-    request: SearchRequest, candidates: Candidates, *, words_required: bool
+    request: SearchRequest,
+    candidates: Candidates,
+    *,
+    words_required: bool,
+    test_penalties: fusion.Floats | None = None,
 ) -> RankedCandidates:
-    """Put in order the candidates that suit the mode and `min_score`.
+    """Put in order the candidates that suit the mode and `min_score`, less what tests of code lose.
 
     With `words_required`, only those that the lexical side found, if it answered.
     """
@@ -119,12 +146,16 @@ def rank(
     )
     fused = _fuse(request, both)
     places = fused.order[eligible[fused.order]]
+    if test_penalties is not None:
+        lowered = fused.scores - test_penalties
+        places = places[np.argsort(-lowered[places], kind="stable")]
     return RankedCandidates(
         chunk_ids=tuple(candidates.chunk_ids[place] for place in places.tolist()),
         cosines=tuple(candidates.cosines[places].tolist()),
         places=places,
         fused=fused,
         scale=RRF_SCALE if request.mode == "hybrid" and request.fusion == "rrf" else 1.0,
+        test_penalties=test_penalties,
     )
 
 
@@ -156,6 +187,7 @@ def explain(
         deeper=deeper,
         final_score=ranked.final_score(position),
         document_penalty=ranked.penalty(position),
+        test_penalty=ranked.test_penalty(position),
         ranking_cosine=float(cosines[place]),
         signals=None if weighed is None else weighed.explain(position),
         fused_score=how.score,

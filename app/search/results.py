@@ -39,10 +39,12 @@ class Explanation:
     deeper: int
     """The factor of the depths at which it became a result; those of a lower factor come first."""
     final_score: float
-    """What decides the order among results of one factor: the fused score, or the one in `signals`,
-    less the penalty."""
+    """What decides the order among results of one factor: the fused score less the test penalty, or
+    the one in `signals`, less the document penalty."""
     document_penalty: float
     """What it loses to the better candidates of the same document."""
+    test_penalty: float
+    """What the fused score loses because it is from a test of code."""
     fused_score: float
     """`dense_part + lexical_part`."""
     dense_part: float

@@ -126,6 +126,13 @@ class Retriever:
         """The vector of a query, which is cached; raises EmbeddingError."""
         return self._embed(meaning)
 
+    def documents_of_tests(self) -> frozenset[int]:
+        """The numbers of documents that are tests of code; none while there is no lexical index."""
+        try:
+            return self._lexical_index.documents_of_tests()
+        except LexicalIndexError:
+            return frozenset()
+
     def close(self) -> None:
         """Wait for running searches to end."""
         self._threads.shutdown()

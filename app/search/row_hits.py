@@ -72,17 +72,19 @@ def others_are_weak(ranked: RankedCandidates, candidates: Candidates, least: flo
 
     It does not follow from there being weak ones: one that was found only by words may be weak,
     however strong the next by meaning would be. So each side that has more to give must have come
-    to weak ones.
+    to weak ones. Tests of code tell nothing of that: they are weaker than the code behind them.
     """
     strengths, places = ranked.strengths(), ranked.places
     if not (strengths < least).any():
         return False
+    is_test = ranked.are_tests
     for scores, found, exhausted in (
         (candidates.cosines, candidates.found_dense, candidates.dense_exhausted),
         (candidates.lexical_scores, candidates.lexical_scores > 0, candidates.lexical_exhausted),
     ):
-        of_side = np.flatnonzero(found[places])
+        of_side = np.flatnonzero(found[places] & ~is_test)
         last = np.argsort(scores[places[of_side]], kind="stable")[:LAST_OF_A_SIDE]
-        if not exhausted and (strengths[of_side[last]] >= least).any():
+        none_told = not len(last) and bool(found[places].any())
+        if not exhausted and (none_told or (strengths[of_side[last]] >= least).any()):
             return False
     return True

@@ -15,6 +15,7 @@ from app.database import Database
 from app.errors import OverloadedError
 from app.protocols import VectorIndex
 from app.search.candidate_filter import of_types
+from app.search.code_first import test_penalties
 from app.search.demands import Demands
 from app.search.joining import JoinedRows, join
 from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
@@ -166,7 +167,14 @@ class Searcher:
                 sorted_out = ("fuse", time.perf_counter() - retrieved_at)
                 return _Round(candidates, demands, None, (*candidates.seconds, sorted_out))
             require_words = demands.words.require_words
-            ranked = rank(request, candidates, words_required=require_words)
+            ranked = rank(
+                request,
+                candidates,
+                words_required=require_words,
+                test_penalties=test_penalties(
+                    request, ranking, demands.words.meaning, candidates, self._retriever
+                ),
+            )
             fused_at = time.perf_counter()
             if require_words:
                 demands = dataclasses.replace(demands, by_words=candidates.found_by_words)

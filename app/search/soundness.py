@@ -65,6 +65,7 @@ RANKING_BOUNDS: Mapping[str, tuple[float, float]] = {
     "importance_weight": (0, MOST_WEIGHT),
     "completeness_weight": (0, MOST_WEIGHT),
     "document_penalty": (0, 1),
+    "test_penalty": (0, 1),
     "diversity": (0, 1),
     "feedback_weight": (0, MOST_WEIGHT),
     "feedback_results": (1, MOST_FEEDBACK_RESULTS),

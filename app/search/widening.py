@@ -12,6 +12,7 @@ from app.adapters.lexical_index.languages import Languages
 from app.database import Database
 from app.errors import EmbeddingError
 from app.protocols import SearchScope, Vector, VectorIndex
+from app.search.code_first import test_penalties
 from app.search.demands import Demands
 from app.search.fusion import LEAST_CEILING, Floats
 from app.search.profiles import Ranking
@@ -142,7 +143,14 @@ class Widener:
 
         Rocchio, "Relevance Feedback in Information Retrieval", 1971, without what is irrelevant.
         """
-        ranked = rank(request, found, words_required=demands.words.require_words)
+        ranked = rank(
+            request,
+            found,
+            words_required=demands.words.require_words,
+            test_penalties=test_penalties(
+                request, ranking, demands.words.meaning, found, self._retriever
+            ),
+        )
         wanted = ranking.feedback_results
         with self._database.snapshot() as connection:
             best = _first_suiting(connection, demands, ranked.chunk_ids[:MOST_LOOKED_AT], wanted)

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from app.adapters.lexical_index.as_typed import raised
+from app.adapters.lexical_index.code_tests import is_code_test
 from app.adapters.lexical_index.headings import heading_terms, names_of
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.numbered_names import numbered_names
@@ -115,6 +116,12 @@ class FakeLexicalIndex:
                 raise LexicalIndexError("The fake index cannot be read.")
             found = (self._records.get(chunk_id) for chunk_id in chunk_ids)
             return {record.chunk_id: record.document_number for record in found if record}
+
+    def documents_of_tests(self) -> frozenset[int]:
+        with self._lock:
+            self._require_sound()
+            records = self._records.values()
+            return frozenset(each.document_number for each in records if is_code_test(each.path))
 
     def in_other_language(self, expected: Mapping[str, str | None]) -> set[str]:
         with self._lock:

@@ -180,6 +180,19 @@ class LexicalIndexContract:
         index.upsert([record(records[0].chunk_id, "moved", 1, 99)])
         assert index.documents_of([records[0].chunk_id]) == {records[0].chunk_id: 99}
 
+    def test_it_tells_which_documents_are_tests_of_code(self, index: LexicalIndex):
+        assert index.documents_of_tests() == frozenset()
+        paths = ["gate.py", "tests/gate.py", "gate_test.go", "tests/gate.md", "gate_test.go"]
+        records = [
+            record(f"chunk-{n}", "shared", document_number=2**52 + len(path), path=path)
+            for n, path in enumerate(paths)
+        ]
+        index.upsert(records)
+        tests = {2**52 + len("tests/gate.py"), 2**52 + len("gate_test.go")}
+        assert index.documents_of_tests() == tests
+        index.upsert([record("other", "shared", document_number=3, path="spec/gate.rb")])
+        assert index.documents_of_tests() == {*tests, 3}
+
     def test_a_removed_record_can_come_back(self, index: LexicalIndex):
         index.upsert(many(3))
         index.remove(["chunk-0001"])

@@ -20,8 +20,8 @@ def test_nothing_said_is_the_default_that_changes_nothing_and_costs_nothing() ->
 
 def test_whatever_decides_the_order_beside_the_fused_score_is_weighed_on_its_own() -> None:
     weighed_elsewhere = {
-        "recency_half_life_days", "document_penalty", "feedback_weight", "feedback_results",
-        "expand", "least_share",
+        "recency_half_life_days", "document_penalty", "test_penalty", "feedback_weight",
+        "feedback_results", "expand", "least_share",
     }  # fmt: skip
     names = {field.name for field in dataclasses.fields(Ranking)}
     alone = {

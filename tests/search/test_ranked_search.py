@@ -107,6 +107,7 @@ rankings = st.builds(
     tag_boosts=st.none() | boosts,
     category_boosts=st.none() | boosts,
     document_penalty=st.none() | shares,
+    test_penalty=st.none() | shares,
     diversity=st.none() | shares,
     feedback_weight=st.none() | weights,
     feedback_results=st.none() | st.integers(1, 20),
@@ -120,7 +121,7 @@ def recomputed(result: SearchResult) -> float:
     how = result.explain
     assert how is not None
     if how.signals is None:
-        return how.dense_part + how.lexical_part - how.document_penalty
+        return how.dense_part + how.lexical_part - how.test_penalty - how.document_penalty
     told = how.signals
     total = sum(
         (

@@ -226,6 +226,7 @@ def overtaken_searcher(
 
         fingerprint = container.parts.retriever.fingerprint
         searches = container.parts.retriever.searches
+        documents_of_tests = container.parts.retriever.documents_of_tests
 
         def retrieve(self, *args: Any) -> Candidates:
             publish()
@@ -294,6 +295,7 @@ def test_a_search_asks_again_when_a_version_is_published_after_the_indexes_answe
 
         fingerprint = container.parts.retriever.fingerprint
         searches = container.parts.retriever.searches
+        documents_of_tests = container.parts.retriever.documents_of_tests
 
         def retrieve(self, *args: Any) -> Candidates:
             found = container.parts.retriever.retrieve(*args)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import tantivy
 
 from app.adapters.lexical_index.analysis import ANALYSER_VERSION, Analyser
+from app.adapters.lexical_index.code_tests import is_code_test
 from app.adapters.lexical_index.contents_links import without_repeating_anchors
 from app.adapters.lexical_index.headings import heading_terms, names_of
 from app.adapters.lexical_index.languages import Languages
@@ -20,7 +21,7 @@ from app.adapters.lexical_index.symbols import defined_symbols
 from app.adapters.lexical_index.terms import IndexTerms, has_signs
 from app.protocols import LexicalRecord
 
-SCHEMA_VERSION = 19
+SCHEMA_VERSION = 20
 """Raise it whenever the fields, or what they hold, change."""
 
 CHUNK_ID, ITEM, DOCUMENT = "chunk_id", "item_id", "document_number"
@@ -45,6 +46,9 @@ SHOWN = "shown"
 phrase in quotes is looked for here, too."""
 QUOTABLE = "quotable"
 """The identifiers but those of the path, where a phrase in quotes does not count."""
+KIND = "kind"
+"""What the document is, where that counts: CODE_TEST."""
+CODE_TEST = "test"
 SAID = "said"
 """Tells what the content says, for exclusions. A word from a part of a name or a switch: names as a
 whole, their parts, and those of these that stand alone as well; and operators."""
@@ -138,6 +142,7 @@ def make_schema() -> tantivy.Schema:
         (OPERATORS, "basic"),
         (TAILS, "basic"),
         (HEADING, "basic"),
+        (KIND, "basic"),
     ):
         builder.add_text_field(name, tokenizer_name="whitespace", index_option=option)
     return builder.build()
@@ -189,6 +194,7 @@ def _terms_by_field(record: LexicalRecord, analyser: Analyser, mark: str) -> dic
         OPERATORS: list(operators_in(record.content, *record.titles, *record.heading_path)),
         HEADING: _marked(mark, _named(record, analyser)),
         TAILS: [*path_tails(record.path), *numbered_names(record.path)],
+        KIND: [CODE_TEST] if is_code_test(record.path) else [],
     }
 
 

@@ -67,6 +67,10 @@ class HealingLexicalIndex:
         """The document number of each of these records; LexicalIndexError without an index."""
         return self._answer(lambda index: index.documents_of(chunk_ids), is_harmless=True)
 
+    def documents_of_tests(self) -> frozenset[int]:
+        """See LexicalIndex.documents_of_tests; LexicalIndexError while there is no index."""
+        return self._answer(lambda index: index.documents_of_tests())
+
     def in_other_language(self, expected: Mapping[str, str | None]) -> set[str]:
         """See LexicalIndex.in_other_language; LexicalIndexError while there is no index."""
         return self._answer(lambda index: index.in_other_language(expected), is_harmless=True)

@@ -11,6 +11,7 @@ from tantivy import Occur, Query
 
 from app.adapters.lexical_index.as_typed import READ_AGAIN, raised
 from app.adapters.lexical_index.compiling import QueryCompiler
+from app.adapters.lexical_index.documents_of_tests import DocumentsOfTests
 from app.adapters.lexical_index.fields import (
     CHUNK_ID,
     DOCUMENT,
@@ -113,9 +114,14 @@ class TantivyIndex:
             numbers = map(int, searcher.fast_field_values(DOCUMENT, addresses))  # type: ignore[arg-type]  # every record has one
             return dict(zip(chunk_ids_at(searcher, addresses), numbers, strict=True))
 
+    def documents_of_tests(self) -> frozenset[int]:
+        """See LexicalIndex.documents_of_tests; they are found anew after each commit."""
+        with translated_errors("be read"):
+            return self._open_view().tests.numbers()
+
     def in_other_language(self, expected: Mapping[str, str | None]) -> set[str]:
         """Which of these records it holds in another language than the one given for each."""
-        searcher, removed, languages, _ = self._open_view()
+        searcher, removed, languages, *_ = self._open_view()
         wanted = {key: self._languages.known(language) for key, language in expected.items()}
         default = self._languages.default
         ids = list(wanted.keys() - removed)
@@ -261,8 +267,13 @@ class TantivyIndex:
         self._index.reload()
         self._files.remember()
         searcher = self._index.searcher()
-        languages, spelling = self._languages_in(searcher), Spelling(searcher, self._languages)
-        self._view = _View(searcher, frozenset(), languages, spelling)
+        self._view = _View(
+            searcher,
+            frozenset(),
+            self._languages_in(searcher),
+            Spelling(searcher, self._languages),
+            DocumentsOfTests(self._schema, searcher),
+        )
 
     def _compiler(
         self,
@@ -339,3 +350,4 @@ class _View(NamedTuple):
     languages: frozenset[str]
     """Those of the records, besides the default one."""
     spelling: Spelling
+    tests: DocumentsOfTests

@@ -1,0 +1,31 @@
+"""Has code come before the tests of it, unless the query asks for tests."""
+
+import numpy as np
+
+from app.adapters.lexical_index.code_tests import asks_for_tests
+from app.search.fusion import Floats
+from app.search.profiles import Ranking
+from app.search.requests import SearchRequest
+from app.search.retrieval import Candidates, Retriever
+
+
+def test_penalties(
+    request: SearchRequest,
+    ranking: Ranking,
+    meaning: str,
+    candidates: Candidates,
+    retriever: Retriever,
+) -> Floats | None:
+    """What each candidate loses for being from a test of code; None: none loses anything.
+
+    Only where the order is our own to choose, as in `spread`: other fusions and modes are asked for
+    by those who want just that order. `meaning` is the query without what it excludes.
+    """
+    is_ours = request.mode == "hybrid" and request.fusion == "coverage"
+    if not is_ours or not ranking.test_penalty or asks_for_tests(meaning):
+        return None
+    tests = retriever.documents_of_tests()
+    if not tests:
+        return None
+    of_tests = [number in tests for number in candidates.documents.tolist()]
+    return ranking.test_penalty * np.array(of_tests, np.float64) if any(of_tests) else None
