@@ -260,6 +260,7 @@ def test_a_page_without_text_is_an_error(
             (500, b"<p>broken</p>", "text/html", "500"),
             (200, b"\x89PNG\r\n\x1a\n\0\0", "image/png", "image/png"),
             (200, b"", "text/html", "No content to index"),
+            (200, b"<div id=app></div><script src=a.js></script>", "text/html", "scripts"),
         ]
     ):
         httpserver.expect_request(f"/{number}").respond_with_data(

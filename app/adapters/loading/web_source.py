@@ -1,6 +1,7 @@
 """A web page as a source: HTML becomes Markdown, Markdown and plain text stay what they are."""
 
 import json
+import re
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -37,6 +38,9 @@ PAGE_READING_RULES = "32"
 """Raised whenever the same page would be turned into another text: then a 304 does not count."""
 
 MOST_STAMP_CHARACTERS = 200
+
+SCRIPTS_NOT_RUN = f"{NO_CONTENT}: the page has scripts, and these are not run"
+_SCRIPT = re.compile(r"<script[\s/>]", re.IGNORECASE)
 
 
 class WebSource:
@@ -75,7 +79,7 @@ def _document(page: FetchedPage, entry: SourceEntry) -> LoadedDocument:
     try:
         loaded = _html(page, entry) if _is_html(page) else _text(page, entry)
     except SourceUnreadableError as error:
-        if error.detail == NO_CONTENT:
+        if error.detail in (NO_CONTENT, SCRIPTS_NOT_RUN):
             raise
         raise SourceUnreadableError(f"{entry.uri}: {error.detail}") from error
     told = loaded.modified_at or _last_modified(page)
@@ -123,7 +127,7 @@ def _html(page: FetchedPage, entry: SourceEntry) -> LoadedDocument:
     text, encoding = decode(page.body, page.charset or declared_charset(page.body))
     read = read_page(text, page.url, is_xml=page.content_type == XHTML)
     if not read.markdown:
-        raise SourceUnreadableError(NO_CONTENT)
+        raise SourceUnreadableError(SCRIPTS_NOT_RUN if _SCRIPT.search(text) else NO_CONTENT)
     return LoadedDocument(
         content=read.markdown,
         document_id=entry.key,
