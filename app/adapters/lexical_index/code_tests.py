@@ -14,7 +14,7 @@ _NAMES = re.compile(
     r"(?:test[_-].+|(?:.+[_.-])?tests?(?:-d)?|.*[a-z0-9](?:Tests?|TestCase)|conftest)\.\w+"
 )
 """Of files, as pytest, Go, Jest, JUnit, NUnit and XCTest have them. `-d` marks tests of types."""
-_FOLDERS = re.compile(r"(?i:(?:.+[_.-])?tests?|__tests__|testdata)|.*[a-z0-9]Tests?")
+_FOLDERS = re.compile(r"(?i:(?:.+[_.-])?tests?(?:[_-]?suite)?|__tests__|testdata)|.*[a-z0-9]Tests?")
 _SPEC_NAMES = re.compile(
     r".*[_.-]specs?\.(?:coffee|cr|jsx?|lua|mjs|rb|tsx?)|.*[a-z0-9]Specs?\.(?:groovy|hs|php|scala)"
 )

@@ -9,8 +9,8 @@ TESTS = [
     "gate.spec.ts", "FooTest.java", "FooTests.cs", "FooTestCase.php", "GateSpec.scala",
     "gate_spec.rb", "run-tests.sh", "tests/gate.py", "src/test/java/Gate.java",
     "src/commonTest/kotlin/Gate.kt", "Gate.Tests/Gate.cs", "Tests/Gate.swift",
-    "__tests__/gate.js", "pkg/testdata/gate.go", "spec/gate.rb", "tests/answers.json",
-    "/srv/gate/tests/gate.py",
+    "__tests__/gate.js", "test_suite/gate.rs", "pkg/testdata/gate.go", "spec/gate.rb",
+    "tests/answers.json", "/srv/gate/tests/gate.py",
 ]  # fmt: skip
 OTHERS = [
     "gate.go", "latest.py", "latest/gate.py", "contest.py", "attest/gate.py", "testing/gate.py",
