@@ -9,11 +9,19 @@ from app.accents import composed
 
 ANY_FOLDERS = "**"
 
-PATTERN_OF_GLOBS = (
-    r"^(?!\./)(?!(?=[^\u0000]*\*)[^\u0000]*\{[^\u0000{}/]*,[^\u0000{}/]*\})"
-    r"[^\u0000]*[^\u0000\s][^\u0000]*$"
+_BRACE = r"\{[^\u0000{},/]*([}/][^\u0000{]*|,[^\u0000{}/]*(/[^\u0000{]*)?)?"
+"""A brace that opens no alternatives, and what stands before the next one."""
+
+_WITHOUT_STAR = (
+    r"\s[^\u0000*]*[^\u0000*\s][^\u0000*]*|[^\u0000.*\s][^\u0000*]*|\.([^\u0000/*][^\u0000*]*)?"
 )
-"""For the schema: what `require_a_glob` lets pass, if it is any text."""
+_WITHOUT_ALTERNATIVES = (
+    r"(\s+[^\u0000\s{][^\u0000{]*|[^\u0000\s.{][^\u0000{]*|\.([^\u0000/{][^\u0000{]*)?"
+    rf"|\s*{_BRACE})({_BRACE})*"
+)
+PATTERN_OF_GLOBS = f"^({_WITHOUT_STAR}|{_WITHOUT_ALTERNATIVES})$"
+"""For the schema: what `require_a_glob` lets pass, if it is any text. It looks neither ahead nor
+back, which the regular expressions of Rust (and so Pydantic's) and of Go do not know."""
 
 _ALTERNATIVES = re.compile(r"\{[^{}/]*,[^{}/]*\}")
 

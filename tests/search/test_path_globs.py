@@ -186,3 +186,13 @@ def test_a_glob_of_other_tools_is_refused_by_the_rule_and_by_the_description(pat
 def test_what_may_match_a_key_is_no_glob_of_other_tools(path):
     assert require_a_glob(path) == path
     assert re.search(PATTERN_OF_GLOBS, path)
+
+
+@given(st.text("./*{},a \0", max_size=12))
+def test_the_description_lets_pass_just_what_the_rule_does(path: str):
+    try:
+        follows_the_rule = require_a_glob(path) == path
+    except ValueError:
+        follows_the_rule = False
+    is_a_name = bool(path.strip()) and "\0" not in path
+    assert bool(re.search(PATTERN_OF_GLOBS, path)) == (follows_the_rule and is_a_name)
