@@ -48,7 +48,11 @@ class _Call:
         self.batches = deque(batches)
         self.vectors: Vectors = np.empty((len(rows), dimension), np.float32)
         self.error: str | None = None
-        self.done = threading.Event()
+        self.is_done = False
+        self.has_turn = False
+        """Whether its own thread is to run batches: see _Turns."""
+        self.woken = threading.Event()
+        """Set once it is done, or has the turn."""
         self._missing = len(rows)
         self._lock = threading.Lock()
 
@@ -57,7 +61,7 @@ class _Call:
         with self._lock:
             self._missing -= len(indices)
             if self._missing == 0:
-                self.done.set()
+                self._end()
 
     def outcome(self) -> Vectors:
         """The vectors, once done; raises EmbeddingError."""
@@ -68,7 +72,11 @@ class _Call:
     def fail(self, error: str) -> None:
         self.batches.clear()
         self.error = error
-        self.done.set()
+        self._end()
+
+    def _end(self) -> None:
+        self.is_done = True
+        self.woken.set()
 
 
 _Work = list[tuple[_Call, list[int]]]
@@ -137,6 +145,40 @@ class _Lane:
             self._changed.notify_all()
 
 
+class _Turns:
+    """Which caller of the queries runs their batches on its thread: one at a time.
+
+    The turn goes on to a caller that still waits once the holder's own call is done. Whose call the
+    holder has answered goes at once: it does not wait for the holder, whose query may be long.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_taken = False
+        self._waiting: deque[_Call] = deque()
+
+    def take(self, call: _Call) -> bool:
+        """Wait for the turn; False if the call was done before."""
+        with self._lock:
+            if not self._is_taken:
+                self._is_taken = True
+                return True
+            self._waiting.append(call)
+        call.woken.wait()
+        with self._lock:  # it may get the turn just as it is done, and must pass it on then
+            return call.has_turn
+
+    def pass_on(self) -> None:
+        """Give the turn to the first caller that still waits, if one does."""
+        with self._lock:
+            self._is_taken = False
+            while self._waiting and not self._is_taken:
+                call = self._waiting.popleft()
+                if not call.is_done:
+                    self._is_taken = call.has_turn = True
+                    call.woken.set()
+
+
 class InferenceQueue:
     """Two lanes over the model's streams: documents over many, queries over one of their own.
 
@@ -162,7 +204,7 @@ class InferenceQueue:
         self._documents = _Lane(batch_tokens)
         self._queries = _Lane(query_batch_tokens)
         self._query_stream = query_stream
-        self._query_turn = threading.Lock()
+        self._query_turns = _Turns()
         self._threads = [
             threading.Thread(
                 target=_serve, args=(stream, self._documents), name=f"embedding-{n}", daemon=True
@@ -185,7 +227,7 @@ class InferenceQueue:
         call = _Call(rows, self._dimension, pack(lengths, min(self._batch_tokens, share)))
         if rows:
             self._documents.submit(call)
-            call.done.wait()
+            call.woken.wait()
         return call.outcome()
 
     def query(self, rows: Sequence[TokenIds]) -> Vectors:
@@ -194,10 +236,13 @@ class InferenceQueue:
         call = _Call(rows, self._dimension, pack(lengths, self._query_batch_tokens))
         if rows:
             self._queries.submit(call)
-            with self._query_turn:  # whoever had it before may have answered this call as well
-                while not call.done.is_set():
-                    if work := self._queries.take_now():  # none where the queue was just closed
-                        _run(self._query_stream, self._queries, work)
+            if self._query_turns.take(call):  # else another's thread has answered this call as well
+                try:
+                    while not call.is_done:
+                        if work := self._queries.take_now():  # none where the queue was just closed
+                            _run(self._query_stream, self._queries, work)
+                finally:
+                    self._query_turns.pass_on()
         return call.outcome()
 
     def close(self) -> None:
@@ -206,8 +251,8 @@ class InferenceQueue:
         self._queries.close()
         for thread in self._threads:
             thread.join()
-        with self._query_turn:
-            pass  # the query that was being answered has its answer
+        self._query_turns.take(_Call((), self._dimension, []))
+        self._query_turns.pass_on()  # the query that was being answered has its answer
 
 
 def _serve(stream: Stream, lane: _Lane) -> None:

@@ -23,9 +23,14 @@ def row(value: int, length: int = 4) -> TokenIds:
 
 
 class GatedStream:
-    """Answers each row with its first id, once the gate is open; remembers its batches."""
+    """Answers each row with its first id, once the gate is open; remembers its batches.
 
-    def __init__(self, *, is_open: bool = True) -> None:
+    What comes after the first `most` batches waits for `rest` as well.
+    """
+
+    def __init__(self, *, is_open: bool = True, most: int | None = None) -> None:
+        self.most = most
+        self.rest = threading.Event()
         self.batches: list[list[int]] = []
         self.started = threading.Semaphore(0)
         self.gate = threading.Event()
@@ -38,6 +43,8 @@ class GatedStream:
         self.batches.append(values)
         self.started.release()
         assert self.gate.wait(WAIT_SECONDS)
+        if self.most is not None and len(self.batches) > self.most:
+            assert self.rest.wait(WAIT_SECONDS)
         if -1 in values:
             raise EmbeddingError("a bad row")
         if -2 in values:
@@ -116,6 +123,48 @@ def test_queries_that_wait_go_together(pool: ThreadPoolExecutor) -> None:
     assert [int(call.result(WAIT_SECONDS)[0, 0]) for call in calls] == [0, 1, 2, 3, 4]
     queue.close()
     assert [len(batch) for batch in stream.batches] == [1, 3, 1], "12 tokens hold three queries"
+
+
+def test_a_short_query_does_not_wait_for_the_end_of_a_long_one(pool: ThreadPoolExecutor) -> None:
+    """It may be answered on the thread of the long one, which goes on with its own windows."""
+    stream = GatedStream(is_open=False, most=3)
+    queue = queue_over([GatedStream()], stream)
+    long = pool.submit(queue.query, [row(1, 12)] * 8)
+    assert stream.started.acquire(timeout=WAIT_SECONDS)
+    short = pool.submit(queue.query, [row(7)])
+    wait_for_calls(queue, 2)
+    stream.gate.set()
+    assert short.result(WAIT_SECONDS)[0, 0] == 7
+    assert not long.done()
+    stream.rest.set()
+    assert long.result(WAIT_SECONDS).shape == (8, 1)
+    queue.close()
+
+
+def test_closing_lets_the_query_end_that_is_being_answered(pool: ThreadPoolExecutor) -> None:
+    stream = GatedStream(is_open=False)
+    queue = queue_over([GatedStream()], stream)
+    running = pool.submit(queue.query, [row(1)])
+    assert stream.started.acquire(timeout=WAIT_SECONDS)
+    waiting = pool.submit(queue.query, [row(2)])
+    wait_for_calls(queue, 1)
+    closing = pool.submit(queue.close)
+    with pytest.raises(EmbeddingError, match="closed"):
+        waiting.result(WAIT_SECONDS)
+    assert not closing.done()
+    stream.gate.set()
+    closing.result(WAIT_SECONDS)
+    assert running.result(WAIT_SECONDS)[0, 0] == 1
+
+
+def test_every_query_has_its_answer_however_many_come_at_once(pool: ThreadPoolExecutor) -> None:
+    queue = queue_over([GatedStream()], GatedStream())
+    rows = [[row(number, 3 + number % 5)] * (1 + number % 4) for number in range(400)]
+    answers = pool.map(queue.query, rows, timeout=WAIT_SECONDS)
+    for number, vectors in enumerate(answers):
+        assert vectors[:, 0].tolist() == [number] * (1 + number % 4)
+    assert queue.waiting_calls == 0
+    queue.close()
 
 
 def test_a_failing_batch_fails_its_callers_only(pool: ThreadPoolExecutor) -> None:
