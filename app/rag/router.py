@@ -137,7 +137,9 @@ async def search_simple(
     category: Annotated[
         CategoryFilter | None, Query(description=search_schemas.CATEGORY_SAYS)
     ] = None,
-    tags: Annotated[TagFilters | None, Query(description="Repeated, or with commas.")] = None,
+    tags: Annotated[
+        TagFilters | None, Query(description="Repeated, or with commas. Case matters.")
+    ] = None,
     tags_match: Annotated[
         search_schemas.TagsMatch, Query(description=search_schemas.TAGS_MATCH_SAYS)
     ] = search_schemas.TagsMatch.ANY,
@@ -149,7 +151,7 @@ async def search_simple(
     ] = None,
     path: Annotated[
         search_schemas.PathOrGlob | None,
-        Query(description="A document's key, or a glob on the documents' paths."),
+        Query(description="A document's key, or a glob on the documents' paths. Case matters."),
     ] = None,
     language: Annotated[
         search_schemas.LanguageFilter | None, Query(description=search_schemas.LANGUAGE_SAYS)

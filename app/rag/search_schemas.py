@@ -135,7 +135,9 @@ QUERY_SAYS = (
     "anything beside it to look for."
 )
 MODE_SAYS = "By meaning (`dense`), by words (`lexical`), or both (`hybrid`)."
-CATEGORY_SAYS = "With everything below it: `Engineering` also means `Engineering/Security`."
+CATEGORY_SAYS = (
+    "With everything below it: `Engineering` also means `Engineering/Security`. Case matters."
+)
 TAGS_MATCH_SAYS = "`any`: one of `tags` is enough; `all`: none may be missing."
 COLLECTION_SAYS = (
     "The exact name of the collection to search, as `/rag/collections` lists it: one that no item "
@@ -175,7 +177,7 @@ class SearchBody(BaseModel):
     )
     tags: TagFilters | None = Field(
         None,
-        description="A list, or one string with commas; an empty list is no filter.",
+        description="A list, or one string with commas; an empty list is no filter. Case matters.",
         examples=[["docker", "production"]],
     )
     tags_match: TagsMatch = Field(TagsMatch.ANY, description=TAGS_MATCH_SAYS)
@@ -202,8 +204,8 @@ class SearchBody(BaseModel):
         description="Keys of documents, as results have them in `document`, or globs on a "
         "document's path within its item, one of which must match: `*` stays within a folder, "
         "`**` crosses folders; without `/`, any folder is meant. In a glob `[ab]` is one of these "
-        "characters, and `[[]` a bracket. Refused are globs with alternatives, as `*.{md,txt}`, "
-        "and `./` at the beginning: nothing would match.",
+        "characters, and `[[]` a bracket. Case matters. Refused are globs with alternatives, as "
+        "`*.{md,txt}`, and `./` at the beginning: nothing would match.",
     )
     languages: list[LanguageFilter] | None = Field(
         None,

@@ -186,6 +186,31 @@ def test_a_filter_that_means_nothing_is_not_taken_for_everything(client, query, 
     assert response.json()["errors"][0]["pointer"] == pointer
 
 
+@pytest.mark.parametrize(
+    ("field", "written", "otherwise"),
+    [
+        ("category", "Manuals", "manuals"),
+        ("tags", ["Harbour"], ["harbour"]),
+        ("paths", ["*.md"], ["*.MD"]),
+        ("languages", ["en"], ["EN"]),
+    ],
+)
+def test_a_filter_heeds_case_where_the_description_says_so(
+    client, source_root, add, description, field, written, otherwise
+):
+    (source_root / "case.md").write_text("---\nlanguage: en\n---\nThe pilot boards the ship.\n")
+    item = add(source_root / "case.md", category="Manuals/Port", tags=["Harbour"])
+    client.post(f"{RAG}/index/{item}")
+    said = description["components"]["schemas"]["SearchBody"]["properties"][field]["description"]
+
+    def found(value: object) -> int:
+        answer = client.post(f"{RAG}/search", json={"query": "pilot", field: value})
+        return answer.json()["total_results"]
+
+    assert found(written) == 1
+    assert found(otherwise) == (0 if "Case matters." in said else 1)
+
+
 def test_a_file_that_is_not_below_the_working_directory_is_looked_for_where_the_error_says(
     client, add
 ):
