@@ -63,8 +63,14 @@ class IndexingRunState:
             self._tell()
 
     def report(self) -> None:
-        """Tell the listener how far the run is; stops the run if somebody asked for it."""
+        """Tell the listener how far the run is; stops the run if somebody asked for it.
+
+        Or if something could not be stored. What is stored counts at once: the next documents may
+        take minutes to embed.
+        """
         self.signal.check()
+        while self.publishing and self.publishing[0][0].done():
+            self.take_stored()
         self._tell()
 
     def _tell(self) -> None:

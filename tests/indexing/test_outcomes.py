@@ -10,6 +10,7 @@ from app.container import Container
 from app.errors import EmbeddingError, NotFoundError, WorkStoppedError
 from app.fault_points import FaultPoint
 from app.indexing import pipeline
+from app.indexing.embedding import GROUP_CHUNKS
 from app.indexing.results import MOST_NOTES, reported
 from app.jobs.service import JobService
 from app.knowledge.items import ItemDraft
@@ -352,6 +353,26 @@ def test_an_interrupted_run_embeds_nothing_twice(
     assert result.documents == 100
     assert len(embedder.embedded_texts) == len(set(embedder.embedded_texts))
     assert container.maintenance.verify().problems == ()
+
+
+def test_progress_counts_what_is_stored_while_the_next_documents_are_embedded(
+    container: Container, source_root: Path, add_item
+):
+    for number in range(6):
+        body = "\n\n".join(f"Berth {number} takes boats of {n} m. " * 4 for n in range(60))
+        (source_root / f"{number}.md").write_text(f"# Berth {number}\n\n{body}\n")
+    item = add_item(source_root)
+    seen: list[Progress] = []
+
+    def follow(progress: Progress) -> None:
+        seen.append(progress)
+        container.publisher.settled().result(PATIENCE_SECONDS)
+
+    result = container.indexer.index(item.id, progress=follow)
+    assert GROUP_CHUNKS < result.chunks_embedded < 2 * GROUP_CHUNKS, "two groups"
+    assert any(0 < progress.documents_stored < 6 for progress in seen)
+    assert any(0 < progress.chunks_total < result.chunks_indexed for progress in seen)
+    assert (seen[-1].documents_stored, seen[-1].chunks_total) == (6, result.chunks_indexed)
 
 
 def test_the_last_progress_of_a_stopped_run_counts_what_it_has_stored(
