@@ -187,7 +187,7 @@ class IndexingPipeline:
             content_hash, documents, chunks = item_queries.finish_item(
                 session, run.item.id, (run.item.uri, run.item.document_type), run.mounts
             )
-            entry = run.tally.run(run.changes, skipped=len(run.survey.skipped))
+            entry = run.tally.run(run.changes, skipped=run.survey.skipped_count)
             history_queries.add_run(session, run.item.id, entry)
         run.ended = True
         reached(FaultPoint.ITEM_FINISHED)
@@ -201,7 +201,7 @@ class IndexingPipeline:
             chunks_removed=run.changes.removed + run.tally.removed_chunks,
             chunks_unchanged=chunks - run.changes.added,
             chunks_embedded=run.embedded,
-            skipped=reported(run.survey.skipped, run.item.uri),
+            skipped=reported(run.survey.skipped, run.item.uri, run.survey.skipped_unreported),
             warnings=reported(run.survey.warnings, run.item.uri),
         )
 
@@ -223,7 +223,7 @@ class IndexingPipeline:
         run.report_the_end()
         if not run.tally.has_changes:
             return
-        entry = run.tally.run(run.changes, skipped=len(run.survey.skipped), outcome="stopped")
+        entry = run.tally.run(run.changes, skipped=run.survey.skipped_count, outcome="stopped")
         try:
             with self._database.write() as session:
                 if item_exists(session, run.item.id, run.item.created_at):
@@ -239,7 +239,7 @@ class IndexingPipeline:
             reason = logged = with_relative_path_explained(reason, run.item.uri)
         logger.info("Item %d was not indexed: %s", run.item.id, logged)
         pause = error.retry_after_seconds if isinstance(error, SourceUnavailableError) else None
-        skipped = len(run.survey.skipped)
+        skipped = run.survey.skipped_count
         entry = run.tally.run(run.changes, skipped=skipped, outcome="failed", error=reason)
         with self._database.write() as session:
             if item_exists(session, run.item.id, run.item.created_at):
@@ -290,7 +290,7 @@ def _failure(run: IndexingRunState, error: str) -> IndexingResult:
         chunks_added=run.changes.added,
         chunks_removed=run.changes.removed + run.tally.removed_chunks,
         chunks_embedded=run.embedded,
-        skipped=reported(run.survey.skipped, run.item.uri),
+        skipped=reported(run.survey.skipped, run.item.uri, run.survey.skipped_unreported),
         warnings=reported(run.survey.warnings, run.item.uri),
     )
 

@@ -41,6 +41,8 @@ class Survey:
     """What was found at the source besides the documents to store. Filled while iterating."""
 
     skipped: list[SourceNote] = field(default_factory=list)
+    skipped_unreported: int = 0
+    """How many more places of the listing were skipped."""
     warnings: list[SourceNote] = field(default_factory=list)
     """What is odd about documents that were indexed all the same."""
     errors: list[SourceError] = field(default_factory=list)
@@ -59,6 +61,11 @@ class Survey:
     """Documents that have a new version."""
     chunks: int = 0
     """Chunks of these."""
+
+    @property
+    def skipped_count(self) -> int:
+        """How many places were skipped, reported or not."""
+        return len(self.skipped) + self.skipped_unreported
 
 
 class DocumentPreparer:
@@ -87,7 +94,9 @@ class DocumentPreparer:
         self._rules = splitting_rules(splitter)
         self._force = force
         self._signal = signal
-        self.survey = Survey(skipped=list(listing.skipped))
+        self.survey = Survey(
+            skipped=list(listing.skipped), skipped_unreported=listing.skipped_unreported
+        )
 
     def __iter__(self) -> Iterator[PreparedDocument]:
         """Yield new and changed documents; afterwards the survey is complete."""

@@ -67,8 +67,13 @@ class Changes:
         return Changes(self.added + other.added, self.removed + other.removed)
 
 
-def reported(notes: Sequence[SourceNote], source: str) -> tuple[SourceNote, ...]:
-    """The first MOST_NOTES of the notes, and how many more there are of this source."""
-    more = len(notes) - MOST_NOTES
+def reported(
+    notes: Sequence[SourceNote], source: str, unreported: int = 0
+) -> tuple[SourceNote, ...]:
+    """The first MOST_NOTES of the notes, and how many more there are of this source.
+
+    `unreported` of them are not among the notes.
+    """
+    more = max(0, len(notes) - MOST_NOTES) + unreported
     told = (SourceNote(source, f"and {more:,} more"),) if more > 0 else ()
     return (*notes[:MOST_NOTES], *told)

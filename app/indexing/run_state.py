@@ -80,7 +80,7 @@ class IndexingRunState:
                 Progress(
                     documents_found=self.found,
                     documents_done=survey.seen,
-                    documents_skipped=len(survey.skipped),
+                    documents_skipped=survey.skipped_count,
                     chunks_embedded=self.embedded,
                     chunks_total=self.item.chunk_count + self._chunks_gained(),
                     documents_loaded=survey.loaded,

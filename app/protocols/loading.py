@@ -69,6 +69,8 @@ class SourceListing:
 
     entries: tuple[SourceEntry, ...]
     skipped: tuple[SourceNote, ...] = ()
+    skipped_unreported: int = 0
+    """How many more places were skipped."""
     incomplete: tuple[str, ...] = ()
     """Prefixes of keys that could not be listed now: documents below them do not count as gone."""
     mounts: tuple[str, ...] = ()

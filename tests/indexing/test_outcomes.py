@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from app.adapters.loading.folder_scan import MAX_SKIPPED
 from app.container import Container
 from app.errors import EmbeddingError, NotFoundError, WorkStoppedError
 from app.fault_points import FaultPoint
@@ -436,6 +437,19 @@ def test_of_very_many_notes_the_first_are_told_and_the_others_counted() -> None:
     assert reported(notes[:MOST_NOTES], "/srv") == tuple(notes[:MOST_NOTES])
     told = reported(notes, "/srv")
     assert told == (*notes[:MOST_NOTES], SourceNote("/srv", "and 5 more"))
+
+
+def test_all_that_a_tree_of_code_leaves_out_is_counted_though_the_first_are_told(
+    container: Container, source_root, add_item, index
+):
+    (source_root / "guide.md").write_text("How to configure the lighthouse.")
+    for number in range(MAX_SKIPPED + 5):
+        (source_root / f"{number}.py").touch()
+    item = add_item(source_root)
+    result = index(item)
+    assert result.skipped[MAX_SKIPPED:] == (SourceNote(item.uri, "and 5 more"),)
+    (run,) = container.history.list(item.id, 10, None).items
+    assert run.documents_skipped == MAX_SKIPPED + 5
 
 
 def test_what_is_promised_of_an_item_does_not_go_with_a_deleted_one_that_had_its_id(

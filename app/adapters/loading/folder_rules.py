@@ -24,6 +24,7 @@ GIT_IGNORE = ".gitignore"
 OWN_IGNORE = ".ragignore"
 IGNORE_FILE_MAX_BYTES = 512 * 1024
 
+EXCLUDED = "excluded by"
 FILLED_BY_TOOLS = "folder that tools fill"
 
 Complaint = Callable[[str, str], None]
@@ -50,7 +51,7 @@ class FolderRules:
             decided = deciding_file(files, path, is_folder)
             if decided:
                 file, excluded = decided
-                return f"excluded by {file.source}" if excluded else None
+                return f"{EXCLUDED} {file.source}" if excluded else None
         if is_folder and name in MACHINE_MADE:
             return f"{FILLED_BY_TOOLS}; write !{name}/ into {OWN_IGNORE} to take it in"
         return None

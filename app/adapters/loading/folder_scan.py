@@ -11,6 +11,7 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from app.adapters.loading.folder_rules import (
+    EXCLUDED,
     FILLED_BY_TOOLS,
     GIT_IGNORE,
     OWN_IGNORE,
@@ -26,12 +27,14 @@ MAX_DEPTH = 64
 SETTLING_NS = 2_000_000_000
 """Coarsest grain of a file system's clock: 2 s, on FAT."""
 MAX_SKIPPED = 1000
-"""Reports beyond this are only counted."""
+"""Reports beyond this are only counted, first those with one of EXPECTED_REASONS."""
 
 HIDDEN = "hidden"
 NO_TEXT_DOCUMENT = "not a text document"
 ORDINARY_REASONS = (HIDDEN, NO_TEXT_DOCUMENT, FILLED_BY_TOOLS)
 """Beginnings of the reasons for which something is skipped in most folders."""
+EXPECTED_REASONS = (*ORDINARY_REASONS, EXCLUDED)
+"""With those for which what is skipped is meant to be: a tree of code has thousands of such."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class _Found:
 
     entries: list[SourceEntry] = field(default_factory=list)
     skipped: list[SourceNote] = field(default_factory=list)
+    skipped_as_expected: list[SourceNote] = field(default_factory=list)
     incomplete: list[str] = field(default_factory=list)
     mounts: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -60,10 +64,18 @@ class _Found:
     skipped_unreported: int = 0
 
     def skip(self, uri: str, reason: str) -> None:
-        if len(self.skipped) < MAX_SKIPPED:
-            self.skipped.append(SourceNote(printable(uri), reason))
+        is_expected = reason.startswith(EXPECTED_REASONS)
+        notes = self.skipped_as_expected if is_expected else self.skipped
+        if len(notes) < MAX_SKIPPED:
+            notes.append(SourceNote(printable(uri), reason))
         else:
             self.skipped_unreported += 1
+
+    def reports(self) -> tuple[tuple[SourceNote, ...], int]:
+        """At most MAX_SKIPPED reports, the unexpected ones first, and how many more there are."""
+        notes = (*self.skipped, *self.skipped_as_expected)
+        beyond = max(0, len(notes) - MAX_SKIPPED)
+        return notes[:MAX_SKIPPED], beyond + self.skipped_unreported
 
 
 def is_text_document(name: str) -> bool:
@@ -140,13 +152,11 @@ class FolderScan:
                 self._cannot_list(folder, error, found)
         # Only now: what is mounted on demand is mounted by having been listed.
         found.mounts += self._mounts_above(found)
-        if found.skipped_unreported:
-            found.skipped.append(
-                SourceNote(str(self._folder.path), f"and {found.skipped_unreported:,} more")
-            )
+        skipped, unreported = found.reports()
         return SourceListing(
             entries=tuple(sorted(found.entries, key=lambda entry: entry.key)),
-            skipped=tuple(found.skipped),
+            skipped=skipped,
+            skipped_unreported=unreported,
             incomplete=tuple(found.incomplete),
             mounts=tuple(found.mounts),
             left_out=tuple(found.left_out),

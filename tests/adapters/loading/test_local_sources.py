@@ -90,9 +90,19 @@ def test_a_name_that_is_no_utf8_is_reported_and_its_report_can_be_sent(source, r
 
 def test_reports_are_cut_and_the_rest_is_counted(source, root):
     write(root, *(f"{n}.json" for n in range(folder_scan.MAX_SKIPPED + 5)))
-    skipped = source.scan().skipped
-    assert len(skipped) == folder_scan.MAX_SKIPPED + 1
-    assert skipped[-1].reason == "and 5 more"
+    listing = source.scan()
+    assert len(listing.skipped) == folder_scan.MAX_SKIPPED
+    assert listing.skipped_unreported == 5
+
+
+def test_what_nobody_expects_to_be_skipped_is_told_before_a_tree_of_code(source, root):
+    write(root, *(f"{n}.py" for n in range(folder_scan.MAX_SKIPPED + 5)))
+    write(root, "zoo/handbook.md", text="x" * 1001)
+    listing = source.scan()
+    assert listing.skipped[0].uri.endswith("zoo/handbook.md")
+    assert listing.skipped[0].reason.startswith("too large")
+    assert len(listing.skipped) == folder_scan.MAX_SKIPPED
+    assert listing.skipped_unreported == 6
 
 
 def test_nested_ignore_files_hold_below_their_folder(source, root):
