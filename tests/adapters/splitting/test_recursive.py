@@ -611,9 +611,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-22:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-22:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-22:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-23:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-23:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-23:80:0:-"
 
 
 def test_it_is_a_text_splitter():
