@@ -14,6 +14,8 @@ from app.protocols import LoadedDocument
 from app.text_suffixes import FRONTMATTER_SUFFIXES
 
 NO_CONTENT = "No content to index"
+POINTER_OF_LFS = b"version https://git-lfs.github.com/spec/"
+"""What a file says whose content Git LFS keeps elsewhere, where that was not fetched."""
 
 
 def content_hash(content: str) -> str:
@@ -28,8 +30,12 @@ def document_from_bytes(
 
     `name` is the file's name: its suffix decides how it is read, and it is the last resort for a
     title; of code, the only one. `declared` is the encoding that a server declares. Raises
-    SourceUnreadableError when it is binary or holds nothing but white space.
+    SourceUnreadableError when it is binary, a pointer of Git LFS, or nothing but white space.
     """
+    if data.startswith(POINTER_OF_LFS):
+        raise SourceUnreadableError(
+            "This is a pointer of Git LFS, not the file itself. Fetch that with `git lfs pull`."
+        )
     text, encoding = decode(data, declared)
     stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix.lower()
     is_code = markup_of(name) is Markup.NONE

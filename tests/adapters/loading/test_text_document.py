@@ -734,3 +734,11 @@ def test_headings_in_html_that_nothing_closes_take_no_time():
     started = time.process_time()
     assert find_title(("<h1>" * 500 + "\n") * 400, ".md") is None
     assert is_within(2, started)
+
+
+def test_a_pointer_of_git_lfs_is_refused_with_what_to_do():
+    """Its three lines would be found in the place of the handbook that they stand for."""
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+    with pytest.raises(SourceUnreadableError, match="git lfs pull"):
+        document(pointer, "handbook.md")
+    assert document(f"A pointer begins so:\n\n    {pointer}").title == "guide"
