@@ -3,6 +3,8 @@
 from enum import Enum, auto
 from pathlib import PurePosixPath
 
+from app.text_suffixes import TEXT_SUFFIXES
+
 
 class Markup(Enum):
     """What the marks in a text mean."""
@@ -16,22 +18,33 @@ class Markup(Enum):
 
 
 CODE_NAMES = {
-    ".env", "brewfile", "cmakelists.txt", "containerfile", "dockerfile", "gemfile", "gnumakefile",
-    "jenkinsfile", "justfile", "makefile", "procfile", "rakefile", "vagrantfile"
+    ".env", "appfile", "berksfile", "brewfile", "build", "build.bazel", "capfile", "cartfile",
+    "cmakelists.txt", "containerfile", "dangerfile", "dockerfile", "earthfile", "fastfile",
+    "gemfile", "gnumakefile", "gradlew", "guardfile", "jenkinsfile", "justfile", "kconfig",
+    "makefile", "meson.build", "meson_options.txt", "mvnw", "podfile", "procfile", "rakefile",
+    "sconscript", "sconstruct", "snakefile", "tiltfile", "vagrantfile", "workspace"
 }  # fmt: skip
 """Of files that are code though their names have no suffix, or that of plain text."""
+CODE_STEMS = {"containerfile", "dockerfile", "jenkinsfile", "makefile"}
+"""Of files that are code whatever follows, as in `Dockerfile.dev`, but for a text's suffix."""
 CODE_SUFFIXES = {
-    ".adb", ".ads", ".asm", ".awk", ".bash", ".bat", ".c", ".cc", ".cfg", ".clj", ".cljs", ".cmake",
-    ".cmd", ".coffee", ".conf", ".cpp", ".cr", ".cs", ".csproj", ".css", ".cu", ".cuh", ".cxx",
-    ".d", ".dart", ".ejs", ".el", ".elm", ".env", ".erb", ".erl", ".ex", ".exs", ".f", ".f90",
-    ".f95", ".fish", ".fs", ".gd", ".glsl", ".go", ".gradle", ".graphql", ".groovy", ".h", ".hbs",
-    ".hcl", ".hh", ".hpp", ".hrl", ".hs", ".hxx", ".ini", ".ipynb", ".j2", ".java", ".jinja",
-    ".jinja2", ".jl", ".js", ".json", ".json5", ".jsonc", ".jsonl", ".jsx", ".kt", ".kts", ".less",
-    ".lisp", ".lock", ".lua", ".m", ".mjs", ".mk", ".ml", ".mm", ".nim", ".nix", ".pas", ".php",
-    ".pl", ".plist", ".pm", ".properties", ".proto", ".ps1", ".purs", ".pxd", ".py", ".pyi", ".pyx",
-    ".r", ".rb", ".rkt", ".rs", ".sass", ".scala", ".scm", ".scss", ".sh", ".sol", ".sql", ".styl",
-    ".sv", ".svelte", ".swift", ".tcl", ".tf", ".toml", ".ts", ".tsx", ".v", ".vb", ".vhd", ".vhdl",
-    ".vue", ".wgsl", ".xml", ".yaml", ".yml", ".zig", ".zsh"
+    ".ac", ".adb", ".ads", ".am", ".asm", ".astro", ".awk", ".bash", ".bat", ".bats", ".bazel",
+    ".bicep", ".bzl", ".c", ".cabal", ".cc", ".cfg", ".cjs", ".clj", ".cljc", ".cljs", ".cmake",
+    ".cmd", ".coffee", ".conf", ".cpp", ".cr", ".cs", ".csproj", ".css", ".cts", ".cu", ".cuh",
+    ".cxx", ".d", ".dart", ".dockerfile", ".edn", ".ejs", ".el", ".elm", ".env", ".erb", ".erl",
+    ".ex", ".exs", ".f", ".f90", ".f95", ".fish", ".fs", ".fsi", ".fsproj", ".fsx", ".gd",
+    ".gemspec", ".glsl", ".go", ".gql", ".gradle", ".graphql", ".groovy", ".h", ".haml", ".hbs",
+    ".hcl", ".heex", ".hh", ".hpp", ".hrl", ".hs", ".hsc", ".hxx", ".ini", ".ipynb", ".j2",
+    ".java", ".jinja", ".jinja2", ".jl", ".js", ".json", ".json5", ".jsonc", ".jsonl", ".jsx",
+    ".kql", ".kt", ".kts", ".leex", ".less", ".lisp", ".lock", ".lua", ".m", ".m4", ".mjs", ".mk",
+    ".ml", ".mli", ".mll", ".mly", ".mm", ".mts", ".nim", ".nimble", ".nix", ".pas", ".pbxproj",
+    ".php", ".pl", ".plist", ".pm", ".podspec", ".prisma", ".properties", ".props", ".proto",
+    ".ps1", ".psd1", ".psm1", ".purs", ".pxd", ".py", ".pyf", ".pyi", ".pyx", ".qml", ".r",
+    ".rake", ".rb", ".rkt", ".rockspec", ".rs", ".ru", ".s", ".sass", ".sbt", ".scala", ".scm",
+    ".scss", ".sh", ".slim", ".slint", ".sol", ".sql", ".starlark", ".styl", ".sv", ".svelte",
+    ".swift", ".targets", ".tcl", ".tf", ".tfvars", ".thrift", ".toml", ".ts", ".tsx", ".twig",
+    ".v", ".vb", ".vbproj", ".vcxproj", ".vhd", ".vhdl", ".vim", ".vue", ".wgsl", ".xaml", ".xml",
+    ".yaml", ".yml", ".zig", ".zon", ".zsh"
 }  # fmt: skip
 """Of files that are code, settings or data: a comment or a line of signs in them is no heading."""
 
@@ -44,8 +57,14 @@ def markup_of(name: str) -> Markup:
     """
     path = PurePosixPath(name.lower())
     is_address = "://" in name
-    if not is_address and (path.name in CODE_NAMES or path.suffix in CODE_SUFFIXES):
+    if not is_address and _is_code(path):
         return Markup.NONE
     if path.suffix == ".rst" and not is_address:
         return Markup.RESTRUCTUREDTEXT
     return Markup.UNTOLD if path.suffix in {".rst", ".txt"} else Markup.MARKDOWN
+
+
+def _is_code(path: PurePosixPath) -> bool:
+    if path.name in CODE_NAMES or path.suffix in CODE_SUFFIXES:
+        return True
+    return path.name.partition(".")[0] in CODE_STEMS and path.suffix not in TEXT_SUFFIXES

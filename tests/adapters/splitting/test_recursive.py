@@ -460,6 +460,12 @@ def test_short_rules_and_rules_of_low_lines_underline_titles_of_their_length_in_
         "lamp.el",
         "lamp.nim",
         "poetry.lock",
+        "lamp.gemspec",
+        "lamp.mts",
+        "test/lamp.bats",
+        "meson.build",
+        "Dockerfile.dev",
+        "docker/Makefile.in",
     ],
 )
 def test_code_has_no_headings_and_is_code_whatever_its_lines_look_like(name):
@@ -472,7 +478,7 @@ def test_code_has_no_headings_and_is_code_whatever_its_lines_look_like(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["https://example.org/lamp.py", "lamp.python.md", "yaml", "py.rst"]
+    "name", ["https://example.org/lamp.py", "lamp.python.md", "yaml", "py.rst", "Dockerfile.md"]
 )
 def test_what_only_resembles_the_name_of_code_keeps_its_headings(name):
     chunks = RecursiveTextSplitter(1000, 0).split_text("Lamps\n=====\n\nText.\n", name=name)
