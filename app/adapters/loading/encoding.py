@@ -62,6 +62,15 @@ OFTEN_MEANT_WESTERN = {"cp1250", "cp1254", "cp1257", "cp1258"}
 """They share most letters with windows-1252, so detection takes short texts in that for theirs. A
 text that it takes for any other encoding must also be `is_scattered`."""
 
+TOLD_ENCODING = re.compile(
+    rb"[ \t]*+(?:[^\w\s]{1,4}[^\n]*?coding[:=][ \t]*+|@charset[ \t]++)[\"']?"
+    rb"(?P<name>[A-Za-z][\w.-]*?)(?:-(?:unix|dos|mac))?(?![\w.-])"
+)
+"""A line in which a file says its encoding: Python's `# -*- coding: koi8-r -*-`, which editors
+write in comments of any language, the declaration of XML, the first rule of a style sheet."""
+TOLD_LINES, MOST_TOLD_BYTES = 2, 400
+"""Where Python looks for it, and how much of these lines is read."""
+
 JAPANESE_ESCAPE = re.compile(rb"\x1b(?:\$[@B]|\(I)")
 """Begins Japanese characters in ISO-2022-JP, all of whose bytes are ASCII; no terminal reads it."""
 
@@ -92,10 +101,10 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
 
     Tried in this order: byte order mark, UTF-16 without a mark (but a declared UTF-32, or order of
     bytes, comes first), the declared encoding (after UTF-8, if it is Latin-1), the escapes of
-    ISO-2022-JP, UTF-8, detection. The text holds no byte order mark at its start, no surrogate and
-    none of the control characters but tab, line feed and carriage return: what a terminal heeds is
-    left out, and each other one becomes a space. Line numbers do not change. Raises
-    SourceUnreadableError for binary data.
+    ISO-2022-JP, UTF-8, what the first lines say, detection. The text holds no byte order mark at
+    its start, no surrogate and none of the control characters but tab, line feed and carriage
+    return: what a terminal heeds is left out, and each other one becomes a space. Line numbers do
+    not change. Raises SourceUnreadableError for binary data.
     """
     for mark, encoding in BYTE_ORDER_MARKS:
         if data.startswith(mark):
@@ -201,7 +210,20 @@ def _decode_undeclared(data: bytes) -> tuple[str, str]:
     except UnicodeDecodeError:
         pass
     text = whole.decode("utf-8", "replace")
-    return (text, "utf-8") if _is_damaged_utf8(text) else _detect(data)
+    if _is_damaged_utf8(text):
+        return text, "utf-8"
+    return _decode_told(data) or _detect(data)
+
+
+def _decode_told(data: bytes) -> tuple[str, str] | None:
+    """The text in the encoding that its first lines say, if they do and it can be."""
+    for line in data[:MOST_TOLD_BYTES].splitlines()[:TOLD_LINES]:
+        told = TOLD_ENCODING.match(line)
+        name = _charset(told["name"].decode("ascii", "replace")) if told else None
+        if name and not name.startswith(("utf-16", "utf-32")):
+            with suppress(UnicodeError):
+                return data.decode(name), name
+    return None
 
 
 def _with_whole_characters(data: bytes) -> bytes:

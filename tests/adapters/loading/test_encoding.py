@@ -595,3 +595,41 @@ def test_cleaning_keeps_length_and_lines(text):
         i for i, c in enumerate(text) if c in "\r\n\t"
     ]
     assert clean(cleaned) == cleaned
+
+
+@pytest.mark.parametrize(
+    ("line", "encoding", "words"),
+    [
+        ("# -*- coding: koi8-r -*-", "koi8-r", "свет лампы"),
+        ("#!/bin/sh\n# vim: set fileencoding=gb2312 :", "gb2312", "灯塔的光"),
+        (";; -*- mode: lisp; coding: iso-8859-2-unix -*-", "iso8859-2", "Autor: Łukasz"),
+        ("/* -*- coding: iso-8859-9 -*- */", "iso8859-9", "İstanbul ışığı"),
+        ("// -*- coding: latin-1 -*-", "latin-1", "Größe"),
+        ('<?xml version="1.0" encoding="ISO-8859-15"?>', "iso8859-15", "prix: 5 €"),
+        ('@charset "mac-roman";', "mac-roman", "é à ü"),
+    ],
+    ids=["Python", "Vim", "Emacs", "C", "JavaScript", "XML", "CSS"],
+)
+def test_a_file_is_read_in_the_encoding_that_its_first_lines_say(line, encoding, words):
+    """A few letters in a comment are too little to tell it by."""
+    text = f"{line}\nlamp = 1\n# {words}\n"
+    assert decode(text.encode(encoding))[0] == text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "# -*- coding: koi8-r -*-",
+        "# coding: nothing",
+        "# coding: utf-16",
+        "# coding: hex",
+        "coding: koi8-r is what it says",
+        "\n\n# coding: koi8-r",
+        f"# {'x' * 500} coding: koi8-r",
+    ],
+)
+def test_what_is_utf8_or_says_no_encoding_in_a_comment_above_is_read_as_before(line):
+    text = f"{line}\n{GERMAN}\n"
+    assert decode(text.encode())[0] == text
+    if "-*-" not in line:
+        assert decode(text.encode("cp1252"))[0] == text
