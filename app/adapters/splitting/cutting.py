@@ -44,7 +44,9 @@ class CutPlan:
     preferences: tuple[Preference, ...]
     sections: Positions
     overlap_starts: Positions
-    """Where a part begins that makes sense by itself: section, paragraph, line or sentence."""
+    """Where a part begins that makes sense by itself: section, paragraph, line or sentence.
+
+    In code, any line: what a chunk shares with the one before need be no whole part of it."""
     overlap_words: Positions
     """Where else an overlap may begin; in code it is of whole lines, if there is one."""
     spaces: Flags
@@ -86,7 +88,7 @@ def plan_cuts(
             Preference(_only(text_map.words, unkept), WORD_FILL),
         ),
         sections=sections,
-        overlap_starts=merged(_only(filled_lines, free), sentences[:0] if is_code else sentences),
+        overlap_starts=filled_lines if is_code else merged(_only(filled_lines, free), sentences),
         overlap_words=words[:0] if is_code else words,
         spaces=text_map.spaces,
         breaks=text_map.breaks,

@@ -104,6 +104,15 @@ def test_lines_of_code_that_fit_are_whole(overlap):
         assert set(chunk.content.split("\n")) <= {*lines, ""}
 
 
+def test_neighbours_share_whole_lines_of_parts_that_are_not_cut():
+    parts = [f"def f{n}():\n    a{n} = 1\n    return a{n}\n" for n in range(9)]
+    text = "\n".join(parts)
+    chunks = RecursiveTextSplitter(60, 20).split_text(text, name="a.py")
+    for before, after in pairwise(chunks):
+        assert text[after.start_index : before.end_index].strip().startswith("return")
+        assert text[after.start_index - 1] == "\n"
+
+
 def test_in_prose_sentences_are_cut_where_they_were():
     text = "Some words here.\n\n  Indented words. More of these.\n  And so on for ever.\n\nLast.\n"
     prose = [chunk.content for chunk in RecursiveTextSplitter(50, 0).split_text(text, name="a.md")]
