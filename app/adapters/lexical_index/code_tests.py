@@ -22,9 +22,9 @@ _SPEC_FOLDERS = {"spec", "specs"}
 _SPEC_SUFFIXES = {".coffee", ".cr", ".js", ".jsx", ".lua", ".mjs", ".php", ".rb", ".ts", ".tsx"}
 """Where tests are called specifications: elsewhere a `PodSpec` is what a pod is to be."""
 _DATA_SUFFIXES = {
-    ".cfg", ".conf", ".css", ".csproj", ".env", ".graphql", ".ini", ".json", ".json5", ".jsonc",
-    ".jsonl", ".less", ".lock", ".plist", ".properties", ".proto", ".sass", ".scss", ".sql",
-    ".toml", ".xml", ".yaml", ".yml"
+    ".cfg", ".conf", ".csproj", ".css", ".edn", ".env", ".graphql", ".ini", ".json", ".json5",
+    ".jsonc", ".jsonl", ".less", ".lock", ".plist", ".properties", ".proto", ".sass", ".scss",
+    ".sql", ".toml", ".xml", ".yaml", ".yml"
 }  # fmt: skip
 """Files of these are tests only by their folder."""
 
@@ -47,7 +47,7 @@ def is_code_test(path: str) -> bool:
         return False
     *folders, name = PurePosixPath(path).parts
     suffix = PurePosixPath(name.lower()).suffix
-    if any(map(_FOLDERS.fullmatch, folders)):
+    if suffix == ".bats" or any(map(_FOLDERS.fullmatch, folders)):
         return True
     if suffix in _SPEC_SUFFIXES and not _SPEC_FOLDERS.isdisjoint(folders):
         return True

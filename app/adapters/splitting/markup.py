@@ -18,13 +18,15 @@ class Markup(Enum):
 
 
 CODE_NAMES = {
-    ".env", "appfile", "berksfile", "brewfile", "build", "build.bazel", "capfile", "cartfile",
+    ".env", "appfile", "berksfile", "brewfile", "build.bazel", "capfile", "cartfile",
     "cmakelists.txt", "containerfile", "dangerfile", "dockerfile", "earthfile", "fastfile",
     "gemfile", "gnumakefile", "gradlew", "guardfile", "jenkinsfile", "justfile", "kconfig",
     "makefile", "meson.build", "meson_options.txt", "mvnw", "podfile", "procfile", "rakefile",
-    "sconscript", "sconstruct", "snakefile", "tiltfile", "vagrantfile", "workspace"
+    "sconscript", "sconstruct", "snakefile", "tiltfile", "vagrantfile"
 }  # fmt: skip
 """Of files that are code though their names have no suffix, or that of plain text."""
+CODE_NAMES_IN_CAPITALS = {"BUILD", "WORKSPACE"}
+"""Of such files whose names in small letters are those of pages."""
 CODE_STEMS = {"containerfile", "dockerfile", "jenkinsfile", "makefile"}
 """Of files that are code whatever follows, as in `Dockerfile.dev`, but for a text's suffix."""
 CODE_SUFFIXES = {
@@ -57,7 +59,7 @@ def markup_of(name: str) -> Markup:
     """
     path = PurePosixPath(name.lower())
     is_address = "://" in name
-    if not is_address and _is_code(path):
+    if not is_address and _is_code(PurePosixPath(name)):
         return Markup.NONE
     if path.suffix == ".rst" and not is_address:
         return Markup.RESTRUCTUREDTEXT
@@ -65,6 +67,7 @@ def markup_of(name: str) -> Markup:
 
 
 def _is_code(path: PurePosixPath) -> bool:
-    if path.name in CODE_NAMES or path.suffix in CODE_SUFFIXES:
+    name, suffix = path.name.lower(), path.suffix.lower()
+    if path.name in CODE_NAMES_IN_CAPITALS or name in CODE_NAMES or suffix in CODE_SUFFIXES:
         return True
-    return path.name.partition(".")[0] in CODE_STEMS and path.suffix not in TEXT_SUFFIXES
+    return name.partition(".")[0] in CODE_STEMS and suffix not in TEXT_SUFFIXES

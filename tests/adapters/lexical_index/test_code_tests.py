@@ -7,7 +7,7 @@ from app.adapters.lexical_index.code_tests import asks_for_tests, is_code_test
 TESTS = [
     "tree_test.go", "test_gate.py", "tests.rs", "conftest.py", "gate.test.tsx", "gate.test-d.ts",
     "gate.spec.ts", "FooTest.java", "FooTests.cs", "FooTestCase.php", "GateSpec.scala",
-    "gate_spec.rb", "run-tests.sh", "tests/gate.py", "src/test/java/Gate.java",
+    "gate_spec.rb", "run-tests.sh", "tests/gate.py", "gate.bats", "src/test/java/Gate.java",
     "src/commonTest/kotlin/Gate.kt", "Gate.Tests/Gate.cs", "Tests/Gate.swift",
     "__tests__/gate.js", "test_suite/gate.rs", "pkg/testdata/gate.go", "spec/gate.rb",
     "tests/answers.json", "/srv/gate/tests/gate.py",

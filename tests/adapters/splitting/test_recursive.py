@@ -464,6 +464,7 @@ def test_short_rules_and_rules_of_low_lines_underline_titles_of_their_length_in_
         "lamp.mts",
         "test/lamp.bats",
         "meson.build",
+        "lamps/BUILD",
         "Dockerfile.dev",
         "docker/Makefile.in",
     ],
@@ -478,7 +479,15 @@ def test_code_has_no_headings_and_is_code_whatever_its_lines_look_like(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["https://example.org/lamp.py", "lamp.python.md", "yaml", "py.rst", "Dockerfile.md"]
+    "name",
+    [
+        "https://example.org/lamp.py",
+        "lamp.python.md",
+        "yaml",
+        "py.rst",
+        "Dockerfile.md",
+        "cli/build",
+    ],
 )
 def test_what_only_resembles_the_name_of_code_keeps_its_headings(name):
     chunks = RecursiveTextSplitter(1000, 0).split_text("Lamps\n=====\n\nText.\n", name=name)
