@@ -14,8 +14,10 @@ from app.protocols import LoadedDocument
 from app.text_suffixes import FRONTMATTER_SUFFIXES
 
 NO_CONTENT = "No content to index"
-POINTER_OF_LFS = b"version https://git-lfs.github.com/spec/"
-"""What a file says whose content Git LFS keeps elsewhere, where that was not fetched."""
+_POINTER_OF_LFS = b"version https://git-lfs.github.com/spec/"
+_MOST_POINTER_BYTES = 1024
+"""What a file says whose content Git LFS keeps elsewhere, where that was not fetched, and the most
+that it says, as git-lfs-spec has it. What tells of pointers is longer, or begins otherwise."""
 
 
 def content_hash(content: str) -> str:
@@ -32,7 +34,7 @@ def document_from_bytes(
     title; of code, the only one. `declared` is the encoding that a server declares. Raises
     SourceUnreadableError when it is binary, a pointer of Git LFS, or nothing but white space.
     """
-    if data.startswith(POINTER_OF_LFS):
+    if data.startswith(_POINTER_OF_LFS) and len(data) < _MOST_POINTER_BYTES:
         raise SourceUnreadableError(
             "This is a pointer of Git LFS, not the file itself. Fetch that with `git lfs pull`."
         )
