@@ -26,13 +26,11 @@ _MAX_NESTING = 8
 
 @dataclass(frozen=True)
 class Block:
-    """Code, a part of it or a table: `text[start:end]`, without the last line break."""
+    """Code or a table: `text[start:end]`, without the last line break."""
 
     start: int
     end: int
     is_table: bool = False
-    head_end: int | None = None
-    """Of a part of code: where the line ends that its body stands below."""
 
 
 @dataclass(frozen=True)

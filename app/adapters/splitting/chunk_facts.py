@@ -105,7 +105,7 @@ def _worths(lines: Lines, starts: Numbers, structure: Structure) -> npt.NDArray[
     worths = np.array(
         [FRAGMENT if lines.follows(number) else PART for number in range(len(lines))] + [WHOLE]
     )
-    for block in () if structure.is_code else structure.blocks:
+    for block in structure.blocks:
         first, after = np.searchsorted(starts, (block.start, block.end))
         worths[first + 1 : after] = FRAGMENT
         for edge in (first, after):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
 
 import numpy as np
 
@@ -16,10 +15,8 @@ SECTION_FILL = 0.3
 PARAGRAPH_FILL = 0.9
 LINE_FILL = 0.9
 SENTENCE_FILL = 0.5
-CODE_LINE_FILL = 0.2
 WORD_FILL = 0.2
-"""A cut at such a boundary must leave the chunk at least this full; else a lesser one is taken. In
-code no line is cut for that.
+"""A cut at such a boundary must leave the chunk at least this full; else a lesser one is taken.
 
 Full chunks find more: on the 472 questions of brandonstarxel/chunking_evaluation, top 5 with
 all-MiniLM-L6-v2, paragraphs and lines at 0.25, 0.5, 0.75 and 0.9 gave a recall of 0.782, 0.792,
@@ -44,11 +41,8 @@ class CutPlan:
     preferences: tuple[Preference, ...]
     sections: Positions
     overlap_starts: Positions
-    """Where a part begins that makes sense by itself: section, paragraph, line or sentence.
-
-    In code, any line: what a chunk shares with the one before need be no whole part of it."""
-    overlap_words: Positions
-    """Where else an overlap may begin; in code it is of whole lines, if there is one."""
+    """Where a part begins that makes sense by itself: section, paragraph, line or sentence."""
+    words: Positions
     spaces: Flags
     breaks: Flags
     kept_starts: Positions
@@ -60,36 +54,33 @@ def plan_cuts(
     text_map: TextMap, lines: Lines, structure: Structure, ruler: TokenRuler | None, chunk_size: int
 ) -> CutPlan:
     """Sort out the boundaries: none within a block that fits, none between heading and body."""
-    fits = _fitting(structure.blocks, ruler, chunk_size)
-    starts, ends = _outermost(list(compress(structure.blocks, fits)))
+    starts, ends = _kept_blocks(structure.blocks, ruler, chunk_size)
     unkept = _outside(starts + 1, ends, len(text_map.breaks))
-    heads = _heads(structure, fits, chunk_size)
-    heading_starts = np.array([start for start, _ in heads], dtype=np.int64)
-    bodies = lines.next_starts(np.array([end for _, end in heads], dtype=np.int64))
+    headings = structure.headings
+    heading_starts = np.array([heading.start for heading in headings], dtype=np.int64)
+    bodies = lines.next_starts(np.array([heading.end for heading in headings], dtype=np.int64))
     free = unkept & _outside(heading_starts + 1, bodies + 1, len(text_map.breaks))
     block_ends = ends[ends < len(text_map.spaces)]
     filled_lines = text_map.lines[~text_map.blank_lines[1:]]
-    sections = _only(np.unique(heading_starts[heading_starts > 0]), free)
+    sections = _only(heading_starts[heading_starts > 0], free)
     paragraphs = _only(text_map.paragraphs, free)
     line_cuts = _only(merged(filled_lines, block_ends), free)
     sentences = _only(text_map.sentences, free)
     words = _only(text_map.words, free)
-    is_code = structure.is_code
     return CutPlan(
         preferences=(
             Preference(sections, SECTION_FILL),
             Preference(paragraphs, PARAGRAPH_FILL),
-            Preference(line_cuts, CODE_LINE_FILL if is_code else LINE_FILL),
+            Preference(line_cuts, LINE_FILL),
             Preference(sentences, SENTENCE_FILL),
             Preference(words, WORD_FILL),
-            Preference(sections if is_code else sections[:0], 0.0),
             # Rather part a heading from its body than tear a word.
             Preference(_only(merged(text_map.lines, block_ends), unkept), WORD_FILL),
             Preference(_only(text_map.words, unkept), WORD_FILL),
         ),
         sections=sections,
-        overlap_starts=filled_lines if is_code else merged(_only(filled_lines, free), sentences),
-        overlap_words=words[:0] if is_code else words,
+        overlap_starts=merged(_only(filled_lines, free), sentences),
+        words=words,
         spaces=text_map.spaces,
         breaks=text_map.breaks,
         kept_starts=starts,
@@ -97,34 +88,16 @@ def plan_cuts(
     )
 
 
-def _fitting(blocks: Sequence[Block], ruler: TokenRuler | None, chunk_size: int) -> Flags:
-    """Which of the blocks fit into one chunk, by characters and by tokens."""
+def _kept_blocks(
+    blocks: Sequence[Block], ruler: TokenRuler | None, chunk_size: int
+) -> tuple[Positions, Positions]:
+    """Starts and ends of the blocks that fit into one chunk, by characters and by tokens."""
     starts = np.array([block.start for block in blocks], dtype=np.int64)
     ends = np.array([block.end for block in blocks], dtype=np.int64)
     fits = ends - starts <= chunk_size
     if ruler is not None:
         fits &= ruler.counts_fit(starts, ends)
-    return fits
-
-
-def _outermost(blocks: Sequence[Block]) -> tuple[Positions, Positions]:
-    """Starts and ends of the blocks that are in no other; each comes before those in it."""
-    starts = np.array([block.start for block in blocks], dtype=np.int64)
-    ends = np.array([block.end for block in blocks], dtype=np.int64)
-    ends_before = np.maximum.accumulate(np.concatenate(([0], ends)))[:-1]
-    is_outermost = starts >= ends_before
-    return starts[is_outermost], ends[is_outermost]
-
-
-def _heads(structure: Structure, fits: Flags, chunk_size: int) -> list[tuple[int, int]]:
-    """Starts and ends of headings, or of what stands above the bodies of parts of code to be cut.
-
-    Not of such with a comment of more than a quarter of a chunk: it would leave the body no room.
-    """
-    cut = compress(structure.blocks, ~fits)
-    heads = [(part.start, part.head_end) for part in cut if part.head_end is not None]
-    headings = [(heading.start, heading.end) for heading in structure.headings]
-    return headings + [(start, end) for start, end in heads if 4 * (end - start) <= chunk_size]
+    return starts[fits], ends[fits]
 
 
 class Cutter:
@@ -208,7 +181,7 @@ class Cutter:
         first = max(end - overlap, start + 1)
         if first >= end or _first_from(self._plan.sections, end) == end:
             return end
-        for positions in (self._plan.sections, self._plan.overlap_starts, self._plan.overlap_words):
+        for positions in (self._plan.sections, self._plan.overlap_starts, self._plan.words):
             position = _first_from(positions, first)
             if position is not None and position < end:
                 return position

@@ -26,11 +26,9 @@ class RecursiveTextSplitter:
     Every character of a text with anything but white space stands in some chunk, and
     `text[start_index:end_index] == content`. A chunk has at most `chunk_size` characters and,
     measured alone, at most `max_tokens` tokens; neighbours share up to `chunk_overlap` characters.
-    Fenced code, literal blocks and tables that fit into one chunk are not cut, nor are functions,
-    classes and other parts of a file of code; larger ones are cut between the parts in them. A
-    heading stays with what it is the heading of, and so does the head of a function. A grapheme
-    cluster is cut only when it cannot fit into a chunk by itself; a single character with more
-    tokens than `max_tokens` is a chunk of its own.
+    Fenced code, literal blocks and tables that fit into one chunk are not cut, and a heading stays
+    with what it is the heading of. A grapheme cluster is cut only when it cannot fit into a chunk
+    by itself; a single character with more tokens than `max_tokens` is a chunk of its own.
     """
 
     def __init__(

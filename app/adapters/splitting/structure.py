@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from app.adapters.splitting.asciidoc import is_asciidoc, read_asciidoc
 from app.adapters.splitting.blocks import Block, BlockFinder
-from app.adapters.splitting.code_units import code_units
 from app.adapters.splitting.front_matter import front_matter_end
 from app.adapters.splitting.headings import Heading, HeadingMark, heading_mark, settle_headings
 from app.adapters.splitting.html_headings import HtmlHeadingFinder
@@ -27,7 +26,7 @@ _ABOVE_SIGNATURE, _ABOVE_FOOTER = "--", "_" * 47
 
 @dataclass(frozen=True)
 class Structure:
-    """Headings and blocks in the order of the text; they never overlap, but parts of code nest."""
+    """Headings and blocks in the order of the text; they never overlap."""
 
     headings: list[Heading]
     blocks: list[Block]
@@ -146,7 +145,7 @@ def read_structure(lines: Lines, markup: Markup = Markup.MARKDOWN) -> Structure:
     """Find the headings, and the blocks to keep in one chunk.
 
     Nothing is a heading within a block, an HTML comment or the like, or the body of a directive,
-    nor in code (NONE), whose functions and other parts are the blocks.
+    nor in code (NONE), of which blocks stay together as they do in Markdown.
 
     If the markup is unknown (UNTOLD), it is guessed. The text is a manual page if it begins as
     one. It is AsciiDoc if it has syntax that only AsciiDoc has, and at least as many headings of
@@ -156,7 +155,7 @@ def read_structure(lines: Lines, markup: Markup = Markup.MARKDOWN) -> Structure:
     in examples: see `_are_comments`.
     """
     if markup is Markup.NONE:
-        return Structure([], code_units(lines), is_code=True)
+        return Structure([], _read(lines, is_rest=False, is_told=True).blocks, is_code=True)
     if markup is not Markup.UNTOLD:
         return _read(lines, is_rest=markup is Markup.RESTRUCTUREDTEXT, is_told=True)
     if sections := read_manual(lines):
