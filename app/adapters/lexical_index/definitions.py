@@ -57,6 +57,9 @@ most texts have none."""
 
 _PLACE = re.compile(r"\s*(?:package|namespace)\s+\w+\.")
 """Says where code stands, as `package com.example.shop;` does."""
+_PACKAGE = re.compile(r"\s*package\s+(?!object\b)\w")
+_OF_PACKAGES = (".go", ".groovy", ".java", ".kt", ".kts", ".scala")
+"""Where every file begins with its package, even of one word; in Perl that is a definition."""
 
 _STATEMENT = (
     r"(?:return|else|throw|new|await|yield|case|delete|if|while|for|switch|catch|do|try|go|defer"
@@ -119,7 +122,7 @@ class Definition(NamedTuple):
     names: tuple[str, ...]
     """In the order of the code; of a method, its class comes before it."""
     symbol: str | None
-    """The name that is defined; None of a package in others, which says where code stands."""
+    """The name that is defined; None of a package, where it says where code stands."""
 
 
 def definitions(code: str, path: str) -> Iterator[Definition]:
@@ -128,18 +131,22 @@ def definitions(code: str, path: str) -> Iterator[Definition]:
     Only such at the start of a line, and behind a keyword must stand what follows it in code:
     "class of the object" in prose is none.
     """
-    by_shape = _WITHOUT_KEYWORD.get(PurePosixPath(path.lower()).suffix)
+    suffix = PurePosixPath(path.lower()).suffix
+    by_shape = _WITHOUT_KEYWORD.get(suffix)
+    place = _PACKAGE if suffix in _OF_PACKAGES else _PLACE
     return heapq.merge(
-        _found_by(_BY_KEYWORD, code) if _MAY_BE_BY_KEYWORD.search(code) else (),
-        _found_by(by_shape, code) if by_shape else (),
+        _found_by(_BY_KEYWORD, code, place) if _MAY_BE_BY_KEYWORD.search(code) else (),
+        _found_by(by_shape, code, place) if by_shape else (),
         key=lambda definition: definition[:2],
     )
 
 
-def _found_by(pattern: regex.Pattern[str], code: str) -> Iterator[Definition]:
+def _found_by(
+    pattern: regex.Pattern[str], code: str, place: re.Pattern[str]
+) -> Iterator[Definition]:
     for match in pattern.finditer(code, concurrent=False):
         named = match.groupdict()
         named.pop("type", None)
         names = tuple(name for name in named.values() if name)
         symbol = named.get("member") or named.get("function") or named.get("name")
-        yield Definition(match.start(), names, None if _PLACE.match(match[0]) else symbol)
+        yield Definition(match.start(), names, None if place.match(match[0]) else symbol)

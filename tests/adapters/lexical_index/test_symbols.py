@@ -56,7 +56,8 @@ def test_definitions_are_found(code: str, names: list[str]):
     [
         ("Lamp.java", "package org.example.home.lamps;\n\npublic class Lamp {", "Lamp"),
         ("Lamp.cs", "namespace Home.Lamps\n{\n    class Lamp\n    {", "Lamp"),
-        ("lamp.go", "package lamp\n\nfunc Light() {", "lamp"),
+        ("lamp.go", "package lamp\n\nfunc Light() {", "Light"),
+        ("lamp.scala", "package object lamp {", "lamp"),
         ("Lamp.pm", "package Home::Lamp;\n", "Lamp"),
         ("lamp.cpp", "void Lamp::light() {", "light"),
         ("lamp.rb", "  def self.light(now)", "light"),
