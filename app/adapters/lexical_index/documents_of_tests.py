@@ -8,7 +8,7 @@ from tantivy import Query
 from app.adapters.lexical_index.fields import CODE_TEST, DOCUMENT, KIND
 
 MOST_DOCUMENTS = 60_000
-"""Known as tests; of more, those with the most chunks. tantivy gives no more than 65,000."""
+"""Known as tests; of more, those with the most chunks."""
 
 
 class DocumentsOfTests:
