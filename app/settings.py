@@ -181,7 +181,8 @@ class Settings(BaseSettings):
     most_waiting_searches: int = Field(
         256,
         ge=0,
-        description="Searches that may wait for a free thread; further ones are answered 503.",
+        description="Searches that may wait for a free thread, and as many with long queries; "
+        "further ones are answered 503.",
     )
     disable_auto_indexing: bool = Field(
         False,

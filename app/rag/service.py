@@ -192,12 +192,12 @@ class RAGService:
         Raises InvalidRequestError for a request that HTTP would refuse.
         """
         search = functools.partial(self._engine.searcher.search, sound_search(request))
-        return await self._threads.search(search)
+        return await self._threads.search(request.query, search)
 
     async def context(self, request: ContextRequest) -> ContextAnswer:
         """The passages that answer, assembled for a prompt; raises InvalidRequestError."""
         assemble = functools.partial(self._engine.context.assemble, sound_context(request))
-        return await self._threads.search(assemble)
+        return await self._threads.search(request.search.query, assemble)
 
     @property
     def searches_must_wait(self) -> bool:

@@ -12,6 +12,7 @@ from starlette.types import Message
 from app.container import Container
 from app.main import create_app
 from app.protocols import Vector
+from app.rag.threads import LONG_QUERY_CHARACTERS
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
 from tests.patience import PATIENCE_SECONDS
@@ -21,18 +22,20 @@ SEARCH = "/api/v1/rag/search"
 
 
 class SlowEmbedder(FakeEmbedder):
-    """Embeds queries only when it is let."""
+    """Embeds queries, or only the long ones, when it is let."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.shortest_slow = 0
         self.asked = threading.Semaphore(0)
         self.queries: list[str] = []
         self.gate = threading.Event()
 
     def embed_query(self, text: str) -> Vector:
         self.queries.append(text)
-        self.asked.release()
-        assert self.gate.wait(PATIENCE_SECONDS)
+        if len(text) >= self.shortest_slow:
+            self.asked.release()
+            assert self.gate.wait(PATIENCE_SECONDS)
         return super().embed_query(text)
 
 
@@ -135,6 +138,32 @@ def test_searches_that_would_wait_too_long_are_refused_and_the_others_are_answer
         thread.join(PATIENCE_SECONDS)
     assert statuses == [200] * (at_once + MOST_WAITING)
     assert client.get(SEARCH, params={"q": "granite"}).status_code == 200
+
+
+def test_short_queries_are_answered_beside_any_number_of_long_ones(
+    client: TestClient, container: Container, embedder: SlowEmbedder
+) -> None:
+    embedder.shortest_slow = LONG_QUERY_CHARACTERS + 1
+    path = "/api/v1/rag/context"
+    long = {"query": "granite " * 1000}
+    answers: list[int] = []
+
+    def ask() -> None:
+        answers.append(client.post(path, json=long).status_code)
+
+    clients = [threading.Thread(target=ask) for _ in range(container.searches_at_once + 1)]
+    for thread in clients:
+        thread.start()
+    assert embedder.asked.acquire(timeout=PATIENCE_SECONDS)
+    while container.rag._threads.waiting_searches < 1:
+        assert all(thread.is_alive() for thread in clients)
+    assert client.get(SEARCH, params={"q": "granite"}).status_code == 200
+    assert client.post(path, json={"query": "g" * LONG_QUERY_CHARACTERS}).status_code == 200
+    assert not answers
+    embedder.gate.set()
+    for thread in clients:
+        thread.join(PATIENCE_SECONDS)
+    assert answers == [200] * len(clients)
 
 
 @pytest.mark.parametrize(

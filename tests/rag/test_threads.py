@@ -17,4 +17,4 @@ def test_searches_that_wait_for_an_endpoint_do_not_depend_on_the_cores() -> None
 
 def test_a_search_is_answered_while_a_thread_is_free_even_where_none_may_wait() -> None:
     threads = WorkerThreads(1, most_waiting_searches=0)
-    assert anyio.run(threads.search, lambda: "an answer") == "an answer"
+    assert anyio.run(threads.search, "a query", lambda: "an answer") == "an answer"
