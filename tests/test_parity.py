@@ -422,6 +422,17 @@ def test_application_code_never_commits() -> None:
             assert not called, f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
 
 
+def test_nothing_draws_from_the_generator_that_the_whole_process_shares() -> None:
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            shared = isinstance(node, ast.Import) and any(
+                name.name == "random" for name in node.names
+            )
+            if isinstance(node, ast.ImportFrom) and node.module == "random":
+                shared = {name.name for name in node.names} != {"Random"}
+            assert not shared, f"{path.relative_to(ROOT)}: app.chance has a generator of our own"
+
+
 def caught_names(handler: ast.ExceptHandler) -> set[str]:
     if handler.type is None:
         return {"BaseException"}

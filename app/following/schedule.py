@@ -1,7 +1,6 @@
 """Looks at sources again when their time has come: adds a job for each item that is due."""
 
 import logging
-import random
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -9,6 +8,7 @@ from datetime import datetime, timedelta
 from sqlalchemy.orm import Session
 
 from app.adapters.web_hosts import host_of
+from app.chance import draw
 from app.clock import now
 from app.column_types import UNKNOWN_TIME
 from app.database import Database
@@ -60,7 +60,7 @@ class RefreshSchedule:
         database: Database,
         add_job: Callable[[int], object],
         moment: Callable[[], datetime] = now,
-        chance: Callable[[], float] = random.random,
+        chance: Callable[[], float] = draw,
     ) -> None:
         self._database = database
         self._add_job = add_job

@@ -1,10 +1,10 @@
 """When a job that failed is tried again: by what kind of error it was, later each time."""
 
-import random
 from collections.abc import Callable
 from datetime import timedelta
 
 from app.adapters.retry_after import LONGEST_RETRY_AFTER_SECONDS
+from app.chance import draw
 from app.jobs.records import Job, Outcome
 
 MOST_RETRIES = 6
@@ -17,9 +17,7 @@ JITTER = 0.25
 """Each delay is longer or shorter by up to so much: what failed together returns one by one."""
 
 
-def retry_delay(
-    job: Job, outcome: Outcome, chance: Callable[[], float] = random.random
-) -> timedelta | None:
+def retry_delay(job: Job, outcome: Outcome, chance: Callable[[], float] = draw) -> timedelta | None:
     """How long to wait before the job is tried again; None when it is not.
 
     `chance` gives numbers from 0 to 1.

@@ -1,10 +1,10 @@
 """How often the schedule looks at the source of an item, and when it does so next."""
 
-import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from app.adapters.retry_after import LONGEST_RETRY_AFTER_SECONDS
+from app.chance import draw
 from app.knowledge.items import is_web_address
 
 LOCAL_SECONDS = 300
@@ -43,7 +43,7 @@ def next_refresh(
     *,
     failures: int = 0,
     retry_after_seconds: float | None = None,
-    chance: Callable[[], float] = random.random,
+    chance: Callable[[], float] = draw,
 ) -> datetime | None:
     """When a source is to be looked at after a run that ended at `moment`; None: never.
 

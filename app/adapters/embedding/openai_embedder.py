@@ -3,7 +3,6 @@
 import hashlib
 import json
 import logging
-import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from app.adapters.embedding.openai_answers import refusal_of, vectors_of
 from app.adapters.embedding.timed_transport import TimedTransport
 from app.adapters.embedding.token_meter import well_formed
 from app.adapters.retry_after import retry_after_seconds
+from app.chance import draw
 from app.errors import EmbeddingError, SettingError
 from app.protocols import Vector, Vectors
 from app.trusted_authorities import tls_context
@@ -161,7 +161,7 @@ class OpenAIEmbedder:
                 delay_seconds = failure.delay_seconds
                 if delay_seconds is None:
                     backoff = FIRST_DELAY_SECONDS * 2 ** (attempt - 1)
-                    delay_seconds = backoff * random.uniform(0.8, 1.2)  # noqa: S311 — no secret
+                    delay_seconds = backoff * (0.8 + 0.4 * draw())
                 delay_seconds = min(delay_seconds, LONGEST_DELAY_SECONDS)
                 logger.warning(
                     "embedding endpoint %s: %s; trying again in %.1f s",
