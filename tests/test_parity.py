@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import functools
 import importlib
 import json
 import os
@@ -73,8 +74,20 @@ def as_text(document: dict[str, Any]) -> str:
     return json.dumps(document, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
+@functools.cache
 def openapi() -> dict[str, Any]:
     return create_app(Settings(_env_file=None)).openapi()
+
+
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All that a module is made of."""
+    return tuple(ast.walk(parsed(path)))
 
 
 def operations() -> dict[str, dict[str, Any]]:
@@ -305,10 +318,9 @@ def test_the_tree_of_errors_is_drawn_as_it_stands() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_module_says_in_one_sentence_what_it_is_for(path: Path) -> None:
-    source = path.read_text(encoding="utf-8")
-    if path.name == "__init__.py" and not source:
+    if path.name == "__init__.py" and not path.read_text(encoding="utf-8"):
         return
-    docstring = ast.get_docstring(ast.parse(source))
+    docstring = ast.get_docstring(parsed(path))
     assert docstring
     assert docstring.splitlines()[0].rstrip().endswith((".", ":")), docstring.splitlines()[0]
 
@@ -328,7 +340,7 @@ def names_of_types(module: ast.Module) -> Iterator[str]:
 def test_the_name_of_a_type_stands_for_one_thing_beside_the_json_that_shows_it() -> None:
     modules_by_name: dict[str, list[str]] = {}
     for path in MODULES:
-        for name in names_of_types(ast.parse(path.read_text(encoding="utf-8"))):
+        for name in names_of_types(parsed(path)):
             modules_by_name.setdefault(name, []).append(path.stem)
     for name, modules in modules_by_name.items():
         records = [module for module in modules if not module.endswith("schemas")]
@@ -406,7 +418,7 @@ def test_sql_stands_in_queries_alone_but_for_what_is_named() -> None:
     found = {
         path.relative_to(ROOT).as_posix()
         for path in MODULES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sqlalchemy")
         if statements & {name.name for name in node.names} and "queries" not in path.stem
     }
@@ -417,14 +429,14 @@ def test_application_code_never_commits() -> None:
     for path in MODULES:
         if path.parent.name == "lexical_index":
             continue  # tantivy has commits of its own
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             called = isinstance(node, ast.Attribute) and node.attr == "commit"
             assert not called, f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
 
 
 def test_nothing_draws_from_the_generator_that_the_whole_process_shares() -> None:
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             shared = isinstance(node, ast.Import) and any(
                 name.name == "random" for name in node.names
             )
@@ -443,7 +455,7 @@ def count_handlers(of: str, *, unless_raised_again: bool) -> dict[str, int]:
     """How many handlers catch this class, by module."""
     found: dict[str, int] = {}
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if not isinstance(node, ast.ExceptHandler) or of not in caught_names(node):
                 continue
             raised = any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
