@@ -17,6 +17,7 @@ from app.settings import Settings
 from tests.databases import Databases, sqlite_only
 from tests.e2e.server_process import wait_until
 from tests.fakes import FakeEmbedder
+from tests.slow import slow
 
 OpenContainer = Callable[[], Container]
 FILES = 30
@@ -263,16 +264,24 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.message for record in caplog.records if record.levelno >= logging.WARNING]
 
 
-@pytest.mark.parametrize("was_clean", [True, False], ids=["stopped", "killed"])
-@pytest.mark.parametrize("change", [{"analyser_version": 0}, {"language": "german"}])
+@pytest.mark.parametrize(
+    ("change", "was_clean"),
+    [
+        ({"analyser_version": 0}, False),
+        ({"language": "german"}, True),
+        slow({"analyser_version": 0}, True),
+        slow({"language": "german"}, False),
+    ],
+    ids=["version-killed", "language-stopped", "version-stopped", "language-killed"],
+)
 def test_an_index_of_another_version_is_made_anew_and_nobody_speaks_of_damage(
     older: Path,
     open_container: OpenContainer,
     settings: Settings,
     caplog: pytest.LogCaptureFixture,
     *,
-    was_clean: bool,
     change: dict[str, int | str],
+    was_clean: bool,
 ):
     """As after an upgrade whose analyser is another, and after LEXICAL_LANGUAGE was changed."""
     note = settings.data_dir / "lexical" / COMPLETE_NAME

@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks import report
 from benchmarks.scale import SHARES
+from tests.slow import slow
 
 
 def latencies(p50: float, p95: float, **more: float) -> dict[str, float]:
@@ -77,7 +78,9 @@ def test_goals_tell_what_the_service_missed():
     }
 
 
-@pytest.mark.parametrize("names", [["scale"], ["txtai"], ["scale", "txtai"]], ids=",".join)
+@pytest.mark.parametrize(
+    "names", [["scale", "txtai"], slow(["scale"]), slow(["txtai"])], ids=",".join
+)
 def test_the_report_holds_every_figure_and_its_plots(tmp_path: Path, names: list[str]):
     parts = {name: PARTS[name] for name in names}
     report.write(tmp_path / "new" / "folder", parts)

@@ -23,6 +23,7 @@ from werkzeug import Request, Response
 
 from app.adapters.data_directory import DataDirectory
 from app.database import Database
+from tests.slow import slow
 
 Start = Callable[..., "subprocess.Popen[str]"]
 WAIT_SECONDS = 60
@@ -282,7 +283,7 @@ def test_ctrl_c_during_index_exits_130_and_leaves_the_data_consistent(
     assert json.loads(out)["documents"] == 3
 
 
-@pytest.mark.parametrize("arguments", [["openapi"], ["--help"], ["version"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["version"], slow(["openapi"])])
 def test_a_reader_that_leaves_is_no_error(start: Start, arguments: list[str]) -> None:
     process = start(*arguments)
     assert process.stdout is not None
@@ -299,7 +300,7 @@ def test_a_reader_that_leaves_takes_no_exit_code_with_it(start: Start) -> None:
     assert process.wait(WAIT_SECONDS) == 1
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", ["<&- >&- 2>&-", *(slow(one) for one in (">&-", "2>&-"))])
 def test_standard_streams_may_be_closed(closed: str, httpserver: HTTPServer) -> None:
     httpserver.expect_request("/api/v1/rag/generations").respond_with_json({"generations": []})
     command = [sys.executable, "-m", "app.cli", "generations", "--url", httpserver.url_for("")]
@@ -358,7 +359,13 @@ def test_results_that_cannot_be_written_are_an_error_in_a_sentence(arguments: li
     assert ended.stderr == "Error: The results cannot be written: No space left on device.\n"
 
 
-@pytest.mark.parametrize("command", ["verify", "rebuild", "compact"])
+LOOKS_AFTER_A_DATA_DIR = pytest.mark.parametrize(
+    "command",
+    ["verify", *(slow(other) for other in ("rebuild", "compact"))],
+)
+
+
+@LOOKS_AFTER_A_DATA_DIR
 def test_a_mistyped_data_dir_is_refused_by_what_looks_after_one_and_not_made(
     start: Start, environment: dict[str, str], model: dict[str, Any], command: str
 ) -> None:
@@ -382,7 +389,7 @@ def test_what_looks_after_a_database_elsewhere_needs_no_data_dir_yet(
     assert (code, out[:6]) == (0, "Clean:"), err
 
 
-@pytest.mark.parametrize("command", ["verify", "rebuild", "compact"])
+@LOOKS_AFTER_A_DATA_DIR
 def test_what_finds_neither_a_data_dir_nor_the_database_elsewhere_makes_none(
     start: Start, environment: dict[str, str], model: dict[str, Any], tmp_path: Path, command: str
 ) -> None:

@@ -14,6 +14,7 @@ from app.command.serving import listening_socket
 from app.database import Database
 from app.errors import StartupError
 from app.settings import Settings
+from tests.slow import slow
 
 Start = Callable[..., "subprocess.Popen[str]"]
 WAIT_SECONDS = 60
@@ -115,19 +116,15 @@ def test_an_empty_host_is_refused_and_no_wish_to_listen_everywhere(
     assert refusal(start("serve")).startswith("Error: HOST: ")
 
 
-ONLY_ITS_USER_REFUSES = pytest.mark.parametrize(
-    "wrong",
-    [
-        {"DATABASE_URL": "nonsense"},
-        {"DATABASE_URL": "sqlite://"},
-        {"EMBEDDING_MODEL": "../no/such/folder"},
-        {"EMBEDDING_PROVIDER": "openai", "OPENAI_BASE_URL": "localhost:11434"},
-    ],
-    ids=str,
-)
+ONLY_ITS_USER_REFUSES: list[dict[str, str]] = [
+    {"DATABASE_URL": "nonsense"},
+    {"DATABASE_URL": "sqlite://"},
+    {"EMBEDDING_MODEL": "../no/such/folder"},
+    {"EMBEDDING_PROVIDER": "openai", "OPENAI_BASE_URL": "localhost:11434"},
+]
 
 
-@ONLY_ITS_USER_REFUSES
+@pytest.mark.parametrize("wrong", ONLY_ITS_USER_REFUSES, ids=str)
 def test_what_only_its_user_refuses_is_a_wrong_setting_too(
     refusal_of_stats: Callable[[], str], environment: dict[str, str], wrong: dict[str, str]
 ) -> None:
@@ -135,7 +132,14 @@ def test_what_only_its_user_refuses_is_a_wrong_setting_too(
     assert list(wrong)[-1] in refusal_of_stats()
 
 
-@ONLY_ITS_USER_REFUSES
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ONLY_ITS_USER_REFUSES[-1],
+        *(slow(wrong) for wrong in ONLY_ITS_USER_REFUSES[:-1]),
+    ],
+    ids=str,
+)
 def test_what_only_its_user_refuses_keeps_a_server_from_starting(
     start: Start, environment: dict[str, str], wrong: dict[str, str]
 ) -> None:

@@ -23,6 +23,7 @@ from tests.e2e.server_process import (
     run_command,
     wait_until,
 )
+from tests.slow import slow
 
 STOP_SECONDS = 10
 
@@ -139,7 +140,7 @@ def test_a_second_server_on_the_same_directory_is_refused_and_the_first_goes_on(
     assert server.http.get("/health/live").status_code == 200
 
 
-@pytest.mark.parametrize("place", ["a-file/below", pytest.param("a-file", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("place", ["a-file/below", slow("a-file")])
 def test_a_data_directory_that_cannot_be_made_is_refused_in_a_sentence(
     tmp_path: Path, place: str
 ) -> None:
@@ -154,7 +155,7 @@ def test_a_data_directory_that_cannot_be_made_is_refused_in_a_sentence(
 
 @pytest.mark.parametrize(
     "most_bytes",
-    [4096, pytest.param(0, marks=pytest.mark.slow), pytest.param(100_000, marks=pytest.mark.slow)],
+    [4096, slow(0), slow(100_000)],
 )
 def test_a_full_disk_at_the_first_start_is_one_sentence(
     own_data_dir: Path, most_bytes: int

@@ -14,6 +14,7 @@ from app.models import ChunkRow, DocumentRow, EmbeddingRow
 from tests.databases import sqlite_only
 from tests.fakes import FakeEmbedder
 from tests.generations.test_switching import Open, docs, filled, found, open_with
+from tests.slow import slow
 
 __all__ = ["docs", "filled", "open_with"]
 
@@ -68,11 +69,11 @@ def cut_vectors(container: Container) -> None:
     "damage",
     [
         change_a_text,
-        lose_chunks,
-        lose_the_chunks_of_a_document,
         lose_vectors,
-        empty_vectors,
-        cut_vectors,
+        slow(lose_chunks),
+        slow(lose_the_chunks_of_a_document),
+        slow(empty_vectors),
+        slow(cut_vectors),
     ],
     ids=lambda damage: damage.__name__,
 )

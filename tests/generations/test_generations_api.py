@@ -64,9 +64,9 @@ def test_what_answers_cannot_be_dropped(client: TestClient):
     assert client.post("/api/v1/rag/search", json={"query": "sentence"}).json()["results"]
 
 
-@pytest.mark.parametrize("name", ["0", "-1", "x", "01", "1.0", str(2**64)])
-def test_other_names_are_refused(client: TestClient, name: str):
-    assert client.delete(f"{GENERATIONS}/{name}").status_code == 422
+def test_other_names_are_refused(client: TestClient):
+    for name in ("0", "-1", "x", "01", "1.0", str(2**64)):
+        assert client.delete(f"{GENERATIONS}/{name}").status_code == 422, name
 
 
 def test_health_says_which_one_answers(client: TestClient):

@@ -14,6 +14,7 @@ from app.indexing.repair_queries import drop_unreferenced_embeddings
 from app.models import EmbeddingRow
 from app.settings import Settings
 from tests.fakes import FakeEmbedder
+from tests.slow import slow
 
 SECRETS = [f"xylograph{letter}zephyrine" for letter in "abcdefgh"]
 """Words that stand nowhere else; one a paragraph."""
@@ -134,7 +135,14 @@ class Dying:
     vacuum: Callable[..., None] = dying
 
 
-@pytest.mark.parametrize("step", ["_database", "_lexical_index", "_index"])
+@pytest.mark.parametrize(
+    "step",
+    [
+        "_lexical_index",
+        slow("_database"),
+        slow("_index"),
+    ],
+)
 def test_a_death_at_any_step_is_mended_at_the_next_start(
     shelf: Container, open_container, found, step: str
 ):

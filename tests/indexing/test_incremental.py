@@ -13,10 +13,10 @@ from sqlalchemy import event, select
 
 from app.container import Container
 from app.errors import EmbeddingError, ItemStoppedError, WorkStoppedError
+from app.indexing import pipeline
 from app.indexing.documents import sha256_hex
 from app.indexing.embedding import GROUP_CHUNKS, TextsUnderWay, embed_unknown
 from app.indexing.indexer import Indexer
-from app.indexing.pipeline import RESTAMPED_AT_ONCE
 from app.indexing.results import IndexingResult
 from app.knowledge.items import KnowledgeItem
 from app.models import DocumentRow, EmbeddingRow
@@ -377,10 +377,12 @@ def index_at_once(
 
 
 def test_files_that_were_all_touched_are_noted_some_at_a_time(
-    container: Container, source_root: Path, add_item, index
+    container: Container, source_root: Path, add_item, index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever else writes need not wait for all of them: what is noted stays when the run stops."""
-    for number in range(RESTAMPED_AT_ONCE + 2):
+    at_once = 5
+    monkeypatch.setattr(pipeline, "RESTAMPED_AT_ONCE", at_once)
+    for number in range(at_once + 2):
         (source_root / f"{number}.md").write_text("The same.")
     item = add_item(source_root)
     index(item)
@@ -395,7 +397,7 @@ def test_files_that_were_all_touched_are_noted_some_at_a_time(
     with pytest.raises(WorkStoppedError):
         index(item, progress=stop_once_some_are_noted)
     after = fetch_times(container)
-    assert sum(after[key] != before[key] for key in before) == RESTAMPED_AT_ONCE
+    assert sum(after[key] != before[key] for key in before) == at_once
     assert index(item).success
 
 

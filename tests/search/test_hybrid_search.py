@@ -32,6 +32,7 @@ from tests.conftest import settings_on_exact
 from tests.contracts.fake_lexical_index import FakeLexicalIndex
 from tests.databases import Databases
 from tests.fakes import FakeEmbedder
+from tests.slow import slow
 
 MODES = ("hybrid", "dense", "lexical")
 
@@ -562,8 +563,8 @@ def test_stale_candidates_and_exclusions_never_shorten_an_answer(stage, containe
 
 @pytest.mark.parametrize(
     ("mode", "depth", "searches"),
-    [("dense", 1, 4), ("dense", 50, 2), ("dense", 100, 1), ("hybrid", 1, 4)],
-    ids=["1, 8, 64, 128", "50, 150", "100", "none by words"],
+    [("dense", 1, 4), ("hybrid", 1, 4), slow("dense", 50, 2), slow("dense", 100, 1)],
+    ids=["1, 8, 64, 128", "none by words", "50, 150", "100"],
 )
 def test_what_nearly_everything_holds_is_not_excluded_from_ever_more_texts(
     stage, monkeypatch, mode, depth, searches

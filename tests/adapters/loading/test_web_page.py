@@ -12,6 +12,7 @@ from app.adapters.loading.page_markdown import MAX_ELEMENTS
 from app.adapters.loading.web_page import DECLARED_WITHIN, declared_charset, read_page
 from app.errors import SourceUnreadableError
 from tests.processor_speed import is_within
+from tests.slow import slow
 
 ADDRESS = "https://docs.example.com/guide/"
 
@@ -644,7 +645,7 @@ def repeated(text, size=5_000_000):
 )
 @pytest.mark.parametrize(
     ("share", "seconds"),
-    [(4, 3), pytest.param(1, 5, marks=pytest.mark.slow)],
+    [(4, 3), slow(1, 5)],
     ids=["a quarter", "whole"],
 )
 def test_hostile_pages_end_in_seconds_with_a_text_or_a_clear_error(page, share, seconds):

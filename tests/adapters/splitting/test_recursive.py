@@ -10,6 +10,7 @@ from app.adapters.loading.titles import find_title
 from app.adapters.splitting.recursive import RecursiveTextSplitter
 from app.protocols import TextSplitter
 from tests.processor_speed import is_within
+from tests.slow import slow
 
 
 def contents(text: str, size: int, overlap: int = 0) -> list[str]:
@@ -700,7 +701,7 @@ def test_tokens_keep_dense_text_short_and_prose_as_long_as_it_is():
     ],
     ids=lambda unit: ascii(unit)[:60],
 )  # fmt: skip
-@pytest.mark.parametrize("least_text", [10_000, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("least_text", [10_000, slow(20_000)])
 def test_time_grows_no_faster_than_the_text(unit, least_text):
     """Eight times the text takes nowhere near the sixty-four times of quadratic work."""
     splitter = RecursiveTextSplitter()
