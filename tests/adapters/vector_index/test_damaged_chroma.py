@@ -75,11 +75,11 @@ def swell(path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "damage", "reason"),
     [
-        (DATABASE_NAME, Path.unlink, "no database"),
         ("data_level0.bin", garble, ""),  # may crash the process that opens it
+        ("link_lists.bin", swell, "claims 1099511627776 bytes"),
         slow(DATABASE_NAME, truncate, ""),
+        slow(DATABASE_NAME, Path.unlink, "no database"),
         slow("length.bin", truncate, ""),  # opens, and finds only a part of what it holds
-        slow("link_lists.bin", swell, "claims 1099511627776 bytes"),
     ],
 )
 def test_damage_is_noticed_and_made_good(
