@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from app.adapters.loading.text_document import document_from_bytes
 from app.errors import SourceNotFoundError, SourceUnreadableError
@@ -134,7 +134,7 @@ def _documents(folder: Path) -> list[CorpusDocument]:
         corpus = Corpus.model_validate_json((folder / CORPUS).read_bytes())
         root = (folder / corpus.root).resolve()
         paths = sorted({path for glob in corpus.files for path in root.glob(glob)})
-    except (ValidationError, OSError, ValueError, NotImplementedError) as error:
+    except (OSError, ValueError, NotImplementedError) as error:
         raise SourceUnreadableError(f"{folder / CORPUS}: {error}") from error
     documents = [_document(root, path) for path in paths if path.is_file()]
     if not documents:
