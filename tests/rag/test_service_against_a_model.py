@@ -269,7 +269,7 @@ def run(machine: type[Service], databases: Databases, examples: int, steps: int)
 
 
 def test_searches_show_what_the_model_shows(databases: Databases):
-    run(Service, databases, examples=5, steps=25)
+    run(Service, databases, examples=8, steps=25)
 
 
 class ServiceOnChroma(Service):
