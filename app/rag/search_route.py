@@ -50,7 +50,8 @@ class SearchRoute(APIRoute):
 async def search_answer(search: SearchRequest, rag: RAGService, request: Request) -> Response:
     """The answer of both search operations; a search that has to wait ends with its client."""
     work = rag.answer(search)
-    answer = await (unless_client_leaves(request, work) if rag.searches_must_wait else work)
+    must_wait = rag.must_wait(search.query)
+    answer = await (unless_client_leaves(request, work) if must_wait else work)
     return answer if isinstance(answer, Response) else search_response(answer, search)
 
 

@@ -199,10 +199,9 @@ class RAGService:
         assemble = functools.partial(self._engine.context.assemble, sound_context(request))
         return await self._threads.search(request.search.query, assemble)
 
-    @property
-    def searches_must_wait(self) -> bool:
-        """Whether a search that is made now has to wait for others to end."""
-        return self._threads.searches_must_wait
+    def must_wait(self, query: str) -> bool:
+        """Whether a search for this query that is made now has to wait for others to end."""
+        return self._threads.must_wait(query)
 
     def collections(self) -> list[Collection]:
         """All collections: named by items, with settings of their own, and the default one."""

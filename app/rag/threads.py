@@ -16,14 +16,15 @@ Measured on two cores with 100,000 passages and 8 clients, in turns: 111 to 122 
 with 2 threads and 98 to 101 with 4, p95 82 to 92 and 108 to 112 ms."""
 
 LONG_QUERY_CHARACTERS = 1000
-"""A longer query fills several windows of the model, 8,000 Chinese characters 32 of them, which are
-embedded one after the other. Long ones have threads of their own: no short one waits for them."""
+"""A longer query may fill several windows of the model, 8,000 Chinese characters 32 of them, which
+are embedded one after the other. Long ones have threads of their own: no short one waits for
+them."""
 
 Result = TypeVar("Result")
 
 
 def searches_at_once(cores: int, *, embedded_here: bool) -> int:
-    """How many searches run in parallel if this process may use so many cores."""
+    """How many searches, long ones aside, run in parallel if this process may use so many cores."""
     return min(MOST_THREADS, max(LEAST_SEARCHES, cores)) if embedded_here else MOST_THREADS
 
 
@@ -39,15 +40,9 @@ class WorkerThreads:
         self._searching_long = ThreadLimiter(max(searches_at_once // 2, 1))
         self._working = ThreadLimiter(MOST_THREADS)
 
-    @property
-    def waiting_searches(self) -> int:
-        """How many searches wait for a thread."""
-        return self._searching.waiting + self._searching_long.waiting
-
-    @property
-    def searches_must_wait(self) -> bool:
-        """Whether a search may find no free thread, be it a long one or another."""
-        return not (self._searching.free and self._searching_long.free)
+    def must_wait(self, query: str) -> bool:
+        """Whether no thread is free for a search for this query."""
+        return not self._threads_for(query).free
 
     async def run(self, call: Callable[[], Result]) -> Result:
         """Run a call other than a search once a thread is free."""
@@ -58,11 +53,13 @@ class WorkerThreads:
 
         Raises OverloadedError when too many wait for one.
         """
-        is_long = len(query) > LONG_QUERY_CHARACTERS
-        limiter = self._searching_long if is_long else self._searching
+        limiter = self._threads_for(query)
         waiting = limiter.waiting
         if waiting >= self._most_waiting_searches and not limiter.free:
             raise OverloadedError(
                 f"{waiting} searches wait already; try again in a moment (MOST_WAITING_SEARCHES)."
             )
         return await limiter.run(call)
+
+    def _threads_for(self, query: str) -> ThreadLimiter:
+        return self._searching_long if len(query) > LONG_QUERY_CHARACTERS else self._searching

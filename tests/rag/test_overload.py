@@ -86,6 +86,12 @@ class _LeavingClient:
         """The status, which a client that has gone does not get."""
 
 
+def waiting_searches(container: Container) -> int:
+    """How many searches wait for a thread."""
+    threads = container.rag._threads
+    return threads._searching.waiting + threads._searching_long.waiting
+
+
 @pytest.fixture
 def embedder() -> SlowEmbedder:
     return SlowEmbedder()
@@ -123,7 +129,7 @@ def test_searches_that_would_wait_too_long_are_refused_and_the_others_are_answer
         thread.start()
     for _ in range(at_once):
         assert embedder.asked.acquire(timeout=PATIENCE_SECONDS)
-    while container.rag._threads.waiting_searches < MOST_WAITING:
+    while waiting_searches(container) < MOST_WAITING:
         assert all(thread.is_alive() for thread in clients)
     for refused in (
         client.get(SEARCH, params={"q": "granite"}),
@@ -155,7 +161,7 @@ def test_short_queries_are_answered_beside_any_number_of_long_ones(
     for thread in clients:
         thread.start()
     assert embedder.asked.acquire(timeout=PATIENCE_SECONDS)
-    while container.rag._threads.waiting_searches < 1:
+    while waiting_searches(container) < 1:
         assert all(thread.is_alive() for thread in clients)
     assert client.get(SEARCH, params={"q": "granite"}).status_code == 200
     assert client.post(path, json={"query": "g" * LONG_QUERY_CHARACTERS}).status_code == 200
@@ -194,11 +200,11 @@ def test_a_search_that_waits_is_not_made_once_its_client_has_gone(
         assert embedder.asked.acquire(timeout=PATIENCE_SECONDS)
     leaves = threading.Event()
     waiter = _LeavingClient(client, method, path, body, leaves)
-    while container.rag._threads.waiting_searches < 1:
+    while waiting_searches(container) < 1:
         assert not waiter.answer.done()
     leaves.set()
     assert waiter.answer.result(PATIENCE_SECONDS) == 499
-    assert container.rag._threads.waiting_searches == 0
+    assert waiting_searches(container) == 0
     embedder.gate.set()
     for program in programs:
         program.join(PATIENCE_SECONDS)
@@ -218,7 +224,7 @@ def test_programs_that_search_on_event_loops_of_their_own_are_all_answered(
     programs = [threading.Thread(target=ask, daemon=True) for _ in range(at_once + MOST_WAITING)]
     for program in programs:
         program.start()
-    while container.rag._threads.waiting_searches < MOST_WAITING:
+    while waiting_searches(container) < MOST_WAITING:
         assert all(program.is_alive() for program in programs)
     embedder.gate.set()
     for program in programs:
