@@ -16,7 +16,8 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from app.adapters.embedding.openai_answers import MOST_REASON_CHARACTERS
-from app.adapters.embedding.openai_embedder import ATTEMPTS, BATCH_TEXTS, OpenAIEmbedder
+from app.adapters.embedding.openai_connection import ATTEMPTS
+from app.adapters.embedding.openai_embedder import BATCH_TEXTS, OpenAIEmbedder
 from app.errors import EmbeddingError, StartupError
 from app.protocols import Embedder
 from tests.contracts.embedder_contract import EmbedderContract
