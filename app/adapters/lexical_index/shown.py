@@ -8,10 +8,11 @@ are written.
 import re
 
 from app.adapters.lexical_index.symbols import FENCED_SUFFIXES
+from app.adapters.splitting.markup import Markup, suffixes_of
 from app.adapters.splitting.plain_headings import plain_heading
 
-REST_SUFFIX = ".rst"
-EITHER_SUFFIX = ".txt"
+REST_SUFFIXES = suffixes_of(Markup.RESTRUCTUREDTEXT)
+EITHER_SUFFIXES = suffixes_of(Markup.UNTOLD)
 """Of plain text, which may be Markdown or reStructuredText: it is read as both."""
 
 MOST_CHARACTERS = 4_000
@@ -27,10 +28,10 @@ def shown_paragraphs(text: str, path: str) -> list[str]:
 
     `path` is the key of the document, which tells how it is marked up. Code has none.
     """
-    is_rest = path.lower().endswith(REST_SUFFIX)
+    is_rest = path.lower().endswith(REST_SUFFIXES)
     if not (is_rest or "://" in path or path.lower().endswith(FENCED_SUFFIXES)):
         return []
-    readings = (False, True) if path.lower().endswith(EITHER_SUFFIX) else (is_rest,)
+    readings = (False, True) if path.lower().endswith(EITHER_SUFFIXES) else (is_rest,)
     return [
         shown
         for paragraph in _PARAGRAPH_END.split(text)

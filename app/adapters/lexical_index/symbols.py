@@ -11,12 +11,16 @@ from collections.abc import Iterator
 import regex
 
 from app.adapters.lexical_index.definitions import NAME, Definition, definitions
+from app.adapters.splitting.markup import Markup, suffixes_of
 from app.text_suffixes import TEXT_SUFFIXES
 
 MAX_SYMBOLS = 64
 """Names taken from one chunk; a chunk of 1,000 characters rarely defines ten."""
 
-FENCED_SUFFIXES = (*(suffix for suffix in TEXT_SUFFIXES if suffix != ".rst"), ".html")
+FENCED_SUFFIXES = (
+    *(suffix for suffix in TEXT_SUFFIXES if suffix not in suffixes_of(Markup.RESTRUCTUREDTEXT)),
+    ".html",
+)
 """Of files whose code stands between fences. In reStructuredText it does not, and directives define
 names."""
 

@@ -10,7 +10,7 @@ from app.adapters.splitting.front_matter import front_matter_end
 from app.adapters.splitting.headings import Heading
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.manual_pages import manual_name
-from app.adapters.splitting.markup import Markup
+from app.adapters.splitting.markup import MARKUP_BY_SUFFIX, Markup
 from app.adapters.splitting.outlines import is_in_item
 from app.adapters.splitting.plain_headings import plain_heading
 from app.adapters.splitting.structure import read_structure
@@ -22,7 +22,6 @@ TITLE_LINES = 400
 MAX_LINE_CHARACTERS = 2000
 """Characters read of each line: some of the expressions take quadratic time on blanks."""
 
-MARKDOWN_OR_REST = {".rst": Markup.RESTRUCTUREDTEXT, ".txt": Markup.UNTOLD}
 UNSEEN_REST = re.compile(
     r"\s*(?:(?:\.\.(?=\s)|:(?:orphan|tocdepth|nocomments|nosearch):).*\n(?:[ \t].*\n|\n)*)*"
 )
@@ -61,7 +60,7 @@ def find_title(text: str, suffix: str) -> str | None:
     """
     lines = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
     text = "\n".join(line[:MAX_LINE_CHARACTERS] for line in lines)
-    markup = MARKDOWN_OR_REST.get(suffix, Markup.MARKDOWN)
+    markup = MARKUP_BY_SUFFIX.get(suffix, Markup.MARKDOWN)
     numbered = Lines(text, map_text(text))
     if title := _told_title(text, numbered, markup):
         return title
@@ -69,7 +68,7 @@ def find_title(text: str, suffix: str) -> str | None:
     headings = [found for found in structure.headings if found.title]
     if not headings:
         return None
-    if suffix == ".txt" and not _begins_text(text, headings[0]):
+    if markup is Markup.UNTOLD and not _begins_text(text, headings[0]):
         return None
     if is_in_item(text[headings[0].start : headings[0].end]):
         return None

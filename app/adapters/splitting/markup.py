@@ -50,6 +50,14 @@ CODE_SUFFIXES = {
 }  # fmt: skip
 """Of files that are code, settings or data: a comment or a line of signs in them is no heading."""
 
+MARKUP_BY_SUFFIX = {".rst": Markup.RESTRUCTUREDTEXT, ".txt": Markup.UNTOLD}
+"""Of files with these suffixes; all others are Markdown, unless they are code."""
+
+
+def suffixes_of(markup: Markup) -> tuple[str, ...]:
+    """The suffixes by which files are known to be in this markup."""
+    return tuple(suffix for suffix, found in MARKUP_BY_SUFFIX.items() if found is markup)
+
 
 def markup_of(name: str) -> Markup:
     """The markup of a document of this path or address; Markdown where that says nothing.
@@ -61,9 +69,8 @@ def markup_of(name: str) -> Markup:
     is_address = "://" in name
     if not is_address and _is_code(PurePosixPath(name)):
         return Markup.NONE
-    if path.suffix == ".rst" and not is_address:
-        return Markup.RESTRUCTUREDTEXT
-    return Markup.UNTOLD if path.suffix in {".rst", ".txt"} else Markup.MARKDOWN
+    markup = MARKUP_BY_SUFFIX.get(path.suffix, Markup.MARKDOWN)
+    return Markup.UNTOLD if is_address and markup is not Markup.MARKDOWN else markup
 
 
 def _is_code(path: PurePosixPath) -> bool:
