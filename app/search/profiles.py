@@ -57,20 +57,19 @@ class Ranking:
 
     @property
     def weighs(self) -> bool:
-        """Whether more than the fused score counts, so that rows have to be read."""
+        """Whether more than the fused score and the penalties counts."""
         return (
             self.fused_weight != 1.0
-            or any(
-                (
-                    self.cosine_weight,
-                    self.recency_weight,
-                    self.importance_weight,
-                    self.completeness_weight,
-                    self.diversity,
-                )
-            )
-            or self.boosts
+            or self.cosine_weight > 0
+            or self.diversity > 0
+            or self.asks_for_facts
         )
+
+    @property
+    def asks_for_facts(self) -> bool:
+        """Whether a signal or a boost counts, so that SignalFacts have to be read."""
+        signal_weights = (self.recency_weight, self.importance_weight, self.completeness_weight)
+        return any(signal_weights) or self.boosts
 
     @property
     def boosts(self) -> bool:

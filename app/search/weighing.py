@@ -94,10 +94,7 @@ def _facts(
     connection: Connection, ranked: RankedCandidates, ranking: Ranking
 ) -> dict[str, SignalFacts] | None:
     """The facts by chunk id; None if the ranking counts none of them."""
-    signals_count = (
-        ranking.recency_weight or ranking.importance_weight or ranking.completeness_weight
-    )
-    if not signals_count and not ranking.boosts:
+    if not ranking.asks_for_facts:
         return None
     return facts_of_chunks(connection, ranked.chunk_ids, with_labels=ranking.boosts)
 

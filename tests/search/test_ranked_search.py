@@ -1,5 +1,6 @@
 """Searches whose order more than the fused score decides."""
 
+import dataclasses
 import itertools
 import os
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from app.container import Container
 from app.content_versions import ContentVersions
 from app.knowledge.items import ItemDraft
-from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
+from app.search.profiles import NO_WISHES, PROFILE_NAMES, Ranking, RankingWishes
 from app.search.requests import SearchRequest
 from app.search.results import SearchAnswer, SearchResult
 from app.search.searcher import Searcher
@@ -152,6 +153,16 @@ def test_the_order_is_that_of_the_final_scores_and_can_be_computed_again(
         if result.chunk_id in plain:
             assert result.score == plain[result.chunk_id].score
         assert result.score == pytest.approx(max(0, result.explain.cosine))
+
+
+def test_every_weight_counts_though_no_other_does(answer: Answer) -> None:
+    names = {field.name for field in dataclasses.fields(Ranking)}
+    for name in sorted(name for name in names if name.endswith("_weight")):
+        if name == "feedback_weight":  # that of a vector
+            continue
+        results = answer(QUERY, RankingWishes(**({"fused_weight": 0.0} | {name: 0.5}))).results
+        told = [result.explain.signals for result in results if result.explain]
+        assert any(getattr(each, name.replace("_weight", "_part")) for each in told), name
 
 
 def test_a_ranking_of_nothing_is_nothing(answer: Answer) -> None:
