@@ -8,8 +8,8 @@ from typing import Literal
 class SignalExplanation:
     """How the final score came about where more than the fused score counts.
 
-    `boosted_score` is the sum of the parts times the boost (divided by it, if below 0), and the
-    final score is `(1 - diversity) * boosted_score - diversity * repetition`, less the penalty.
+    `boosted_score` is the sum of the parts times `boost` (divided by it, if below 0); the final
+    score is `(1 - diversity) * boosted_score - diversity * repetition`, less `document_penalty`.
     """
 
     fused_part: float

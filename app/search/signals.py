@@ -52,9 +52,9 @@ class SignalFacts:
     item_importance: float | None
     completeness: float | None
     category: str | None = None
+    """This and the next two are only set if names are boosted."""
     language: str | None = None
     tags: Sequence[str] = ()
-    """This and the next two are only set if names are boosted."""
 
 
 def recency(modified_at: datetime, now: datetime, half_life_days: float) -> float:

@@ -21,9 +21,9 @@ class Weighed:
     """The fused scores, scaled: what `fused_weight` weighs."""
     cosines: Floats
     recency: Floats
+    """0, here and in the next two, where it does not count."""
     importance: Floats
     completeness: Floats
-    """0 where they do not count."""
     boosts: Floats
     strengths: Floats
     """The weighted sum after boosts."""
