@@ -50,7 +50,7 @@ UNREADABLE = (
 )
 
 
-def moment(session: Session) -> datetime:
+def shared_now(session: Session) -> datetime:
     """The present, by the one clock that all processes on the database share."""
     if session.get_bind().dialect.name == "sqlite":
         return now()
@@ -76,7 +76,7 @@ def claim_job(
     Raises UnreadableJobError.
     """
     claim = _CLAIM_WAITED_FOR if only_waited_for else _CLAIM
-    present = moment(session)
+    present = shared_now(session)
     job_id = session.connection().scalar(
         claim,
         {"present": present, "lease_end": lease_end(present), "items_in_use": list(items_in_use)},
@@ -143,7 +143,7 @@ def fail_unreadable(session: Session, job_id: int) -> None:
 
 def add_running_job(session: Session, kind: str, arguments: Mapping[str, Any]) -> Job:
     """Add a job that the caller runs at once; if its process dies, another takes the job over."""
-    present = moment(session)
+    present = shared_now(session)
     row = JobRow(
         kind=kind,
         arguments=dict(arguments),
@@ -170,14 +170,14 @@ def seconds_until_due(session: Session) -> float | None:
 
     Negative when that time is damaged: it would never come, see `try_damaged_now`.
     """
-    present = moment(session)
+    present = shared_now(session)
     due = session.scalar(_NEXT_DUE, {"present": present})
     return None if due is None else (due - present).total_seconds()
 
 
 def try_damaged_now(session: Session) -> None:
     """Make jobs due whose damaged time lies ahead only for the database, which compares text."""
-    present = moment(session)
+    present = shared_now(session)
     later = session.execute(
         select(JobRow.id, JobRow.not_before).where(*_IS_LATER), {"present": present}
     )
@@ -207,7 +207,7 @@ def requeue_running(session: Session, *, only_expired: bool = False) -> tuple[in
     """
     left = select(JobRow.id).where(JobRow.state == "running").order_by(JobRow.id)
     if only_expired:
-        present = moment(session)
+        present = shared_now(session)
         expired = or_(JobRow.lease_expires_at.is_(None), JobRow.lease_expires_at < present)
         left = left.where(expired)
     requeued = given_up = 0

@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, bindparam, case, select, update
 from sqlalchemy.orm import Session
 
 from app.clock import now
-from app.jobs.claim_queries import lease_end, moment
+from app.jobs.claim_queries import lease_end, shared_now
 from app.jobs.queries import IS_TAKEN_OUT, queue_again
 from app.jobs.records import BACKGROUND, Job, Outcome
 from app.models import JobRow
@@ -31,7 +31,7 @@ _IS_HELD = _held(bindparam("held"), bindparam("token"))
 def renew_lease(session: Session, job_id: int, token: int) -> bool:
     """Hold a job for another LEASE_SECONDS; False when it has been taken over or has ended."""
     renewed = update(JobRow).where(*_held(job_id, token))
-    values = renewed.values(lease_expires_at=lease_end(moment(session)))
+    values = renewed.values(lease_expires_at=lease_end(shared_now(session)))
     return session.scalar(values.returning(JobRow.id)) is not None
 
 
@@ -103,7 +103,7 @@ def retry_later(session: Session, job: Job, outcome: Outcome, delay: timedelta) 
         .values(
             priority=BACKGROUND,  # the client that waited gets the failure
             retries=JobRow.retries + 1,
-            not_before=moment(session) + delay,
+            not_before=shared_now(session) + delay,
             attempts=0,
             furthest=0,
             result=_stored(outcome.result),
