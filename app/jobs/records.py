@@ -84,5 +84,11 @@ class FailedWithAnswer(Exception):  # noqa: N818, no error of ours: an outcome
 JobHandler = Callable[[Mapping[str, Any], ProgressListener], dict[str, Any]]
 """Does the work of one kind of job: takes its arguments, gives its result as JSON.
 
-It must be safe to run again: a job that a crash interrupted starts over.
+It must be safe to run again: a job that a crash interrupted starts over. Between its steps it tells
+the listener how far it is: there it is ended if the job was cancelled or the service stops. An
+AppError that it raises becomes the job's error, and the job is retried if that may pass by itself;
+FailedWithAnswer is for an operation that answers a failure with details.
+
+What a job reports about one item is forgotten when that is deleted. A job about no single item
+outlives items: it must not name their documents, or `forgetting_queries` has to know of it.
 """
