@@ -408,6 +408,12 @@ def test_every_text_that_folders_take_in_is_known_to_be_no_code() -> None:
         assert symbols.first_symbol(f"notes{suffix}", "class Prose:") is None
 
 
+def test_the_readme_names_the_suffixes_of_what_folders_take_in() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    row = next(line for line in readme.splitlines() if line.startswith("| `folder` |"))
+    assert re.findall(r"`(\.[^`\s]+(?: \.[^`\s]+)+)`", row) == [" ".join(TEXT_SUFFIXES)]
+
+
 def test_the_command_takes_every_markdown_page_of_the_web_for_one() -> None:
     for suffix in MARKDOWN_SUFFIXES:
         assert sources.guess_document_type(f"https://example.com/notes{suffix}") == "markdown"

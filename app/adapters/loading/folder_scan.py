@@ -117,7 +117,7 @@ def modification_time(status: os.stat_result) -> datetime | None:
 class FolderScan:
     """Lists the text documents below a folder, without reading them.
 
-    Taken in: `.md .markdown .mdx .txt .rst`. Left out and reported: what `.gitignore` and
+    Taken in: files with one of TEXT_SUFFIXES. Left out and reported: what `.gitignore` and
     `.ragignore` files exclude (in every folder, with git's rules; `.ragignore` has the last
     word), folders that tools fill (unless an ignore file takes them in with `!name/`), hidden
     ones, symbolic links, other kinds of files, and files over `max_bytes`. In a git work tree
