@@ -14,7 +14,7 @@ from app.indexing.indexer import Indexer
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.protocols import ProgressListener
 from app.search.context import AnswersSearches
-from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
+from app.search.profiles import BOOST_FIELDS, NO_WISHES, PROFILE_NAMES, RankingWishes
 from app.search.requests import FusionMethod, Mode, SearchRequest
 from app.search.results import SearchResult
 from app.search.soundness import require_sound_ranking
@@ -43,7 +43,7 @@ EVALUATED_MODES: Mapping[str, EvaluatedMode] = {
 FIELD_NAMES = frozenset(
     field.name
     for field in dataclasses.fields(RankingWishes)
-    if field.name != "profile" and not field.name.endswith("_boosts")
+    if field.name not in ("profile", *BOOST_FIELDS)
 )
 """Of a ranking, those that are one number or yes and no."""
 PROFILE_PREFIX = "profile:"

@@ -9,6 +9,7 @@ from app.knowledge.filters import FilterText
 from app.search import profiles
 from app.search.profiles import (
     BOOST,
+    BOOST_FIELDS,
     LEAST_BOOST,
     LEAST_HALF_LIFE_DAYS,
     MOST_BOOST,
@@ -142,7 +143,7 @@ class RankingFields(BaseModel):
     def wishes(self, profile: RankingProfile | None) -> RankingWishes:
         """As the service takes it."""
         given = self.model_dump(include=set(RankingFields.model_fields), exclude_none=True)
-        for name in ("tag_boosts", "category_boosts", "language_boosts"):
+        for name in BOOST_FIELDS:
             if name in given:
                 given[name] = tuple(given[name].items())
         return RankingWishes(profile=None if profile is None else profile.value, **given)

@@ -11,7 +11,7 @@ from app.database import Database
 from app.errors import InvalidRequestError, NotFoundError
 from app.knowledge.index_changes import note_collection_changes
 from app.search import collection_queries
-from app.search.profiles import NO_WISHES, PROFILE_NAMES, RankingWishes
+from app.search.profiles import BOOST_FIELDS, NO_WISHES, PROFILE_NAMES, RankingWishes
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def wishes_of(settings: Mapping[str, Any]) -> RankingWishes:
     values = {name: value for name, value in settings.items() if name in known}
     if values.get("profile") not in PROFILE_NAMES:
         values.pop("profile", None)
-    boosts = {name: of for name, of in values.items() if name.endswith("_boosts")}
+    boosts = {name: of for name, of in values.items() if name in BOOST_FIELDS}
     values |= {
         name: tuple(of.items()) if isinstance(of, dict) else None for name, of in boosts.items()
     }

@@ -11,6 +11,9 @@ PROFILE_NAMES: tuple[ProfileName, ...] = get_args(ProfileName)
 Boosts = tuple[tuple[str, float], ...]
 """Names with their factors."""
 
+BOOST_FIELDS = ("tag_boosts", "category_boosts", "language_boosts")
+"""Those of a ranking that are Boosts; all others are numbers, or yes and no."""
+
 BOOST = 1.3
 """The factor of a tag that is named without one, from the specification."""
 LEAST_BOOST, MOST_BOOST = 0.1, 10.0
@@ -114,7 +117,7 @@ class RankingWishes:
         """Just what is said, as it is kept and shown."""
         said = {"profile": self.profile} if self.profile is not None else {}
         return said | {
-            name: dict(value) if name.endswith("_boosts") else value
+            name: dict(value) if name in BOOST_FIELDS else value
             for name, value in self.given().items()
         }
 

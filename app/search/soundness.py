@@ -19,6 +19,7 @@ from app.labels import normalise_category, tidy_tags
 from app.protocols import CHUNK_TYPES
 from app.search.path_globs import require_a_glob
 from app.search.profiles import (
+    BOOST_FIELDS,
     LEAST_BOOST,
     LEAST_HALF_LIFE_DAYS,
     MOST_BOOST,
@@ -117,7 +118,7 @@ def require_sound_ranking(wishes: RankingWishes, below: str = "") -> None:
         if value is not None:
             _require_number(f"{below}{name}", value, least, most, whole=whole)
     _require_one_of(f"{below}expand", wishes.expand, (None, True, False))
-    for name in ("tag_boosts", "category_boosts", "language_boosts"):
+    for name in BOOST_FIELDS:
         boosts = getattr(wishes, name) or ()
         _require_at_most(f"{below}{name}", boosts, MOST_BOOSTS)
         for named, factor in map(functools.partial(_pair, f"{below}{name}"), boosts):
