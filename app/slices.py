@@ -1,4 +1,7 @@
-"""Cuts long sequences into slices of which a database or an index takes one at once."""
+"""Cuts long sequences into slices of which a database or an index takes one at once.
+
+Between two of them, others get their turn.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
@@ -9,7 +12,7 @@ VALUES_AT_ONCE = 500
 Value = TypeVar("Value")
 
 
-def slices(values: Sequence[Value], size: int = VALUES_AT_ONCE) -> Iterator[Sequence[Value]]:
+def slices(values: Sequence[Value], size: int = VALUES_AT_ONCE) -> Iterator[list[Value]]:
     """The values in order, at most `size` at a time."""
     for start in range(0, len(values), size):
-        yield values[start : start + size]
+        yield list(values[start : start + size])

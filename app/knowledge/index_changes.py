@@ -15,7 +15,7 @@ CHANGE_BATCH = 1000
 def note_chunks(session: Session, chunk_ids: Sequence[str]) -> None:
     """Put these chunks into the outbox."""
     for some in slices(chunk_ids, CHANGE_BATCH):
-        session.add(IndexChangeRow(chunk_ids=list(some)))
+        session.add(IndexChangeRow(chunk_ids=some))
     session.flush()
 
 

@@ -31,7 +31,7 @@ def of_types(
     passing: set[str] = set()
     types = list(request.chunk_types)
     for some in slices(ids):
-        asked = {"chunk_ids": list(some), "chunk_types": types}
+        asked = {"chunk_ids": some, "chunk_types": types}
         passing.update(connection.scalars(_OF_TYPES, asked))
     kept = _only(candidates, [place for place, key in enumerate(ids) if key in passing])
     dense_found, dense = (int(one.found_dense.sum()) for one in (candidates, kept))

@@ -65,7 +65,7 @@ def facts_of_chunks(
     rows = [
         row
         for some in slices(chunk_ids)
-        for row in connection.execute(statement, {"chunk_ids": list(some)})
+        for row in connection.execute(statement, {"chunk_ids": some})
     ]
     if not with_labels:
         return {

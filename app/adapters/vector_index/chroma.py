@@ -15,10 +15,10 @@ from app.adapters.vector_index.chroma_client import (
 )
 from app.adapters.vector_index.chroma_files import LOCK_NAME, SYNC_THRESHOLD, wipe
 from app.adapters.vector_index.gate import Gate
-from app.adapters.vector_index.pages import pages
 from app.adapters.vector_index.status import CLOSED
 from app.errors import VectorIndexError
 from app.protocols import Vector, VectorHit, VectorRecord
+from app.slices import slices
 
 UPSERT_BATCH = 64
 """Records in one call into Chroma, which holds its process's GIL throughout."""
@@ -99,13 +99,13 @@ class ChromaVectorIndex:
         long as adding one, while checking that it is held takes 0.1 ms.
         """
         latest = checked_records(records, self._dimension)
-        for batch in pages(latest, UPSERT_BATCH):
+        for batch in slices(latest, UPSERT_BATCH):
             with self._gate.shared(), translated_errors("store vectors"):
                 self._write_differing(batch)
 
     def remove(self, chunk_ids: Sequence[str]) -> None:
         """Remove records in small batches; unknown ids are no error."""
-        for page in pages(list(dict.fromkeys(chunk_ids)), REMOVE_BATCH):
+        for page in slices(list(dict.fromkeys(chunk_ids)), REMOVE_BATCH):
             with self._gate.shared(), translated_errors("remove vectors"):
                 self._client.delete(self._collection, page)
 
@@ -125,7 +125,7 @@ class ChromaVectorIndex:
     def vectors(self, chunk_ids: Sequence[str]) -> dict[str, Vector]:
         """The vectors held for these ids; unknown ids are left out."""
         found: dict[str, Vector] = {}
-        for page in pages(list(dict.fromkeys(chunk_ids)), READ_PAGE):
+        for page in slices(list(dict.fromkeys(chunk_ids)), READ_PAGE):
             with self._gate.shared(), translated_errors("read vectors"):
                 held = self._client.vectors(self._collection, page)
             found.update((key, np.asarray(each, dtype=np.float32)) for key, each in held.items())
@@ -134,7 +134,7 @@ class ChromaVectorIndex:
     def metadata(self, chunk_ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
         """The metadata held for these ids; unknown ids are left out."""
         found: dict[str, Mapping[str, Any]] = {}
-        for page in pages(list(dict.fromkeys(chunk_ids)), READ_PAGE):
+        for page in slices(list(dict.fromkeys(chunk_ids)), READ_PAGE):
             with self._gate.shared(), translated_errors("read metadata"):
                 found.update(self._client.metadata(self._collection, page))
         return found

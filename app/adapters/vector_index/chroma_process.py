@@ -13,9 +13,9 @@ from app.adapters.vector_index.child_connection import ChildConnection, TimeLimi
 from app.adapters.vector_index.chroma_file_watch import IndexFileWatch
 from app.adapters.vector_index.chroma_files import graph_bytes
 from app.adapters.vector_index.chroma_messages import Operation, Request, Response
-from app.adapters.vector_index.pages import pages
 from app.processor import UnderWay
 from app.protocols import Vector, VectorHit, VectorRecord
+from app.slices import slices
 
 RECORDS_AT_ONCE = 64
 """Records in one call, so that a search can go between two calls."""
@@ -116,7 +116,7 @@ class ChromaProcessIndex:
         """Add or replace records, in small batches so that other calls get their turn."""
         latest = checked_records(records, self._dimension)
         with self._others.counted():
-            for batch in pages(latest, RECORDS_AT_ONCE):
+            for batch in slices(latest, RECORDS_AT_ONCE):
                 self._call(
                     Operation.UPSERT,
                     chunk_ids=[record.chunk_id for record in batch],
@@ -129,7 +129,7 @@ class ChromaProcessIndex:
     def remove(self, chunk_ids: Sequence[str]) -> None:
         """Remove records in small batches; unknown ids are no error."""
         with self._others.counted():
-            for page in pages(list(dict.fromkeys(chunk_ids)), RECORDS_AT_ONCE):
+            for page in slices(list(dict.fromkeys(chunk_ids)), RECORDS_AT_ONCE):
                 self._call(Operation.REMOVE, chunk_ids=page)
 
     def search(self, vector: Vector, limit: int) -> list[VectorHit]:
@@ -150,7 +150,7 @@ class ChromaProcessIndex:
         """The vectors held for these ids; unknown ids are left out."""
         found: dict[str, Vector] = {}
         with self._others.counted():
-            for page in pages(list(dict.fromkeys(chunk_ids)), VECTORS_AT_ONCE):
+            for page in slices(list(dict.fromkeys(chunk_ids)), VECTORS_AT_ONCE):
                 response = self._call(Operation.VECTORS, chunk_ids=page)
                 found.update(zip(response.chunk_ids, response.vectors, strict=True))
         return found

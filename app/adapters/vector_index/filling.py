@@ -5,11 +5,11 @@ from itertools import islice
 
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.adapters.vector_index.missed_writes import MissedWrites
-from app.adapters.vector_index.pages import pages
 from app.adapters.vector_index.primary import PrimaryIndex
 from app.errors import VectorIndexError
 from app.fault_points import FaultPoint, reached
 from app.protocols import VectorRecord, VectorSource
+from app.slices import slices
 
 FILL_BATCH = 256
 """Records that are written between two looks at what was missed meanwhile."""
@@ -79,7 +79,7 @@ class VectorFilling:
     def _sound_ids(self, chunk_ids: Sequence[str]) -> set[str]:
         """Ids whose vector the index holds as it should be."""
         sound: set[str] = set()
-        for page in pages(chunk_ids, COMPARE_BATCH):
+        for page in slices(chunk_ids, COMPARE_BATCH):
             self._check()
             held = self._index.vectors(page)
             sound.update(
@@ -90,7 +90,7 @@ class VectorFilling:
         return sound
 
     def _add(self, records: Sequence[VectorRecord]) -> None:
-        for page in pages(records, FILL_BATCH):
+        for page in slices(records, FILL_BATCH):
             self._check()
             # A write that was caught up with since is newer than what the source gave.
             batch = [record for record in page if record.chunk_id in self._lacking]
