@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from app.command.signals import end_like_ctrl_c
+from app.command.ending_signals import end_like_ctrl_c
 
 if TYPE_CHECKING:
     from app.command.backend import Backend, LocalBackend, LocalOpener

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from app.command import display
-from app.command.signals import end_like_ctrl_c
+from app.command.ending_signals import end_like_ctrl_c
 from app.errors import StartupError, StorageError
 
 # The service is imported when it is opened: `--help` must not wait for it.

@@ -17,10 +17,10 @@ from fastapi import FastAPI
 
 from app.assembly.generation_choice import OpenEmbedder
 from app.command.display import say
+from app.command.ending_signals import ending_signals
 from app.command.http_connection import HttpConnection
 from app.command.log_lines import write_log
 from app.command.memory import spare_collections
-from app.command.signals import ending_signals
 from app.container import Container
 from app.errors import StartupError
 from app.frozen_objects import keep_for_good

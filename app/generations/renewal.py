@@ -14,8 +14,8 @@ from app.frozen_objects import collect_dropped
 from app.generations import queries
 from app.generations.checking import give_up_damaged_documents
 from app.generations.filling import GenerationFiller
-from app.generations.moments import TURNS_SECONDS, QuietMoments
 from app.generations.next_indexes import NextGeneration, NextIndexes
+from app.generations.quiet_moments import TURNS_SECONDS, QuietMoments
 from app.generations.records import StoredGeneration
 from app.indexing.generation import Generation
 from app.indexing.indexer import Indexer

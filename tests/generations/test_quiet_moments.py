@@ -13,7 +13,7 @@ import pytest
 from app.container import Container
 from app.errors import UnavailableError, WorkStoppedError
 from app.generations.filling import GenerationFiller
-from app.generations.moments import QuietMoments
+from app.generations.quiet_moments import QuietMoments
 from app.generations.renewal import GenerationRenewal
 from app.knowledge.items import ItemDraft
 from app.protocols import Progress, Vectors

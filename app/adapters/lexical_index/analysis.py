@@ -15,7 +15,7 @@ import regex
 import Stemmer
 
 from app.adapters.lexical_index.endings import Endings
-from app.adapters.lexical_index.names import SPLIT_MARK, Name, names_in_mixed_case
+from app.adapters.lexical_index.mixed_case_names import SPLIT_MARK, Name, names_in_mixed_case
 from app.adapters.lexical_index.terms import (
     IndexTerms,
     Member,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import tantivy
 
 from app.adapters.lexical_index.languages import SpokenQuery
-from app.adapters.lexical_index.names import name_mark
+from app.adapters.lexical_index.mixed_case_names import name_mark
 from app.adapters.lexical_index.terms import Word
 
 

@@ -24,7 +24,7 @@ from app.adapters.lexical_index.fields import (
     sign_mark,
 )
 from app.adapters.lexical_index.languages import SpokenQuery
-from app.adapters.lexical_index.names import name_mark
+from app.adapters.lexical_index.mixed_case_names import name_mark
 from app.adapters.lexical_index.phrases import PhraseQueries
 from app.adapters.lexical_index.places import Place, PlaceQueries
 from app.adapters.lexical_index.query import MAX_EXCLUSIONS

@@ -12,7 +12,7 @@ from app.adapters.lexical_index.code_tests import is_code_test
 from app.adapters.lexical_index.contents_links import without_repeating_anchors
 from app.adapters.lexical_index.headings import heading_terms, names_of
 from app.adapters.lexical_index.languages import Languages
-from app.adapters.lexical_index.names import SPLIT_MARK
+from app.adapters.lexical_index.mixed_case_names import SPLIT_MARK
 from app.adapters.lexical_index.numbered_names import numbered_names
 from app.adapters.lexical_index.operators import operators_in
 from app.adapters.lexical_index.path_tails import path_tails

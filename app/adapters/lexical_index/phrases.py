@@ -6,7 +6,7 @@ from itertools import islice, product
 import tantivy
 from tantivy import Occur, Query
 
-from app.adapters.lexical_index.edges import patterns_of
+from app.adapters.lexical_index.cjk_edges import patterns_of
 from app.adapters.lexical_index.fields import (
     ALSO_ALONE,
     BODY,
@@ -19,7 +19,7 @@ from app.adapters.lexical_index.fields import (
     WITHIN_NAME,
 )
 from app.adapters.lexical_index.languages import SpokenQuery
-from app.adapters.lexical_index.names import SPLIT_MARK, name_mark, whole_mark
+from app.adapters.lexical_index.mixed_case_names import SPLIT_MARK, name_mark, whole_mark
 from app.adapters.lexical_index.places import Place, PlaceQueries
 from app.adapters.lexical_index.terms import Phrase, Word, needs_signs
 

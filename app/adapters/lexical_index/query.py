@@ -9,7 +9,7 @@ from itertools import pairwise
 import regex
 
 from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.edges import with_open_edges
+from app.adapters.lexical_index.cjk_edges import with_open_edges
 from app.adapters.lexical_index.headings import heading_term
 from app.adapters.lexical_index.numbered_names import asked_numbers
 from app.adapters.lexical_index.operators import MOST_OPERATORS, asked_operators, operator_of

@@ -10,6 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from app.adapters.vector_index.chroma import ChromaVectorIndex
+from app.adapters.vector_index.chroma_limits import (
+    end_this_process_after,
+    limit_this_process,
+    refuse_implausible_files,
+)
 from app.adapters.vector_index.chroma_messages import (
     NO_VECTORS,
     Operation,
@@ -17,11 +22,6 @@ from app.adapters.vector_index.chroma_messages import (
     Response,
     receive,
     send,
-)
-from app.adapters.vector_index.process_limits import (
-    end_this_process_after,
-    limit_this_process,
-    refuse_implausible_files,
 )
 from app.errors import VectorIndexError
 from app.protocols import VectorRecord
