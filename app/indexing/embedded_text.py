@@ -35,10 +35,10 @@ def chunk_context(
 ) -> str:
     """The line of context for a chunk; empty when the chunk says it all, or fills the window.
 
-    The document's title and the headings above the chunk, without what the chunk says itself; the
-    path where the title is nothing but the file's name, unless that is all there is to the path of
-    a text. If it is too long its beginning goes: the
-    file's name and the nearest heading come last.
+    It has the title of the document and the headings above the chunk, without what the chunk says
+    itself. Where the title is nothing but the name of the file, it has the path instead, and for
+    prose that lies in no folder it is empty. If it is too long, its beginning goes: the name of the
+    file and the nearest heading come last.
     """
     title = loaded.title or ""
     path = PurePosixPath(key)

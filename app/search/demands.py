@@ -18,7 +18,7 @@ class Demands:
     allowed: ResolvedFilter
     words: WordsByCollection
     by_words: frozenset[str] = frozenset()
-    """Chunks that the lexical index found: as a rule they hold the phrases without a look."""
+    """Chunks that the lexical index found, which mostly proves that they hold the phrases."""
     chunk_types: tuple[str, ...] = ()
     """The types of chunks that may be results; empty: all."""
 

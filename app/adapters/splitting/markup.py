@@ -28,7 +28,7 @@ CODE_NAMES = {
 CODE_NAMES_IN_CAPITALS = {"BUILD", "WORKSPACE"}
 """Of such files whose names in small letters are those of pages."""
 CODE_STEMS = {"containerfile", "dockerfile", "jenkinsfile", "makefile"}
-"""Of files that are code whatever follows, as in `Dockerfile.dev`, but for a text's suffix."""
+"""Of files that are code whatever suffix follows, as in `Dockerfile.dev`, if not that of a text."""
 CODE_SUFFIXES = {
     ".ac", ".adb", ".ads", ".am", ".asm", ".astro", ".awk", ".bash", ".bat", ".bats", ".bazel",
     ".bicep", ".bzl", ".c", ".cabal", ".cc", ".cfg", ".cjs", ".clj", ".cljc", ".cljs", ".cmake",
