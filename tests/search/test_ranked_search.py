@@ -89,6 +89,7 @@ def answer(shared: Container) -> Callable[..., SearchAnswer]:
 Answer = Callable[..., SearchAnswer]
 QUERY = "keys of the harbour gate"
 
+WEIGHTS = [field.name for field in dataclasses.fields(Ranking) if field.name.endswith("_weight")]
 weights = st.floats(0, 10)
 shares = st.floats(0, 1)
 boosts = st.dictionaries(
@@ -99,20 +100,15 @@ boosts = st.dictionaries(
 rankings = st.builds(
     RankingWishes,
     profile=st.none() | st.sampled_from(PROFILE_NAMES),
-    fused_weight=st.none() | weights,
-    cosine_weight=st.none() | weights,
-    recency_weight=st.none() | weights,
     recency_half_life_days=st.none() | st.floats(0.01, 36_500),
-    importance_weight=st.none() | weights,
-    completeness_weight=st.none() | weights,
     tag_boosts=st.none() | boosts,
     category_boosts=st.none() | boosts,
     document_penalty=st.none() | shares,
     test_penalty=st.none() | shares,
     diversity=st.none() | shares,
-    feedback_weight=st.none() | weights,
     feedback_results=st.none() | st.integers(1, 20),
     expand=st.none() | st.booleans(),
+    **{name: st.none() | weights for name in WEIGHTS},
 )
 modes = st.sampled_from(["hybrid", "dense", "lexical"])
 
@@ -124,15 +120,7 @@ def recomputed(result: SearchResult) -> float:
     if how.signals is None:
         return how.dense_part + how.lexical_part - how.test_penalty - how.document_penalty
     told = how.signals
-    total = sum(
-        (
-            told.fused_part,
-            told.cosine_part,
-            told.recency_part,
-            told.importance_part,
-            told.completeness_part,
-        )
-    )
+    total = sum(part for name, part in vars(told).items() if name.endswith("_part"))
     strength = total * told.boost if total >= 0 else total / told.boost
     repeated = told.diversity * (told.repetition or 0.0)
     return (1 - told.diversity) * strength - repeated - how.document_penalty
@@ -155,14 +143,11 @@ def test_the_order_is_that_of_the_final_scores_and_can_be_computed_again(
         assert result.score == pytest.approx(max(0, result.explain.cosine))
 
 
-def test_every_weight_counts_though_no_other_does(answer: Answer) -> None:
-    names = {field.name for field in dataclasses.fields(Ranking)}
-    for name in sorted(name for name in names if name.endswith("_weight")):
-        if name == "feedback_weight":  # that of a vector
-            continue
-        results = answer(QUERY, RankingWishes(**({"fused_weight": 0.0} | {name: 0.5}))).results
-        told = [result.explain.signals for result in results if result.explain]
-        assert any(getattr(each, name.replace("_weight", "_part")) for each in told), name
+@pytest.mark.parametrize("name", sorted({*WEIGHTS} - {"feedback_weight"}))  # that of a vector
+def test_a_weight_counts_though_no_other_does(answer: Answer, name: str) -> None:
+    results = answer(QUERY, RankingWishes(**({"fused_weight": 0.0} | {name: 0.5}))).results
+    told = [result.explain.signals for result in results if result.explain]
+    assert any(getattr(each, name.replace("_weight", "_part")) for each in told)
 
 
 def test_a_ranking_of_nothing_is_nothing(answer: Answer) -> None:
