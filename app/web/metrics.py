@@ -66,9 +66,9 @@ class Metrics:
             ("index", "kind"),
         )
         self.healed: dict[str, int] = defaultdict(int)
-        """How often each index was damaged since the start, and serves again."""
+        """No metric, but told by `verify`: how often each index was damaged, and serves again."""
         self.made: dict[str, int] = defaultdict(int)
-        """How often each index was made because it was not there."""
+        """The same of indexes that were made because they were not there."""
         self._healings = counter(
             "groundwork_index_healings",
             "Times that a damaged or differing index was mended or made anew.",
