@@ -288,6 +288,7 @@ class Container:
             generation=self.generation,
             publisher=self.publisher,
             metrics=self.metrics,
+            under_way=self._keeper.texts_under_way,
         )
 
     def _index_changes_noted(self) -> None:

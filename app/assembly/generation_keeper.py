@@ -15,6 +15,7 @@ from app.errors import AppError
 from app.generations.in_use import CurrentContext, CurrentSearcher, InUse
 from app.generations.renewal import GenerationRenewal
 from app.generations.service import GenerationService
+from app.indexing.embedding import TextsUnderWay
 from app.indexing.indexer import Indexer
 from app.indexing.publisher import Publisher
 from app.search.collection_settings import CollectionSettings
@@ -51,6 +52,7 @@ class GenerationKeeper:
             renewal=lambda: self._renewal,
             drop_indexes=lambda number: delete_index_files(settings, number),
         )
+        self.texts_under_way = TextsUnderWay()
         self._shared = SharedParts(
             settings=settings,
             database=database,
@@ -58,6 +60,7 @@ class GenerationKeeper:
             metrics=metrics,
             collection_settings=collection_settings,
             drop_kept=self.service.drop_kept,
+            texts_under_way=self.texts_under_way,
         )
         owns_embedder = choice.embedder is not choice.wanted_embedder
         self._in_use = InUse(
@@ -84,6 +87,7 @@ class GenerationKeeper:
                 database=self._shared.database,
                 publisher=self.publisher,
                 indexer=indexer,
+                under_way=self.texts_under_way,
                 stored=self._choice.wanted,
                 make_parts=self._make_next_parts,
                 switch=self._switch_to,

@@ -15,6 +15,7 @@ from app.indexing.compaction import Compaction
 from app.indexing.comparison import IndexComparison
 from app.indexing.database_repair import DatabaseRepair
 from app.indexing.embedded_text import splitting_limit
+from app.indexing.embedding import TextsUnderWay
 from app.indexing.maintenance import IndexMaintenance
 from app.indexing.publisher import Publisher
 from app.indexing.vector_repair import VectorRepair
@@ -46,6 +47,8 @@ class SharedParts:
     collection_settings: CollectionSettings
     drop_kept: Callable[[], int]
     """Drops generations that are only kept, to free space."""
+    texts_under_way: TextsUnderWay
+    """Of runs, of a switch and of the care: none embeds what another is embedding."""
 
 
 def splitter_of_settings(settings: Settings, embedder: Embedder) -> RecursiveTextSplitter:
@@ -169,6 +172,7 @@ class GenerationParts:
                 database=shared.database,
                 embedder=self.embedder,
                 generation=self.stored.generation,
+                under_way=shared.texts_under_way,
             ),
             interval_seconds=shared.settings.index_care_interval_seconds,
             observe=lambda each: shared.metrics.observe_drift(

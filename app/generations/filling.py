@@ -7,7 +7,7 @@ from app.database import Database
 from app.fault_points import FaultPoint, reached
 from app.generations import queries
 from app.indexing.documents import PreparedChunk
-from app.indexing.embedding import GROUP_CHUNKS, embed_unknown
+from app.indexing.embedding import GROUP_CHUNKS, TextsUnderWay, embed_unknown
 from app.indexing.generation import Generation
 from app.indexing.stored_documents import cut_again
 from app.models import DocumentRow
@@ -35,6 +35,7 @@ class GenerationFiller:
         generation: Generation,
         splitter: TextSplitter,
         embedder: Embedder,
+        under_way: TextsUnderWay,
         check: Callable[[], None],
         on_stored: Callable[[Sequence[str]], None] = lambda _: None,
         on_embedded: Callable[[int, float], None] = lambda _texts, _seconds: None,
@@ -48,6 +49,7 @@ class GenerationFiller:
         self._generation = generation
         self._splitter = splitter
         self._embedder = embedder
+        self._under_way = under_way
         self._check = check
         self._on_stored = on_stored
         self._on_embedded = on_embedded
@@ -96,6 +98,7 @@ class GenerationFiller:
             self._database,
             self._embedder,
             texts,
+            under_way=self._under_way,
             check=self._check,
             on_embedded=self._on_embedded,
         )

@@ -17,6 +17,7 @@ from app.generations.filling import GenerationFiller
 from app.generations.next_indexes import NextGeneration, NextIndexes
 from app.generations.quiet_moments import TURNS_SECONDS, QuietMoments
 from app.generations.records import StoredGeneration
+from app.indexing.embedding import TextsUnderWay
 from app.indexing.generation import Generation
 from app.indexing.indexer import Indexer
 from app.indexing.publisher import Publisher
@@ -46,6 +47,7 @@ class GenerationRenewal(Generic[Parts]):
         database: Database,
         publisher: Publisher,
         indexer: Indexer,
+        under_way: TextsUnderWay,
         stored: StoredGeneration,
         make_parts: Callable[[], Parts],
         switch: Callable[[Parts], Parts],
@@ -62,6 +64,7 @@ class GenerationRenewal(Generic[Parts]):
         self._database = database
         self._publisher = publisher
         self._indexer = indexer
+        self._under_way = under_way
         self.stored = stored
         self._make_parts = make_parts
         self._switch = switch
@@ -218,6 +221,7 @@ class GenerationRenewal(Generic[Parts]):
             generation=self.generation,
             splitter=parts.splitter,
             embedder=parts.embedder,
+            under_way=self._under_way,
             check=check,
             on_stored=take,
             on_embedded=self._note_embedded,

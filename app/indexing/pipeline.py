@@ -67,7 +67,9 @@ class IndexingPipeline:
         generation: Generation,
         publisher: Publisher,
         metrics: Metrics,
+        under_way: TextsUnderWay,
     ) -> None:
+        """`under_way` is shared by all who may embed the same texts at the same time."""
         self._database = database
         self._sources = sources
         self._splitter = splitter
@@ -75,7 +77,7 @@ class IndexingPipeline:
         self._generation = generation
         self._publisher = publisher
         self._metrics = metrics
-        self._under_way = TextsUnderWay()
+        self._under_way = under_way
 
     def switch_to(self, splitter: TextSplitter, embedder: Embedder, generation: Generation) -> None:
         """Split and embed for another generation from now on; call it only while nothing runs."""

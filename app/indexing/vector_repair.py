@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from app.database import Database
 from app.indexing import maintenance_queries
 from app.indexing.embedded_text import embedded_text
-from app.indexing.embedding import embed_unknown
+from app.indexing.embedding import TextsUnderWay, embed_unknown
 from app.indexing.generation import Generation
 from app.knowledge.index_changes import note_chunks
 from app.protocols import Embedder
@@ -16,10 +16,18 @@ from app.stored_vectors import sound_vector
 class VectorRepair:
     """For the chunks of one generation; others may index meanwhile."""
 
-    def __init__(self, *, database: Database, embedder: Embedder, generation: Generation) -> None:
+    def __init__(
+        self,
+        *,
+        database: Database,
+        embedder: Embedder,
+        generation: Generation,
+        under_way: TextsUnderWay | None = None,
+    ) -> None:
         self._database = database
         self._embedder = embedder
         self._generation = generation
+        self._under_way = under_way
 
     @property
     def has_the_model(self) -> bool:
@@ -36,7 +44,7 @@ class VectorRepair:
             rows = maintenance_queries.texts_of(session, chunk_ids)
         texts = {hash_: embedded_text(context, text) for _, hash_, context, text in rows}
         try:
-            embed_unknown(self._database, self._embedder, texts)
+            embed_unknown(self._database, self._embedder, texts, under_way=self._under_way)
         finally:
             with self._database.write() as session:
                 note_chunks(session, [row[0] for row in rows])

@@ -15,6 +15,7 @@ from app.errors import UnavailableError, WorkStoppedError
 from app.generations.filling import GenerationFiller
 from app.generations.quiet_moments import QuietMoments
 from app.generations.renewal import GenerationRenewal
+from app.indexing.embedding import TextsUnderWay
 from app.knowledge.items import ItemDraft
 from app.protocols import Progress, Vectors
 from tests.fakes import FakeEmbedder
@@ -40,6 +41,7 @@ class Renewing:
             database=container.database,
             publisher=container.publisher,
             indexer=container.indexer,
+            under_way=keeper.texts_under_way,
             stored=keeper._choice.wanted,
             make_parts=keeper._make_next_parts,
             switch=keeper._switch_to,
@@ -289,6 +291,7 @@ def test_one_pass_ends_however_fast_documents_come(open_with: Open, filled: int,
         generation=choice.wanted.generation,
         splitter=container.splitter,
         embedder=choice.wanted_embedder,
+        under_way=TextsUnderWay(),
         check=stop,
     ).fill()
     assert 0 < len(added) < most

@@ -6,6 +6,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -159,6 +160,48 @@ def test_a_text_is_cut_again_in_the_language_that_its_file_has(open_with: Open, 
     container = open_with(chunk_size=400)
     assert container.renew()
     assert ("Guide", "Setup") in paths()
+
+
+class HesitantEmbedder(FakeEmbedder):
+    """Its first call ends once there is a second one, or once a second has passed without."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first_came = threading.Event()
+        self.second_came = threading.Event()
+
+    def embed_documents(self, texts: Any) -> Vectors:
+        if self.first_came.is_set():
+            self.second_came.set()
+        else:
+            self.first_came.set()
+            self.second_came.wait(1)
+        return super().embed_documents(texts)
+
+
+def test_after_an_upgrade_a_run_and_the_switch_embed_each_text_once_between_them(
+    open_with: Open, docs: Path
+):
+    """An older version cut by other rules; sources are read anew as soon as the new one starts."""
+    older = open_with()
+    item_id = index(older, docs)
+    with older.database.write() as session:
+        for cell in ("chunks SET id", "chunks SET text_hash", "embeddings SET text_hash"):
+            column = cell.partition(" SET ")[2]
+            session.execute(text(f"UPDATE {cell} = 'ffffffff' || substr({column}, 9)"))
+        session.execute(text("UPDATE generations SET splitter = replace(splitter, 'rec', 'older')"))
+    older.close()
+
+    model = HesitantEmbedder()
+    container = open_with(model)
+    with ThreadPoolExecutor(2) as pool:
+        switch = pool.submit(container.renew)
+        assert model.first_came.wait(WAIT_SECONDS)
+        run = pool.submit(container.indexer.index, item_id, force=True)
+    assert switch.result()
+    assert run.result().success
+    assert len(model.embedded_texts) == len(set(model.embedded_texts)) > 1
+    assert container.maintenance.verify().problems == ()
 
 
 def test_going_back_embeds_nothing_and_finds_the_same(
