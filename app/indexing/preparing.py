@@ -131,8 +131,10 @@ class DocumentPreparer:
 
     def _prepare(self, entry: SourceEntry) -> PreparedDocument | None:
         known = self._known.get(entry.key)
-        same_splitter = known is not None and known.splitter == self._rules
-        may_skip = same_splitter and not self._force
+        # After an upgrade, what the generation in use was cut by are the rules of an older version:
+        # a switch cuts all of it anew, and until then what has not changed stays as it is.
+        rules = (self._rules, self._generation.rules)
+        may_skip = known is not None and known.splitter in rules and not self._force
         if known and may_skip and entry.stamp is not None and entry.stamp == known.stamp:
             return None
         loaded = self._read(entry, known, known.stamp if known and may_skip else None)

@@ -179,28 +179,53 @@ class HesitantEmbedder(FakeEmbedder):
         return super().embed_documents(texts)
 
 
-def test_after_an_upgrade_a_run_and_the_switch_embed_each_text_once_between_them(
-    open_with: Open, docs: Path
-):
-    """An older version cut by other rules; sources are read anew as soon as the new one starts."""
+@pytest.fixture
+def of_an_older_version(open_with: Open, docs: Path) -> int:
+    """A data directory with both pages, cut by rules that only an older version had."""
     older = open_with()
     item_id = index(older, docs)
     with older.database.write() as session:
-        for cell in ("chunks SET id", "chunks SET text_hash", "embeddings SET text_hash"):
-            column = cell.partition(" SET ")[2]
-            session.execute(text(f"UPDATE {cell} = 'ffffffff' || substr({column}, 9)"))
-        session.execute(text("UPDATE generations SET splitter = replace(splitter, 'rec', 'older')"))
+        for change in (
+            "UPDATE chunks SET id = 'ffffffff' || substr(id, 9)",
+            "UPDATE chunks SET text_hash = 'ffffffff' || substr(text_hash, 9)",
+            "UPDATE embeddings SET text_hash = 'ffffffff' || substr(text_hash, 9)",
+            "UPDATE generations SET splitter = 'older' || substr(splitter, 4)",
+            "UPDATE generation_documents SET splitter = 'older' || substr(splitter, 4)",
+        ):
+            session.execute(text(change))
     older.close()
+    return item_id
 
+
+def test_after_an_upgrade_a_run_and_the_switch_embed_each_text_once_between_them(
+    open_with: Open, docs: Path, of_an_older_version: int
+):
+    """Sources are read anew as soon as the new version starts."""
+    (docs / "first.md").write_text((docs / "first.md").read_text() + "One word more.\n")
     model = HesitantEmbedder()
     container = open_with(model)
     with ThreadPoolExecutor(2) as pool:
         switch = pool.submit(container.renew)
         assert model.first_came.wait(WAIT_SECONDS)
-        run = pool.submit(container.indexer.index, item_id, force=True)
+        run = pool.submit(container.indexer.index, of_an_older_version)
     assert switch.result()
-    assert run.result().success
+    assert run.result().chunks_added
     assert len(model.embedded_texts) == len(set(model.embedded_texts)) > 1
+    assert container.maintenance.verify().problems == ()
+
+
+def test_after_an_upgrade_a_run_leaves_to_the_switch_what_has_not_changed(
+    open_with: Open, docs: Path, of_an_older_version: int
+):
+    container = open_with()
+    (docs / "first.md").write_text("# The first page\n\nIt is short now.\n")
+    result = container.indexer.index(of_an_older_version)
+    assert result.success
+    assert (result.chunks_added, result.chunks_unchanged) == (1, 13)
+    last = container.history.list(of_an_older_version, 1, None).items[0]
+    assert (last.documents_changed, last.documents_unchanged) == (1, 1)
+    assert container.renew()
+    assert container.indexer.index(of_an_older_version).chunks_unchanged > 1
     assert container.maintenance.verify().problems == ()
 
 
