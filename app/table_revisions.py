@@ -37,8 +37,16 @@ def bring_to(connection: Connection, revision: str) -> None:
     `base` is before the first one, and the only one below the present that is gone back to. Raises
     StorageError for tables of a newer version of Groundwork.
     """
-    if revision == NEWEST and present_revisions(connection) == (newest_revision(),):
+    present = present_revisions(connection)
+    if revision == NEWEST and present == (newest_revision(),):
         return
+    newer = [each for each in present if each.isdecimal() and each > newest_revision()]
+    if newer:
+        raise StorageError(
+            "The tables were made by a newer version of Groundwork: they are at revision "
+            f"{newer[0]}, and this version knows none after {newest_revision()}. Nothing was "
+            "changed; start that version again, or restore a back-up from before the upgrade."
+        )
     from alembic import command
     from alembic.config import Config
     from alembic.util import CommandError
