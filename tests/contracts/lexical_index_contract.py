@@ -522,6 +522,16 @@ class LexicalIndexContract:
         assert found(index, "what is :=?") == {"walrus"}
         assert found(index, "what is <=>") == found(index, "what is") == {"arrow", "other"}
 
+    @pytest.mark.parametrize("marks", ["/* {} */", "/** {} */", "<!-- {} -->", "*** {} ***"])
+    def test_a_comment_finds_what_its_words_find(self, index: LexicalIndex, marks: str):
+        index.upsert(
+            [
+                record("said", "bind a name"),
+                record("code", "/** x */ <!-- y --> *** z *** /* u */"),
+            ]
+        )
+        assert found(index, marks.format("bind a name")) == {"said"}
+
     def test_operators_in_titles_are_found_and_leave_nothing_out(self, index: LexicalIndex):
         index.upsert(
             [

@@ -20,6 +20,9 @@ _AROUND = "`'\"()[]{},;"
 """May stand around an operator in a sentence, and is none."""
 _PUNCTUATION = re.compile(r"--+|\.\.+|!!+|\?\?\?+|!\?|\?!")
 """What sentences have between their words: looked for in quotes alone."""
+_MARK = re.compile(rf"{_SIGN}{{2,4}}")
+_MIRRORED = str.maketrans("<>", "><")
+_WORD = re.compile(r"[^\W_]+")
 
 
 def operators_in(*texts: str) -> set[str]:
@@ -49,6 +52,24 @@ def asked_operators(text: str) -> tuple[str, ...]:
     """Those that stand alone in the plain text of a query: `what does := do`, not `a->b`."""
     words = (word for word in text.split() if not _PUNCTUATION.fullmatch(word.strip(_AROUND)))
     return tuple(dict.fromkeys(filter(None, map(operator_of, words))))[:MOST_OPERATORS]
+
+
+def unframed(text: str) -> str:
+    """The text without a comment's or a banner's marks around it: `/* … */`, `*** … ***`.
+
+    They are no operators of it. `<< and >>` are: a single word between them is no comment.
+    """
+    bare = text.strip()
+    first, last = (bare.split(maxsplit=1) or [""])[0], (bare.rsplit(maxsplit=1) or [""])[-1]
+    inner = bare[len(first) : len(bare) - len(last)]
+    return inner if _are_a_frame(first, last) and len(_WORD.findall(inner)) > 1 else text
+
+
+def _are_a_frame(first: str, last: str) -> bool:
+    """Whether the last mirrors the first, or the end of it: `/**` and `*/`."""
+    if not (_MARK.fullmatch(first) and _MARK.fullmatch(last)):
+        return False
+    return (first, last) == ("<!--", "-->") or first[::-1].translate(_MIRRORED).endswith(last)
 
 
 def _said_by(run: str) -> Iterator[str]:

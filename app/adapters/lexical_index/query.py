@@ -12,7 +12,12 @@ from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.cjk_edges import with_open_edges
 from app.adapters.lexical_index.headings import heading_term
 from app.adapters.lexical_index.numbered_names import asked_numbers
-from app.adapters.lexical_index.operators import MOST_OPERATORS, asked_operators, operator_of
+from app.adapters.lexical_index.operators import (
+    MOST_OPERATORS,
+    asked_operators,
+    operator_of,
+    unframed,
+)
 from app.adapters.lexical_index.path_tails import AskedPath, asked_paths
 from app.adapters.lexical_index.stop_words import StopWords, elisions, stop_words
 from app.adapters.lexical_index.terms import Phrase, Word
@@ -124,7 +129,7 @@ def parse_query(text: str, analyser: Analyser, in_use: frozenset[str] = frozense
     """
     text = text[:MAX_CHARACTERS]
     languages = in_use | {analyser.language}
-    read = _read(text, analyser, languages)
+    read = _read(unframed(text), analyser, languages)
     plain = [word for words in read.plain for word in words]
     idle = stop_words(plain, languages)
     telling = [word for word in plain if word not in idle]
