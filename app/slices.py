@@ -1,6 +1,6 @@
 """Cuts long sequences into slices of which a database or an index takes one at once.
 
-Between two of them, others get their turn.
+Who takes them one by one lets others have their turn between two.
 """
 
 from collections.abc import Iterator, Sequence
