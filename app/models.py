@@ -123,8 +123,8 @@ class GenerationDocumentRow(Base):
         ForeignKey("documents.id", ondelete="CASCADE"), primary_key=True, index=True
     )
     splitter: Mapped[str] = mapped_column(String(100))
-    """The rules that made the chunks: newer than the generation's, if the document changed between an
-    upgrade and the switch that follows it."""
+    """The rules that made the chunks: newer than the generation's, if the document changed between
+    an upgrade and the switch that follows it."""
 
 
 class ItemRow(Base):
