@@ -17,6 +17,7 @@ from app.settings import Settings
 from tests.databases import Databases, sqlite_only
 from tests.e2e.server_process import wait_until
 from tests.fakes import FakeEmbedder
+from tests.folders import take_away
 from tests.slow import slow
 
 OpenContainer = Callable[[], Container]
@@ -161,7 +162,7 @@ def test_an_older_copy_put_back_while_chroma_rests_is_noticed_when_it_is_opened(
     container = open_container()
     container.settle()
     assert container.vector_index.rests
-    shutil.rmtree(settings.chroma_directory)
+    take_away(settings.chroma_directory)
     shutil.copytree(older / "chroma", settings.chroma_directory)
     (source_root / "7.md").write_text("# Pier 7\n\nThe latest7 is here.\n")
     container.indexer.index(1)
@@ -174,7 +175,7 @@ def test_damage_that_nobody_met_while_chroma_rested_is_met_at_the_next_start(
     older: Path, open_container: OpenContainer, settings: Settings
 ):
     container = open_container()
-    shutil.rmtree(settings.chroma_directory)
+    take_away(settings.chroma_directory)
     shutil.copytree(older / "chroma", settings.chroma_directory)
     container.close()
     again = open_container()
@@ -192,7 +193,7 @@ def test_replaced_files_are_noticed_while_serving_and_not_sealed_at_the_stop(
     container.settle()
     assert container.vector_index.status.ready
     for folder in ("chroma", "lexical"):
-        shutil.rmtree(settings.data_dir / folder)
+        take_away(settings.data_dir / folder)
         shutil.copytree(older / folder, settings.data_dir / folder)
     assert not container.vector_index.status.ready
     assert not container.lexical_index.status.ready
@@ -249,7 +250,7 @@ def test_an_index_that_was_made_and_then_deleted_while_serving_is_told_as_both(
     shutil.rmtree(settings.data_dir / "lexical")
     container = open_container()
     container.settle()
-    shutil.rmtree(settings.data_dir / "lexical")
+    take_away(settings.data_dir / "lexical")
     assert not container.lexical_index.status.ready
     wait_until(lambda: healings(container, "lexical") == 2, "the lexical index is healed")
     told = container.rag.verify().healed
@@ -295,7 +296,7 @@ def test_an_index_of_another_version_is_made_anew_and_nobody_speaks_of_damage(
     assert any("of another version of Groundwork" in message for message in caplog.messages)
     assert container.rag.verify().healed == ()
     check(container)
-    shutil.rmtree(settings.data_dir / "lexical")
+    take_away(settings.data_dir / "lexical")
     assert not container.lexical_index.status.ready
     wait_until(lambda: healings(container, "lexical") == 1, "what is lost then is healed")
     assert warnings(caplog)

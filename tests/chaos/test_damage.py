@@ -12,6 +12,7 @@ import pytest
 from app.adapters.vector_index.primary_keeper import CHECK_SECONDS
 from tests.e2e.conftest import StartServer
 from tests.e2e.server_process import ServerProcess, run_command, wait_until
+from tests.folders import take_away
 
 pytestmark = pytest.mark.slow
 
@@ -20,7 +21,7 @@ Damage = Callable[[Path, Path, random.Random], None]
 
 
 def delete(folder: Path, _older: Path, _chance: random.Random) -> None:
-    shutil.rmtree(folder)
+    take_away(folder)
 
 
 def truncate(folder: Path, _older: Path, chance: random.Random) -> None:
@@ -34,7 +35,7 @@ def truncate(folder: Path, _older: Path, chance: random.Random) -> None:
 
 def put_back_an_older_copy(folder: Path, older: Path, _chance: random.Random) -> None:
     """As from a back-up: names, contents and times of then."""
-    shutil.rmtree(folder)
+    take_away(folder)
     shutil.copytree(older, folder)
 
 
@@ -42,9 +43,9 @@ def copy_an_older_one_over(folder: Path, older: Path, _chance: random.Random) ->
     """Into the same folder: `rm -r folder/*; cp -a older/* folder`."""
     for path in folder.iterdir():
         if path.is_dir():
-            shutil.rmtree(path)
+            take_away(path)
         else:
-            path.unlink()
+            path.unlink(missing_ok=True)  # or by the server, which has noticed
     shutil.copytree(older, folder, dirs_exist_ok=True)
 
 

@@ -1,7 +1,6 @@
 """Another model or splitter: made anew beside what answers, then taken at once."""
 
 import gc
-import shutil
 import threading
 import time
 import weakref
@@ -27,6 +26,7 @@ from app.web.health_schemas import HealthStatus
 from tests.databases import sqlite_only
 from tests.e2e.server_process import wait_until
 from tests.fakes import FakeEmbedder
+from tests.folders import take_away
 
 PARAGRAPHS = [f"Paragraph {n} speaks of topic{n} and of nothing else. " * 3 for n in range(12)]
 WAIT_SECONDS = 60.0
@@ -707,7 +707,7 @@ def test_a_switch_is_no_healing_and_its_embedding_is_counted(
 def test_damage_after_a_switch_is_counted_as_a_healing(open_with: Open, filled: int):
     container = open_with(chunk_size=400)
     container.renew()
-    shutil.rmtree(container.parts.indexes.folders[1])
+    take_away(container.parts.indexes.folders[1])
     assert not container.lexical_index.status.ready
     deadline = time.monotonic() + WAIT_SECONDS
     while not container.lexical_index.status.ready:

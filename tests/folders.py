@@ -1,0 +1,15 @@
+"""Folders that a test takes from a service while it serves."""
+
+import shutil
+from pathlib import Path
+
+
+def take_away(folder: Path) -> None:
+    """Delete `folder`, which is gone at once.
+
+    Deleted one by one, its files are missed while some are there still: whoever serves them then
+    deletes some as well, and `shutil.rmtree` fails at those.
+    """
+    aside = folder.with_name(f"{folder.name}-taken-away")
+    folder.rename(aside)
+    shutil.rmtree(aside)
