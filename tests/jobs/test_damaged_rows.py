@@ -264,8 +264,9 @@ def test_an_outage_is_not_over_because_another_thread_finds_nothing_to_do(
     looks: list[str] = []
 
     def fail_the_one_that_would_write() -> Collection[int]:
-        looks.append(threading.current_thread().name)
-        if looks.count("job-worker-1") < 20 and looks[-1] == "job-worker-0":
+        own = threading.current_thread().name
+        looks.append(own)
+        if looks.count("job-worker-1") < 20 and own == "job-worker-0":
             worker.wake()
             raise StorageError("The disk is full.")
         return ()
