@@ -133,13 +133,14 @@ def test_whoever_waits_can_give_up():
 
 def test_taking_an_item_over_ends_all_who_hold_it_or_wait_for_it_whenever_they_came():
     claims = ItemClaims()
-    holds, let_go = threading.Event(), threading.Event()
+    holds, go_on = threading.Event(), threading.Event()
     held: list[object] = []
 
     def hold() -> None:
         with claims.claim(1) as signal:
             holds.set()
-            let_go.wait(PATIENCE_SECONDS)
+            assert go_on.wait(PATIENCE_SECONDS)
+            before.end()  # who waits is asked at the same moment, and does not wait for this one
             try:
                 signal.check()
             except ItemStoppedError as error:
@@ -149,7 +150,7 @@ def test_taking_an_item_over_ends_all_who_hold_it_or_wait_for_it_whenever_they_c
     holder.start()
     assert holds.wait(PATIENCE_SECONDS)
     before = Waiting(claims, 1)
-    let_go.set()
+    go_on.set()
     with claims.take_over(1):
         during = Waiting(claims, 1)
     holder.join()
