@@ -575,6 +575,13 @@ def test_many_threads_run_every_job_exactly_once(jobs: JobService, open_worker: 
     assert {job.attempts for job in jobs.list(None, None, 200)} == {1}
 
 
+@pytest.fixture
+def one_note_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is, the time to write progress down again does not come."""
+    monkeypatch.setattr("app.jobs.listening.PROGRESS_SECONDS", 86_400.0)
+
+
+@pytest.mark.usefixtures("one_note_a_day")
 def test_progress_can_be_read_while_a_job_runs_and_its_end_is_exact(
     jobs: JobService, open_worker: OpenWorker
 ) -> None:
@@ -965,6 +972,7 @@ def test_a_job_that_is_retried_may_gain_again_what_it_had_gained(
         assert left.state == "queued", number
 
 
+@pytest.mark.usefixtures("one_note_a_day")
 def test_the_first_chunk_that_is_embedded_is_written_down_at_once(
     jobs: JobService, open_worker: OpenWorker
 ) -> None:
