@@ -56,8 +56,8 @@ class PrimaryKeeper:
     ) -> None:
         """`on_healed` is called whenever an index that failed or differed serves again.
 
-        `is_intact` says whether the files are those that were closed last; asked before they are
-        opened.
+        It is called under the locks of this, before `settle` returns. `is_intact` says whether the
+        files are those that were closed last; asked before they are opened.
         """
         self._on_healed = on_healed
         self._is_intact = is_intact
@@ -276,8 +276,8 @@ class PrimaryKeeper:
             index = self._store.open()
             if trusted:
                 self._serve(VectorFilling(index, exact, self._missed, self._require_open), index)
-            elif self._fill(index) or suspect:
-                self._on_healed()
+            else:
+                self._fill(index, lambda repaired: bool(repaired) or suspect)
         except VectorIndexError as error:
             self._require_open()
             lacks_something = exact.count() > 0  # asked now: to make one takes time to write in
@@ -286,19 +286,25 @@ class PrimaryKeeper:
             if lacks_something:
                 self.degraded_reason = error.detail
             self._close_set_aside()
-            if self._fill(self._store.recreate()) and lacks_something:
-                self._on_healed()
+            self._fill(self._store.recreate(), lambda repaired: bool(repaired) and lacks_something)
 
-    def _fill(self, index: PrimaryIndex) -> int:
-        """Bring the index up to date, and serve from it; returns how many records it wrote."""
+    def _fill(
+        self, index: PrimaryIndex, is_healing: Callable[[int], bool] = lambda _: False
+    ) -> int:
+        """Bring the index up to date, and serve from it; returns how many records it wrote.
+
+        `is_healing` says of that number whether the index counts as healed.
+        """
         self._set_aside = index
         filling = VectorFilling(index, self._exact.full(), self._missed, self._require_open)
         repaired = filling.run(self._source)
-        self._serve(filling, index)
+        self._serve(filling, index, is_healed=is_healing(repaired))
         logger.info("The %s index is up to date; records mended: %d", self._store.name, repaired)
         return repaired
 
-    def _serve(self, filling: VectorFilling, index: PrimaryIndex) -> None:
+    def _serve(
+        self, filling: VectorFilling, index: PrimaryIndex, *, is_healed: bool = False
+    ) -> None:
         self._set_aside = index
         filling.catch_up()
         with self._write_lock:
@@ -312,6 +318,8 @@ class PrimaryKeeper:
                 self.degraded_reason = None
                 self._missed.end()
                 self._enter(Phase.SERVING)
+                if is_healed:  # told before anybody who waits for the index goes on
+                    self._on_healed()
 
     def _was_exchanged(self) -> bool:
         """Whether the files are not those that were closed last, although that was in order."""

@@ -240,6 +240,22 @@ def test_a_primary_that_is_doubted_as_soon_as_it_serves_is_healed_once_more():
     index.close()
 
 
+@pytest.mark.parametrize("damage", ["lacks records", "is not there"])
+def test_whoever_waits_for_an_index_to_be_healed_finds_that_told(damage: str):
+    told: list[str] = []
+
+    def tell_after_a_while() -> None:
+        threading.Event().wait(0.2)
+        told.append("healed")
+
+    store = filled_store() if damage == "lacks records" else FlakyStore()
+    if store.index is not None:
+        store.index.remove([RECORDS[0].chunk_id])
+    index = started(failover(store, Table(RECORDS), on_healed=tell_after_a_while), trusted=False)
+    assert told == ["healed"]
+    index.close()
+
+
 @pytest.mark.parametrize(("stored", "healed"), [([], []), (RECORDS, ["healed"])])
 def test_what_is_written_while_the_first_primary_is_made_heals_nothing(
     stored: list[VectorRecord], healed: list[str]
