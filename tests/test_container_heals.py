@@ -17,7 +17,7 @@ from app.settings import Settings
 from tests.databases import Databases, sqlite_only
 from tests.e2e.server_process import wait_until
 from tests.fakes import FakeEmbedder
-from tests.folders import take_away
+from tests.folders import exchange, take_away
 from tests.slow import slow
 
 OpenContainer = Callable[[], Container]
@@ -162,8 +162,7 @@ def test_an_older_copy_put_back_while_chroma_rests_is_noticed_when_it_is_opened(
     container = open_container()
     container.settle()
     assert container.vector_index.rests
-    take_away(settings.chroma_directory)
-    shutil.copytree(older / "chroma", settings.chroma_directory)
+    exchange(settings.chroma_directory, older / "chroma")
     (source_root / "7.md").write_text("# Pier 7\n\nThe latest7 is here.\n")
     container.indexer.index(1)
     container.settle()
@@ -175,8 +174,7 @@ def test_damage_that_nobody_met_while_chroma_rested_is_met_at_the_next_start(
     older: Path, open_container: OpenContainer, settings: Settings
 ):
     container = open_container()
-    take_away(settings.chroma_directory)
-    shutil.copytree(older / "chroma", settings.chroma_directory)
+    exchange(settings.chroma_directory, older / "chroma")
     container.close()
     again = open_container()
     again.settle()
@@ -193,8 +191,7 @@ def test_replaced_files_are_noticed_while_serving_and_not_sealed_at_the_stop(
     container.settle()
     assert container.vector_index.status.ready
     for folder in ("chroma", "lexical"):
-        take_away(settings.data_dir / folder)
-        shutil.copytree(older / folder, settings.data_dir / folder)
+        exchange(settings.data_dir / folder, older / folder)
     assert not container.vector_index.status.ready
     assert not container.lexical_index.status.ready
     container.close()

@@ -12,7 +12,7 @@ import pytest
 from app.adapters.vector_index.primary_keeper import CHECK_SECONDS
 from tests.e2e.conftest import StartServer
 from tests.e2e.server_process import ServerProcess, run_command, wait_until
-from tests.folders import take_away
+from tests.folders import exchange, take_away
 
 pytestmark = pytest.mark.slow
 
@@ -35,8 +35,7 @@ def truncate(folder: Path, _older: Path, chance: random.Random) -> None:
 
 def put_back_an_older_copy(folder: Path, older: Path, _chance: random.Random) -> None:
     """As from a back-up: names, contents and times of then."""
-    take_away(folder)
-    shutil.copytree(older, folder)
+    exchange(folder, older)
 
 
 def copy_an_older_one_over(folder: Path, older: Path, _chance: random.Random) -> None:
