@@ -57,6 +57,12 @@ def follow(container: Container, path: Path, document_type: str = "folder") -> K
     return item
 
 
+def let_jobs_end(container: Container) -> None:
+    deadline = time.monotonic() + LONGEST_SECONDS
+    while {job.state for job in container.jobs.list(None, None, 100)} & {"queued", "running"}:
+        assert time.monotonic() < deadline
+
+
 def test_a_changed_a_new_and_a_deleted_file_are_followed(
     container: Container, docs: Path, visible
 ) -> None:
@@ -161,9 +167,7 @@ def test_what_was_taken_out_of_the_index_is_not_promised_to_be_indexed(
     assert promise() is not None
     assert container.indexer.remove(item.id)
     assert promise() is None
-    deadline = time.monotonic() + LONGEST_SECONDS
-    while {job.state for job in container.jobs.list(None, None, 100)} & {"queued", "running"}:
-        assert time.monotonic() < deadline
+    let_jobs_end(container)
     assert visible("lighthouse", wanted=False)
 
 
@@ -210,6 +214,7 @@ def test_an_item_that_refuses_it_is_not_followed(
 ) -> None:
     refusing = follow(container, docs)
     container.knowledge.update(refusing.id, {"refresh_interval": 0})
+    let_jobs_end(container)  # it was followed for a moment
     other = source_root / "other"
     other.mkdir()
     (other / "o.md").write_text("A tower.")
