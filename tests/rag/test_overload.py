@@ -235,7 +235,7 @@ def test_programs_that_search_on_event_loops_of_their_own_are_all_answered(
 def test_a_full_queue_refuses_work_whether_it_is_waited_for_or_not(
     client: TestClient, container: Container
 ) -> None:
-    container._work._worker.stop()  # so that nothing leaves the queue
+    container._work._worker.close()  # so that nothing leaves the queue
     body = {"title": "a", "uri": "/a.md", "document_type": "markdown"}
     first, second = (client.post("/api/v1/knowledge", json=body).json()["id"] for _ in range(2))
     assert client.post(f"/api/v1/rag/index/{first}?wait=false").status_code == 202
