@@ -18,7 +18,10 @@ PLAIN = {str: TEXT, int: WHOLE, float: NUMBER}
 
 
 def built(kind: type, /, **fields: st.SearchStrategy[object]) -> st.SearchStrategy[object]:
-    """Objects of a dataclass; fields of plain types that are not given are made up."""
+    """Objects of a dataclass; fields of plain types that are not given are made up.
+
+    Every field must be one or the other: of one that keeps its default, both ways say the same.
+    """
     annotations = {name: hint for name, hint in kind.__annotations__.items() if name not in fields}
     made = {name: PLAIN[hint] for name, hint in annotations.items() if hint in PLAIN}
     optional = {
@@ -27,6 +30,7 @@ def built(kind: type, /, **fields: st.SearchStrategy[object]) -> st.SearchStrate
         for plain in PLAIN
         if hint == plain | None
     }
+    assert annotations.keys() - made.keys() - optional.keys() == set()
     return st.builds(kind, **made, **optional, **fields)
 
 
