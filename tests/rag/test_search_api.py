@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select
 
 from app.container import Container
+from app.knowledge.items import TagsMatch
 from app.main import create_app
 from app.models import DocumentRow
 from app.protocols import CHUNK_TYPES
@@ -18,7 +19,9 @@ from app.rag import search_schemas
 from app.rag.context_schemas import ContextBody, ContextFormat
 from app.rag.ranking_schemas import RankingProfile
 from app.search import requests
-from app.search.profiles import PROFILE_NAMES
+from app.search.context_formats import FORMATS
+from app.search.joining import GROUPINGS
+from app.search.profiles import PROFILE_NAMES, PROFILES
 from app.search.ranking import METHODS
 from app.settings import Settings
 from benchmarks.query_fuzz import LONGEST_QUERY, MODES, ask, nasty_query
@@ -214,9 +217,13 @@ def test_a_field_that_makes_no_sense_is_refused_with_its_place(library, wanted, 
         (search_schemas.FusionMethod, tuple(METHODS)),
         (search_schemas.LicencePolicy, get_args(requests.LicencePolicy)),
         (search_schemas.GroupBy, get_args(requests.GroupBy)),
+        (search_schemas.GroupBy, tuple(GROUPINGS)),
         (search_schemas.ChunkType, CHUNK_TYPES),
+        (search_schemas.TagsMatch, get_args(TagsMatch)),
         (RankingProfile, PROFILE_NAMES),
+        (RankingProfile, tuple(PROFILES)),
         (ContextFormat, get_args(requests.ContextFormatName)),
+        (ContextFormat, tuple(FORMATS)),
     ],
 )
 def test_what_a_field_may_name_is_the_same_over_http_and_from_python(
