@@ -4,11 +4,43 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
+from typing import NamedTuple, Self
 
 from app.indexing.embedded_text import chunk_context, embedded_text
 from app.indexing.generation import Generation
 from app.protocols import LoadedDocument, SourceEntry, TextChunk, TokenMeter
+
+
+class DocumentDetails(NamedTuple):
+    """Everything of a loaded document that is stored, under the names of its columns.
+
+    A difference means a new version.
+    """
+
+    content_hash: str
+    document_id: str
+    uri: str
+    title: str | None
+    category: str | None
+    tags: tuple[str, ...]
+    licence: str | None
+    language: str | None
+    first_line: int
+
+    @classmethod
+    def of(cls, loaded: LoadedDocument) -> Self:
+        """As its source has it now."""
+        return cls(
+            content_hash=loaded.content_hash,
+            document_id=loaded.document_id,
+            uri=loaded.source_uri,
+            title=loaded.title,
+            category=loaded.category,
+            tags=tuple(loaded.tags),
+            licence=loaded.licence,
+            language=loaded.language,
+            first_line=loaded.first_line,
+        )
 
 
 @dataclass(frozen=True)
@@ -20,8 +52,8 @@ class KnownDocument:
     stamp: str | None
     splitter: str
     """The rules by which its chunks were made; empty: the generation has none of it yet."""
-    details: tuple[object, ...]
-    """What `document_details` gave when it was stored."""
+    details: DocumentDetails
+    """As it was stored."""
 
 
 @dataclass(frozen=True)
@@ -65,21 +97,6 @@ class PreparedDocument:
     splitter: str
     """The rules by which its chunks were made."""
     chunks: tuple[PreparedChunk, ...]
-
-
-def document_details(loaded: LoadedDocument) -> tuple[object, ...]:
-    """Everything of a loaded document that is stored; a difference means a new version."""
-    return (
-        loaded.content_hash,
-        loaded.document_id,
-        loaded.source_uri,
-        loaded.title,
-        loaded.category,
-        tuple(loaded.tags),
-        loaded.licence,
-        loaded.language,
-        loaded.first_line,
-    )
 
 
 def document_number(item_id: int, key: str) -> int:

@@ -14,10 +14,10 @@ from app.errors import (
 )
 from app.indexing.claims import StopSignal
 from app.indexing.documents import (
+    DocumentDetails,
     KnownDocument,
     PreparedDocument,
     SourceTimes,
-    document_details,
     prepare_chunks,
 )
 from app.indexing.generation import Generation, splitting_rules
@@ -142,7 +142,7 @@ class DocumentPreparer:
             return None
         if loaded.stamp is not None:
             entry = replace(entry, stamp=loaded.stamp)
-        if known and may_skip and document_details(loaded) == known.details:
+        if known and may_skip and DocumentDetails.of(loaded) == known.details:
             self.survey.restamped[known.id] = SourceTimes.of(entry, loaded)
             return None
         chunks = self._splitter.split_text(loaded.content, name=entry.key)

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.clock import now
 from app.indexing.documents import (
+    DocumentDetails,
     KnownDocument,
     PreparedChunk,
     PreparedDocument,
@@ -33,15 +34,17 @@ def known_documents(session: Session, item_id: int, generation_id: int) -> dict[
     """The documents of an item by key, without their text."""
     row, done = DocumentRow, GenerationDocumentRow
     is_done = (done.document_id == row.id) & (done.generation_id == generation_id)
-    statement = select(
-        row.id, row.key, row.stamp, func.coalesce(done.splitter, ""),
-        row.content_hash, row.document_id, row.uri, row.title, row.category, row.tags,
-        row.licence, row.language, row.first_line,
-    ).outerjoin(done, is_done).where(row.item_id == item_id)  # fmt: skip
+    columns = [getattr(row, name) for name in DocumentDetails._fields]
+    statement = (
+        select(row.id, row.key, row.stamp, func.coalesce(done.splitter, ""), *columns)
+        .outerjoin(done, is_done)
+        .where(row.item_id == item_id)
+    )
     known = {}
-    for id_, key, stamp, splitter, *details in session.execute(statement):
-        details[5] = tuple(details[5])
-        known[key] = KnownDocument(id_, key, stamp, splitter, tuple(details))
+    for id_, key, stamp, splitter, *stored in session.execute(statement):
+        details = DocumentDetails(*stored)
+        details = details._replace(tags=tuple(details.tags))
+        known[key] = KnownDocument(id_, key, stamp, splitter, details)
     return known
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from app.clock import now
-from app.indexing.documents import KnownDocument, PreparedDocument, document_details
+from app.indexing.documents import DocumentDetails, KnownDocument, PreparedDocument
 from app.indexing.results import Changes
 from app.knowledge.history_records import IndexingRun
 
@@ -91,4 +91,4 @@ class RunTally:
 def _says_the_same(known: KnownDocument, document: PreparedDocument) -> bool:
     """Whether it was stored anew all the same: somebody asked for it."""
     same_rules = known.splitter == document.splitter
-    return same_rules and known.details == document_details(document.loaded)
+    return same_rules and known.details == DocumentDetails.of(document.loaded)
