@@ -10,7 +10,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from app.indexing.generation import Generation
-from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow, TagRow
+from app.knowledge.tag_queries import tags_of
+from app.models import ChunkRow, DocumentRow, EmbeddingRow, ItemRow
 from app.protocols import Vector, VectorRecord
 from app.slices import slices
 from app.stored_vectors import VECTOR_TYPE, sound_vector
@@ -157,7 +158,7 @@ def records_after(
 def _to_records(
     session: Session, rows: Sequence[Any], generation: Generation
 ) -> list[VectorRecord]:
-    tags = item_tags(session, {row.item_id for row in rows})
+    tags = tags_of(session, {row.item_id for row in rows})
     vectors = {row.id: sound_vector(row.vector, generation.dimension) for row in rows}
     return [
         VectorRecord(
@@ -170,7 +171,7 @@ def _to_records(
                 uri=row.uri,
                 document_type=row.document_type,
                 category=row.category,
-                tags=tags.get(row.item_id, []),
+                tags=list(tags.get(row.item_id, ())),
                 chunk_index=row.chunk_index,
                 start_index=row.start_index,
                 indexed_at=row.indexed_at.isoformat(),
@@ -194,16 +195,7 @@ def item_metadata(session: Session, item_id: int, moment: datetime) -> dict[str,
         "title": item.title,
         "document_type": item.document_type,
         "category": item.category,
-        "tags": item_tags(session, [item_id]).get(item_id, []),
+        "tags": list(tags_of(session, [item_id]).get(item_id, ())),
         "indexed_at": moment.isoformat(),
         "fetched_at": moment.isoformat(),
     }
-
-
-def item_tags(session: Session, item_ids: Iterable[int]) -> dict[int, list[str]]:
-    """The tags of items, in their order."""
-    tags: dict[int, list[str]] = {}
-    rows = select(TagRow.item_id, TagRow.tag).where(TagRow.item_id.in_(set(item_ids)))
-    for item_id, tag in session.execute(rows.order_by(TagRow.position)):
-        tags.setdefault(item_id, []).append(tag)
-    return tags

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -27,6 +27,7 @@ from app.clock import now
 from app.knowledge.existing_items import unknown_item
 from app.knowledge.index_changes import note_index_changes
 from app.knowledge.items import ItemDraft, ItemFilter, KnowledgeItem
+from app.knowledge.tag_queries import tags_of
 from app.models import (
     IS_CURRENT,
     ChunkRow,
@@ -180,37 +181,29 @@ def existing_item(session: Session, item_id: int) -> KnowledgeItem:
     return item
 
 
-_TAGS = (
-    select(TagRow.item_id, TagRow.tag)
-    .where(TagRow.item_id.in_(bindparam("ids", expanding=True)))
-    .order_by(TagRow.position)
-)
-"""Put together once, as is the next: an item is read several times for each of its jobs."""
-
 _CHUNK_COUNTS = (
     select(ChunkRow.item_id, func.count())
     .where(ChunkRow.item_id.in_(bindparam("ids", expanding=True)), IS_CURRENT)
     .group_by(ChunkRow.item_id)
 )
+"""Put together once: an item is read several times for each of its jobs."""
 
 
 def _with_tags_and_counts(session: Session, rows: Sequence[ItemRow]) -> list[KnowledgeItem]:
     ids = [row.id for row in rows]
-    tags: dict[int, list[str]] = {}
-    for item_id, tag in session.execute(_TAGS, {"ids": ids}):
-        tags.setdefault(item_id, []).append(tag)
+    tags = tags_of(session, ids)
     counts = {row[0]: row[1] for row in session.execute(_CHUNK_COUNTS, {"ids": ids})}
-    return [_item(row, tags.get(row.id, []), counts.get(row.id, 0)) for row in rows]
+    return [_item(row, tags.get(row.id, ()), counts.get(row.id, 0)) for row in rows]
 
 
-def _item(row: ItemRow, tags: Iterable[str], chunk_count: int) -> KnowledgeItem:
+def _item(row: ItemRow, tags: tuple[str, ...], chunk_count: int) -> KnowledgeItem:
     return KnowledgeItem(
         id=row.id,
         title=row.title,
         uri=row.uri,
         document_type=row.document_type,
         category=row.category,
-        tags=tuple(tags),
+        tags=tags,
         collection=row.collection,
         licence=row.licence,
         importance=row.importance,

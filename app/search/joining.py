@@ -8,12 +8,13 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from app.knowledge.tag_queries import tags_of
 from app.search.demands import Demands
 from app.search.document_spread import spread
 from app.search.grouping import GroupedHits, RowHit, group_by_document, group_by_text, hits_to_group
 from app.search.neighbours import NO_NEIGHBOURS, Neighbours, neighbours_of_chunks
 from app.search.profiles import Ranking
-from app.search.queries import Shown, hit_of, result_of, tags_of
+from app.search.queries import Shown, hit_of, result_of
 from app.search.ranking import RankedCandidates, explain
 from app.search.requests import GroupBy, SearchRequest
 from app.search.results import Explanation, ResultGroup, SearchResult

@@ -1,7 +1,7 @@
 """The rows of results, from SQL."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ from sqlalchemy import Connection, bindparam, select
 
 from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.lexical_index.symbols import first_symbol
-from app.models import ChunkRow, DocumentRow, ItemRow, TagRow
+from app.models import ChunkRow, DocumentRow, ItemRow
 from app.search.document_labels import all_tags, own_or_items_category
 from app.search.grouping import RowHit
 from app.search.neighbours import Neighbours
@@ -49,11 +49,6 @@ _RESULTS = (
     .join(ItemRow, ItemRow.id == ChunkRow.item_id)
     .where(ChunkRow.id.in_(bindparam("chunk_ids", expanding=True)), ItemRow.status != "archived")
 )
-_TAGS = (
-    select(TagRow.item_id, TagRow.tag)
-    .where(TagRow.item_id.in_(bindparam("item_ids", expanding=True)))
-    .order_by(TagRow.position)
-)
 
 
 def rows_by_chunk(
@@ -74,15 +69,6 @@ def texts_of(row: Any) -> tuple[str, ...]:
 def contents_of(row: Any) -> tuple[str, ...]:
     """The content of a row as it is written, and what a reader sees otherwise."""
     return (row.content, *shown_paragraphs(row.content, row.key))
-
-
-def tags_of(connection: Connection, item_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
-    """The tags of items, in their order; items without any are left out."""
-    tags: dict[int, tuple[str, ...]] = {}
-    if item_ids:
-        for item_id, tag in connection.execute(_TAGS, {"item_ids": list(item_ids)}).all():
-            tags[item_id] = (*tags.get(item_id, ()), tag)
-    return tags
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,13 @@
 """What rankings ask of chunks, from SQL: one row for each candidate, in few statements."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, func, select
 
+from app.knowledge.tag_queries import tags_of
 from app.models import ChunkRow, DocumentRow, EmbeddingRow, GenerationRow, ItemRow
 from app.protocols import Vector
 from app.search.document_labels import all_tags, own_or_items_category
-from app.search.queries import tags_of
 from app.search.signals import SignalFacts
 from app.slices import slices
 from app.stored_vectors import sound_vector
@@ -72,7 +72,7 @@ def facts_of_chunks(
             chunk_id: SignalFacts(key, modified_at, importance, completeness)
             for chunk_id, _item_id, completeness, key, modified_at, importance in rows
         }
-    tags = _tags(connection, {row.item_id for row in rows})
+    tags = tags_of(connection, {row.item_id for row in rows})
     return {
         row.id: SignalFacts(
             key=row.key,
@@ -85,10 +85,3 @@ def facts_of_chunks(
         )
         for row in rows
     }
-
-
-def _tags(connection: Connection, item_ids: Collection[int]) -> dict[int, tuple[str, ...]]:
-    tags: dict[int, tuple[str, ...]] = {}
-    for some in slices(list(item_ids)):
-        tags |= tags_of(connection, some)
-    return tags
