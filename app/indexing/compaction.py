@@ -2,7 +2,9 @@
 
 import logging
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +23,8 @@ MEBIBYTE = 1 << 20
 SLACK_BYTES = 64 * MEBIBYTE
 """Free space that is left for everything else on the disk."""
 
-PASSING_FILES = ("-wal", "-shm")
+LOG_SUFFIX = "-wal"
+PASSING_FILES = (LOG_SUFFIX, "-shm")
 
 DATABASE_COPIES = 2
 """How often SQLite writes the database: once into a temporary file, and once into its log."""
@@ -149,14 +152,30 @@ class Compaction:
 def _size(folder: Path) -> int:
     """Bytes of all files below a folder; files that vanish in the meantime do not count.
 
-    Nor do SQLite's logs, which Chroma has while it is open: they go when it is closed.
+    Nor do SQLite's logs, which Chroma has while it is open: they go when it is closed, and what
+    they say then stands in its database.
     """
     size = 0
     for path in folder.rglob("*"):
         if path.name.endswith(PASSING_FILES):
             continue
         try:
-            size += path.lstat().st_size if path.is_file() else 0
+            if path.is_file():
+                size += _database_size(path) or path.lstat().st_size
         except OSError:
             logger.debug("%s vanished while sizes were taken", path)
     return size
+
+
+def _database_size(path: Path) -> int | None:
+    """What a database of SQLite's takes once its log has gone into it; None if it has no log."""
+    if not Path(f"{path}{LOG_SUFFIX}").exists():
+        return None
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as database:
+            (pages,) = database.execute("PRAGMA page_count").fetchone()
+            (page_bytes,) = database.execute("PRAGMA page_size").fetchone()
+    except sqlite3.Error as error:
+        logger.debug("%s cannot be asked for its size: %s", path, error)
+        return None
+    return int(pages * page_bytes)

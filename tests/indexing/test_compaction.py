@@ -93,6 +93,13 @@ def test_sizes_before_and_after_are_told(shelf: Container):
     assert report.after.database < report.before.database
 
 
+def test_the_size_told_of_the_vector_index_is_that_on_the_disk_once_it_is_closed(shelf: Container):
+    told = shelf.compaction.run().after.vector_index
+    shelf.close()
+    files = [path for path in shelf.settings.chroma_directory.rglob("*") if path.is_file()]
+    assert told == pytest.approx(sum(path.stat().st_size for path in files), abs=4096)
+
+
 def test_indexes_that_are_as_small_as_can_be_are_not_said_to_grow(shelf: Container):
     first = shelf.compaction.run()
     again = shelf.compaction.run()
