@@ -11,6 +11,7 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from app.accents import composed
+from app.adapters.lexical_index.code_tests import is_code_test
 from app.labels import normalise_category
 from app.search.fusion import Floats
 from app.search.language_tags import language_tag, tags_that_hold
@@ -28,8 +29,8 @@ _CORE_NAMES = re.compile(
     re.IGNORECASE,
 )
 _PERIPHERAL_NAMES = re.compile(
-    r"(?:(?:changelog|changes|history|news|licen[sc]e|copying|authors|contributors"
-    r"|code_of_conduct)(?:\.\w+)?|test_.*|.*_test\.\w+|.*\.(?:test|spec)\.\w+|conftest\.py)",
+    r"(?:changelog|changes|history|news|licen[sc]e|copying|authors|contributors"
+    r"|code_of_conduct)(?:\.\w+)?",
     re.IGNORECASE,
 )
 _PERIPHERAL = """
@@ -77,7 +78,7 @@ def file_importance(key: str) -> float:
         page = key.partition("?")[0].partition("#")[0]
         path = PurePosixPath(*PurePosixPath(page).parts[2:])  # without scheme and host
     folders = {part.lower() for part in path.parts[:-1]}
-    if folders & _PERIPHERAL_FOLDERS or _PERIPHERAL_NAMES.fullmatch(path.name):
+    if folders & _PERIPHERAL_FOLDERS or _PERIPHERAL_NAMES.fullmatch(path.name) or is_code_test(key):
         return PERIPHERAL
     is_front_page = "://" in key and not path.name
     return CORE if is_front_page or _CORE_NAMES.fullmatch(path.name) else ORDINARY

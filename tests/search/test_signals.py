@@ -62,6 +62,8 @@ def test_recency_is_0_to_1_and_never_lower_for_what_is_later(some, other, half_l
         ("LICENSE", 0.2),
         ("app/test_main.py", 0.2),
         ("web/button.spec.ts", 0.2),
+        ("gate/FooTest.java", 0.2),
+        ("test_plan.md", 0.5),
         ("Examples/one.md", 0.2),
     ],
 )
