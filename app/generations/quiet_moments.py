@@ -50,12 +50,12 @@ class QuietMoments:
         is_complete: Callable[[], bool],
         *,
         count_missing: Callable[[], int],
-        turns_seconds: Sequence[tuple[float, float]] = TURNS_SECONDS,
+        turns_seconds: Sequence[tuple[float, float]],
     ) -> None:
         """`catch_up` makes what is missing, most of it while runs go on.
 
         It is given what raises OutOfTimeError once a turn is over, to be called now and then.
-        `count_missing` says how many documents that are.
+        `count_missing` says how many documents that are. For `turns_seconds` see TURNS_SECONDS.
         """
         self._indexing = indexing
         self._catch_up = catch_up

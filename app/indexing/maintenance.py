@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Protocol
 
 from app.database import Database
@@ -111,10 +110,10 @@ class IndexMaintenance:
         repair: DatabaseRepair,
         collection_name: str,
         index_name: str,
-        healed: Mapping[str, int] = MappingProxyType({}),
-        made: Mapping[str, int] = MappingProxyType({}),
+        healed: Mapping[str, int],
+        made: Mapping[str, int],
     ) -> None:
-        """How often each index was made good since the start, by name.
+        """`healed` and `made` tell how often each index was made good since the start, by name.
 
         `healed`: because it was damaged; `made`: because it was not there.
         """

@@ -70,7 +70,7 @@ def store_document(
     document: PreparedDocument,
     generation_id: int,
     *,
-    anew: bool = False,
+    anew: bool,
 ) -> tuple[Changes, list[str]]:
     """Replace a document's version; returns the counts, and the chunks that went or moved.
 

@@ -39,7 +39,7 @@ class JobListener:
         bell: JobBell,
         is_stopping: Callable[[], bool],
         lease: Lease,
-        watcher: ProgressListener | None = None,
+        watcher: ProgressListener | None,
     ) -> None:
         self._database = database
         self._bell = bell

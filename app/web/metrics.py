@@ -108,7 +108,7 @@ class Metrics:
         if mended:
             self._drift_mended.labels(index, kind).inc()
 
-    def observe_healing(self, index: str, *, was_absent: bool = False) -> None:
+    def observe_healing(self, index: str, *, was_absent: bool) -> None:
         """Note that an index was damaged, or not there, and serves again."""
         self._healings.labels(index).inc()
         (self.made if was_absent else self.healed)[index] += 1

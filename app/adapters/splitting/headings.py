@@ -91,7 +91,7 @@ class HeadingMark:
 
 
 def heading_mark(
-    lines: Lines, index: int, *, after_break: bool, is_rest: bool = False
+    lines: Lines, index: int, *, after_break: bool, is_rest: bool
 ) -> HeadingMark | None:
     """The heading that begins at this line, if there is one.
 
