@@ -99,7 +99,7 @@ class QuietMoments:
         return gets_on
 
     def _within(self, seconds: float, act: Callable[[], Result]) -> tuple[Result] | None:
-        """Act if there is such a moment within the time."""
+        """Act if there is such a moment within the time; the result, in a tuple of its own."""
         self._ran_out_of_time = False
         ends = time.monotonic() + seconds
 
@@ -112,8 +112,9 @@ class QuietMoments:
                 self._catch_up(require_time)
             except OutOfTimeError:
                 self._ran_out_of_time = True
-                with self._indexing.paused(0) as self._is_behind:
-                    return None
+                with self._indexing.paused(0) as has_ended:  # all that was being indexed
+                    self._is_behind = has_ended
+                return None
             left = max(0.0, ends - time.monotonic())
             with self._indexing.paused(min(LOOKING_SECONDS, left)) as is_quiet:
                 if is_quiet and self._is_complete():  # nothing is embedded while others wait
