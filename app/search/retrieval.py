@@ -99,8 +99,9 @@ class Retriever:
         `meaning` is the text to embed.
 
         In hybrid mode the model or the lexical index may fail, and the other side answers alone.
-        Raises EmbeddingError, LexicalIndexError and VectorIndexError when no side is left, and
-        EmbeddingError when a `min_score` needs cosines that cannot be computed.
+        Raises EmbeddingError and LexicalIndexError when no side is left, and EmbeddingError when a
+        `min_score` needs cosines that cannot be computed. The vector index answers from SQL where
+        it has to: what it raises is raised in every mode.
         """
         lexical = None
         if request.mode != "dense":

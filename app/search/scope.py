@@ -125,7 +125,7 @@ def resolve_filter(
 def _item_conditions(
     request: SearchRequest, *, by_document: bool, of_few: bool
 ) -> list[ColumnElement[bool]]:
-    """None if no item is ruled out; see `documents_decide` (for `by_document`) and `tagged`."""
+    """Empty if no item is ruled out; see `documents_decide` (for `by_document`) and `tagged`."""
     if not request.restricts_items:
         return []
     wanted = request.item_filter()
