@@ -57,7 +57,7 @@ class CollectionSettings:
         with self._database.read() as session:
             stored = collection_queries.rankings(session)
             self._languages = collection_queries.languages(session)
-        self._rankings = {name: wishes_of(settings) for name, settings in stored.items()}
+        self._rankings = {name: stored_wishes(settings) for name, settings in stored.items()}
 
     def ranking_of(self, collection: str | None) -> RankingWishes:
         """What the collection says; None stands for the default one."""
@@ -124,7 +124,7 @@ class CollectionSettings:
         return (former or self._default_language) != (language or self._default_language)
 
 
-def wishes_of(settings: Mapping[str, Any]) -> RankingWishes:
+def stored_wishes(settings: Mapping[str, Any]) -> RankingWishes:
     """What `RankingWishes.as_json` gave; what this version does not know is left out."""
     known = {field.name for field in dataclasses.fields(RankingWishes)}
     values = {name: value for name, value in settings.items() if name in known}

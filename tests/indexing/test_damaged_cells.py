@@ -11,7 +11,7 @@ from sqlalchemy import text
 from app.container import Container
 from app.errors import StartupError, StorageError
 from app.indexing.maintenance import NOT_COMPARED
-from app.search.collection_settings import wishes_of
+from app.search.collection_settings import stored_wishes
 from app.search.profiles import NO_WISHES, RankingWishes
 from app.search.requests import SearchRequest
 from tests.databases import sqlite_only
@@ -120,7 +120,7 @@ def test_a_damaged_cell_costs_neither_start_nor_search_nor_item(
 
 
 def test_boosts_that_are_none_are_left_out() -> None:
-    assert wishes_of({"tag_boosts": 5}) == NO_WISHES
+    assert stored_wishes({"tag_boosts": 5}) == NO_WISHES
 
 
 @pytest.mark.parametrize("stored", ["text", 5])

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from app.container import Container
 from app.main import create_app
 from app.rag.ranking_schemas import CollectionRankingBody, RankingFields
-from app.search.collection_settings import wishes_of
+from app.search.collection_settings import stored_wishes
 from app.search.profiles import NO_WISHES, RankingWishes
 from app.search.soundness import RANKING_BOUNDS
 from tests.web.problem_checks import assert_problem
@@ -196,8 +196,8 @@ def test_a_setting_that_makes_no_sense_is_refused_and_changes_nothing(client: Te
 
 
 def test_what_a_newer_version_stored_is_left_out() -> None:
-    assert wishes_of({"profile": "unheard-of", "magic": 3}) is NO_WISHES
-    assert wishes_of({"magic": 3, "diversity": 0.5}) == RankingWishes(diversity=0.5)
+    assert stored_wishes({"profile": "unheard-of", "magic": 3}) is NO_WISHES
+    assert stored_wishes({"magic": 3, "diversity": 0.5}) == RankingWishes(diversity=0.5)
 
 
 def test_items_say_how_important_they_are(client: TestClient) -> None:
