@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BeforeValidator, Field
 
+from app.errors import InvalidRequestError
 from app.jobs.records import Job
 from app.jobs.schemas import Job as JobSchema
 from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters, split_at_commas
@@ -37,6 +38,7 @@ KnowledgeIds = Annotated[
     BeforeValidator(split_at_commas),
 ]
 """Fewer than a body may have: an address has only so much room."""
+Count = Annotated[int, Field(ge=1, le=MOST_RESULTS), Digits]
 Force = Annotated[bool, Query(description="Read and split again what seems unchanged.")]
 
 
@@ -127,10 +129,10 @@ async def search_simple(
     request: Request,
     rag: RAGDep,
     q: Annotated[search_schemas.Query, Query(description=search_schemas.QUERY_SAYS)],
-    n: Annotated[
-        Annotated[int, Field(ge=1, le=MOST_RESULTS), Digits],
-        Query(description=f"Most results, 1 to {MOST_RESULTS}."),
-    ] = 5,
+    n: Annotated[Count, Query(description=f"Most results, 1 to {MOST_RESULTS}.")] = 5,
+    n_results: Annotated[
+        Count | None, Query(description="The same as `n`, as POST calls it; one of them is enough.")
+    ] = None,
     mode: Annotated[
         search_schemas.SearchMode, Query(description=search_schemas.MODE_SAYS)
     ] = search_schemas.SearchMode.HYBRID,
@@ -165,9 +167,11 @@ async def search_simple(
     profile: Annotated[RankingProfile | None, Query(description="A named ranking.")] = None,
 ) -> Response:
     """Search by query parameters alone, for scripts and browsers; POST has more options."""
+    if n_results is not None and "n" in request.query_params:
+        raise InvalidRequestError("Say n or n_results, not both.", pointer="#/n_results")
     wanted = SearchRequest(
         query=q,
-        n_results=n,
+        n_results=n if n_results is None else n_results,
         mode=mode.value,
         category=normalise_category(category),
         tags=tuple(tags or ()),

@@ -86,6 +86,10 @@ def test_both_ways_answer_the_same(client: TestClient, body: str, status: int) -
         ("q=keys&n=%D9%A5", 422),
         ("q=keys&q=doors", 422),
         ("q=keys&n=5&n=5", 422),
+        ("q=keys&n_results=2", 200),
+        ("q=keys&n_results=0", 422),
+        ("q=keys&n_results=02", 422),
+        ("q=keys&n=2&n_results=2", 422),
         ("q=" + "x" * 8001, 422),
     ],
 )

@@ -182,7 +182,7 @@ def test_head_of_what_is_not_there_or_not_to_be_read_is_refused_too(client: Test
         ("DELETE", "/api/v1/knowledge/1?force=true", "none"),
         ("GET", "/api/v1/jobs?status=queued", "state, limit, cursor"),
         ("POST", "/api/v1/rag/index/1?forse=true", "wait, force"),
-        ("GET", "/api/v1/rag/search?q=x&n_results=3", "n, mode"),
+        ("GET", "/api/v1/rag/search?q=x&results=3", "n, n_results, mode"),
         ("GET", "/api/v1/rag/stats?x", "none"),
         ("HEAD", "/api/v1/jobs?limits=1", ""),
     ],
