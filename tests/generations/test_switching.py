@@ -494,9 +494,17 @@ def test_a_database_that_answers_again_is_noticed_before_the_pause_is_over(
     model = GatedEmbedder(dimension=32, model_name="newer")
     container = open_with(model, run_jobs=True)
     assert model.reached.wait(WAIT_SECONDS)
+    ping, looks = container.database.ping, []
+
+    def look() -> None:
+        looks.append(1)
+        ping()
+
+    monkeypatch.setattr(container.database, "ping", look)
     with away(settings.data_dir / "groundwork.db"):
         model.gate.set()
-        wait_until(lambda: "gone" in container.part_health()["generation"].detail, "it is told")
+        wait_until(lambda: len(looks) > 1, "it is away, and is looked for again")
+        assert "gone" in container.part_health()["generation"].detail
     assert container.wait_for_renewal(WAIT_SECONDS)
 
 
