@@ -197,14 +197,14 @@ class Searcher:
         self, request: SearchRequest, ranking: Ranking, demands: Demands, deeper: int
     ) -> Candidates:
         """What the indexes give; they can filter by document, but not by type of chunk."""
-        words = demands.words
+        words, asked = demands.words, request
         if request.mode == "dense" and words.require_words:
             # Only the lexical index tells which texts hold the phrases.
             self._retriever.embed(words.meaning)  # fails here: words alone are no dense search
-            request = dataclasses.replace(request, mode="hybrid")
+            asked = dataclasses.replace(request, mode="hybrid")
         if ranking.widens:
-            return self._widener.retrieve(request, ranking, demands, deeper)
-        return self._retriever.retrieve(request, words.meaning, demands.allowed.scope, deeper)
+            return self._widener.retrieve(request, asked, ranking, demands, deeper)
+        return self._retriever.retrieve(asked, words.meaning, demands.allowed.scope, deeper)
 
     def _finished(
         self,

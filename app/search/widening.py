@@ -58,23 +58,25 @@ class Widener:
     def retrieve(
         self,
         request: SearchRequest,
+        asked: SearchRequest,
         ranking: Ranking,
         demands: Demands,
         deeper: int,
     ) -> Candidates:
         """The candidates of all rounds, with the cosine by which each is ranked.
 
-        Every candidate keeps its cosine to the query as it was asked. If that cannot be embedded,
-        there is only the first round. Raises what Retriever.retrieve raises.
+        `asked` is the request as the indexes get it: they may both be needed to answer in the mode
+        of one. Every candidate keeps its cosine to the query as it was asked. If that cannot be
+        embedded, there is only the first round. Raises what Retriever.retrieve raises.
         """
         words, scope = demands.words, demands.allowed.scope
-        found = self._retriever.retrieve(request, words.meaning, scope, deeper)
+        found = self._retriever.retrieve(asked, words.meaning, scope, deeper)
         try:
             vector = self._retriever.embed(words.meaning)
         except EmbeddingError:
             return found
         if ranking.expand:
-            found = self._in_other_wordings(request, scope, deeper, _Round(vector, found))
+            found = self._in_other_wordings(asked, scope, deeper, _Round(vector, found))
         if ranking.feedback_weight and request.mode != "lexical":
             moved = self._moved(request, ranking, demands, vector, found)
             found = self._asked_again(request, scope, deeper, vector, found, moved)
@@ -83,18 +85,18 @@ class Widener:
     # Other wordings ------------------------------------------------------------------------
 
     def _in_other_wordings(
-        self, request: SearchRequest, scope: SearchScope, deeper: int, first: _Round
+        self, asked: SearchRequest, scope: SearchScope, deeper: int, first: _Round
     ) -> Candidates:
         """The candidates of the first round, and of the other wordings that can be embedded."""
         rounds, missing = [first], ""
-        for wording in other_wordings(request.query):
+        for wording in other_wordings(asked.query):
             meaning = WordsByCollection(wording, self._languages, {}).meaning
-            asked = dataclasses.replace(request, query=wording)
+            otherwise = dataclasses.replace(asked, query=wording)
             started = time.perf_counter()
             try:
                 vector = self._retriever.embed(meaning)
                 embedded = ("embed", time.perf_counter() - started)
-                candidates = self._retriever.retrieve(asked, meaning, scope, deeper)
+                candidates = self._retriever.retrieve(otherwise, meaning, scope, deeper)
             except EmbeddingError as error:
                 missing = f"embedding: {error.detail} Other wordings were left out."
                 break

@@ -369,6 +369,17 @@ def test_feedback_is_by_the_first_that_may_answer_however_many_stand_above(stage
     assert best.explain.ranking_cosine > best.explain.cosine + 0.05  # the query moved towards it
 
 
+def test_feedback_is_by_the_nearest_in_a_search_by_meaning_also_for_a_phrase(stage):
+    near = "on the quay the lamp keeper"
+    loud = "on the quay" + 20 * " lamp"
+    stage.add([near, loud])
+    asked = {"query": 'lamp keeper "on the quay"', "n_results": 2}
+    assert stage.found(**asked) == [loud, near]
+    assert stage.found(**asked, mode="dense") == [near, loud]
+    ranking = RankingWishes(feedback_weight=9.0, feedback_results=1)
+    assert stage.found(**asked, mode="dense", ranking=ranking) == [near, loud]
+
+
 def test_feedback_is_by_what_is_of_a_type_that_may_answer(stage):
     listed = "- the lighthouse blinks\n- in the harbour\n"
     stage.add([f"the lighthouse blinks, draft {n}" for n in range(5)] + [listed])
