@@ -201,6 +201,8 @@ def test_after_a_failure_it_is_left_alone_for_a_while_whatever_is_written() -> N
         raise StorageError("The disk is full.")
 
     folding = LogFolding(fold, _no_turn, rest_seconds=0.01, latest_seconds=0.02)
+    folding.note_write()
+    assert becomes_true(lambda: bool(tries))
     for _ in range(20):
         folding.note_write()
         threading.Event().wait(0.02)
