@@ -18,11 +18,9 @@ def test_penalties(
 ) -> Floats | None:
     """What each candidate loses for being from a test of code; None: none loses anything.
 
-    Only where the order is our own to choose, as in `spread`: other fusions and modes are asked for
-    by those who want just that order. `meaning` is the query without what it excludes.
+    Only where the request leaves the order to us. `meaning` is the query without what it excludes.
     """
-    is_ours = request.mode == "hybrid" and request.fusion == "coverage"
-    if not is_ours or not ranking.test_penalty or asks_for_tests(meaning):
+    if not request.leaves_order_to_us or not ranking.test_penalty or asks_for_tests(meaning):
         return None
     tests = retriever.documents_of_tests()
     if not tests:

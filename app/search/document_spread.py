@@ -16,14 +16,14 @@ MOST_COUNTED = 4
 def spread(ranked: RankedCandidates, request: SearchRequest, ranking: Ranking) -> RankedCandidates:
     """The candidates by their score less `document_penalty` for each better one of their document.
 
-    Only where the order is our own to choose: by the fusion `coverage`. Other fusions and modes
-    are asked for by those who want just that order, and diversity has repetition lose anyway. A
-    document's chunks keep their order, and so do the best ones of all documents. Not for queries
-    that exclude words: what they leave out would count, and is known only once texts are read.
+    Only where the request leaves the order to us, and not with diversity, which has repetition lose
+    anyway. A document's chunks keep their order, and so do the best ones of all documents. Not for
+    queries that exclude words: what they leave out would count, and is known only once texts are
+    read.
     """
     documents = ranked.fused.candidates.documents
-    ours = request.mode == "hybrid" and request.fusion == "coverage" and not ranking.diversity
-    if not ours or documents is None or not ranking.document_penalty:
+    may_lose = request.leaves_order_to_us and not ranking.diversity
+    if not may_lose or documents is None or not ranking.document_penalty:
         return ranked
     better = _better_ones(documents[ranked.places])
     penalties = ranking.document_penalty * np.minimum(better, MOST_COUNTED)

@@ -96,6 +96,14 @@ class SearchRequest:
             or self.indexed_before is not None
         )
 
+    @property
+    def leaves_order_to_us(self) -> bool:
+        """Whether penalties may change the order: hybrid, by `coverage`.
+
+        Other fusions and modes are asked for by those who want just that order.
+        """
+        return self.mode == "hybrid" and self.fusion == "coverage"
+
     def filter_key(self) -> tuple[object, ...]:
         """Equal for requests that filter alike."""
         return tuple(getattr(self, name) for name in FILTERS)
