@@ -133,7 +133,7 @@ class PrimaryKeeper:
         With `trusted` (the last process stopped cleanly), an index that is marked as complete is
         left to rest; otherwise it is compared and mended, or rebuilt.
         """
-        self._trusted = trusted and self._store.is_complete() and not self._was_exchanged()
+        self._trusted = trusted and self._store.is_complete() and not self._suspect_if_exchanged()
         if not trusted:
             self.degraded_reason = "The vector index is being checked after an unclean stop."
         self._missed.begin()
@@ -268,7 +268,7 @@ class PrimaryKeeper:
 
     def _restore(self) -> None:
         """Open the index and bring it up to date; rebuild it if that fails."""
-        trusted, self._trusted = self._trusted and not self._was_exchanged(), False
+        trusted, self._trusted = self._trusted and not self._suspect_if_exchanged(), False
         self._missed.begin()
         exact, suspect = self._exact.full(), self._suspect
         self._close_set_aside()
@@ -321,8 +321,8 @@ class PrimaryKeeper:
                 if is_healed:  # told before anybody who waits for the index goes on
                     self._on_healed()
 
-    def _was_exchanged(self) -> bool:
-        """Whether the files are not those that were closed last, although that was in order."""
+    def _suspect_if_exchanged(self) -> bool:
+        """Suspect files that are not those that were closed last; returns whether they are not."""
         self._suspect = not self._is_intact()
         if self._suspect:
             logger.warning("The %s index is not the one that was closed last.", self._store.name)
