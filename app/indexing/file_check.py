@@ -2,14 +2,15 @@
 
 from app.database import Database
 from app.errors import StorageError
+from app.indexing.findings import Finding
 
 RESTORE = "restore a back-up: what a damaged page held is lost"
 _REPAIRABLE = "a repair makes the indexes of its tables anew, which helps if the tables are sound"
 _MADE_ANEW = "the indexes of its tables were made anew"
 
 
-def look_at_file(database: Database, *, mend: bool) -> list[tuple[str, bool, str]]:
-    """What is damaged, whether it is mended, and what was done or there is to do.
+def look_at_file(database: Database, *, mend: bool) -> list[Finding]:
+    """What is damaged, and whether it is mended.
 
     A row that an index of SQLite lacks is in the table, and yet not found, nor deleted.
     """
@@ -23,4 +24,4 @@ def look_at_file(database: Database, *, mend: bool) -> list[tuple[str, bool, str
             remaining = damage
     mended = not remaining
     remark = _MADE_ANEW if mended else RESTORE if mend else _REPAIRABLE
-    return [(f"the database's file is damaged: {each}", mended, remark) for each in damage]
+    return [Finding(f"the database's file is damaged: {each}", mended, remark) for each in damage]

@@ -12,6 +12,7 @@ from app.indexing.cell_check import look_at_cells
 from app.indexing.database_check import database_faults
 from app.indexing.database_repair import DatabaseRepair, Repair
 from app.indexing.file_check import look_at_file
+from app.indexing.findings import Finding
 from app.indexing.generation import Generation
 from app.indexing.publisher import Publisher
 from app.models import DocumentRow, EmbeddingRow, ItemRow
@@ -166,19 +167,19 @@ class IndexMaintenance:
         Reads every text, and every vector of every copy: minutes for a million chunks. Other work
         may go on at the same time, except during a repair.
         """
-        problems = look_at_file(self._database, mend=repair)
-        if not all(mended for _, mended, _ in problems):
-            return self._report([*problems, (NOT_COMPARED, False, "")])
+        found = look_at_file(self._database, mend=repair)
+        if not all(each.mended for each in found):
+            return self._report([*found, Finding(NOT_COMPARED)])
         cells = look_at_cells(self._database, mend=repair)
-        problems += [(cell.sentence, cell.mended, cell.remark) for cell in cells]
+        found += [Finding(cell.sentence, cell.mended, cell.remark) for cell in cells]
         if any(cell.is_in_the_way for cell in cells):
-            return self._report([*problems, (NOT_COMPARED, False, "")])
+            return self._report([*found, Finding(NOT_COMPARED)])
         self._publisher.settled().result()
         with self._database.read() as session:
             faults = list(database_faults(session, self._generation))
             unreferenced = repair_queries.count_unreferenced_embeddings(session)
         repairs = self._repair.mend(faults) if repair else [Repair(f, False, "") for f in faults]
-        problems += [(r.fault.sentence, r.mended, r.remark) for r in repairs]
+        found += [Finding(each.fault.sentence, each.mended, each.remark) for each in repairs]
         self._lexical_index.examine()
         silent = self._check_that_they_answer(repair=repair)
         self._index.awaken()
@@ -186,13 +187,13 @@ class IndexMaintenance:
         self._index.awaken()  # what was distrusted is made anew
         # One may have failed as it was compared; nothing is known of what it holds then.
         silent = self._check_that_they_answer(repair=repair) | silent
-        problems += silent.values()
-        problems += [(each.sentence, each.mended, "") for each in walk.drift]
-        return self._report(problems, sampled=len(walk.sample), unreferenced=unreferenced)
+        found += silent.values()
+        found += [Finding(each.sentence, each.mended) for each in walk.drift]
+        return self._report(found, sampled=len(walk.sample), unreferenced=unreferenced)
 
     def _report(
         self,
-        problems: Sequence[tuple[str, bool, str]],
+        found: Sequence[Finding],
         *,
         sampled: int = 0,
         unreferenced: int = 0,
@@ -204,9 +205,9 @@ class IndexMaintenance:
             index_records=stats.vector_index_records,
             sampled_vectors=sampled,
             unreferenced_embeddings=unreferenced,
-            problem_count=len(problems),
-            mended_count=sum(mended for _, mended, _ in problems),
-            problems=tuple(_told(*problem) for problem in problems[:MOST_PROBLEMS]),
+            problem_count=len(found),
+            mended_count=sum(each.mended for each in found),
+            problems=tuple(each.told for each in found[:MOST_PROBLEMS]),
             healed=self._what_was_healed(),
         )
 
@@ -220,17 +221,17 @@ class IndexMaintenance:
 
     # Checks --------------------------------------------------------------------------------
 
-    def _check_that_they_answer(self, *, repair: bool) -> dict[str, tuple[str, bool, str]]:
+    def _check_that_they_answer(self, *, repair: bool) -> dict[str, Finding]:
         """By index: one that cannot be asked is a problem of its own; a repair makes it anew."""
-        problems = {}
+        found = {}
         indexes: dict[str, Rebuildable] = {"lexical": self._lexical_index, "vector": self._index}
         for name, index in indexes.items():
             reason = index.degraded_reason
             if reason is not None:
                 if repair:
                     index.rebuild()
-                problems[name] = (reason, repair, "made anew" if repair else "")
-        return problems
+                found[name] = Finding(reason, repair, "made anew" if repair else "")
+        return found
 
     def _what_was_healed(self) -> tuple[str, ...]:
         made = tuple(
@@ -245,9 +246,3 @@ class IndexMaintenance:
             for name, times in sorted(self._healed.items())
             if times
         )
-
-
-def _told(sentence: str, mended: bool, remark: str) -> str:
-    """A problem, and what became of it."""
-    fate = "mended" if mended else ""
-    return ": ".join(part for part in (sentence, fate, remark) if part)
