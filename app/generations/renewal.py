@@ -242,8 +242,10 @@ class GenerationRenewal(Generic[Parts]):
             self._fill(parts, check, on_stored=indexes.add)
 
         def switch() -> Parts:
-            switch_to = partial(self._switch_to, parts, indexes)
-            return self._publisher.between_changes(switch_to).result()
+            former: list[Parts] = []  # a result would be held by the writer until its next task
+            switch_to = partial(self._switch_to, parts, indexes, former)
+            self._publisher.between_changes(switch_to).result()
+            return former.pop()
 
         moments = QuietMoments(
             self._indexer,
@@ -258,8 +260,8 @@ class GenerationRenewal(Generic[Parts]):
         with self._database.read() as session:
             return not queries.missing_documents(session, self.generation.id, 1)
 
-    def _switch_to(self, parts: Parts, indexes: NextIndexes) -> Parts:
-        """On the writer thread, while nothing is indexed.
+    def _switch_to(self, parts: Parts, indexes: NextIndexes, former: list[Parts]) -> None:
+        """On the writer thread, while nothing is indexed; the parts until now go to `former`.
 
         What is deleted from now on is named in the outbox, which is settled after the switch.
         """
@@ -271,10 +273,9 @@ class GenerationRenewal(Generic[Parts]):
         reached(FaultPoint.GENERATION_SWITCHED)
         self._publisher.switch_to(indexes.kept)
         self._indexer.switch_to(parts.splitter, parts.embedder, self.generation)
-        former = self._switch(parts)
+        former.append(self._switch(parts))
         self.is_done = True
         self._publisher.settle_soon()
-        return former
 
     def _check(self) -> None:
         if self._closing.is_set():
