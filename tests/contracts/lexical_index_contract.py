@@ -836,26 +836,26 @@ class LexicalIndexContract:
         lasting = {r.chunk_id for r in many(40, "lasting")}
         passing = many(20, "passing")
         index.upsert(many(40, "lasting"))
-        stop = threading.Event()
+        searches, stop = [0, 0], threading.Event()
 
-        def read() -> int:
-            searches = 0
+        def read(number: int) -> None:
             while not stop.is_set():
                 hits = [hit.chunk_id for hit in index.search("shared", 100)]
                 assert len(set(hits)) == len(hits)
                 assert lasting <= set(hits) <= lasting | {r.chunk_id for r in passing}
                 assert lasting <= index.chunk_ids()
-                searches += 1
-            return searches
+                searches[number] += 1
 
-        with ThreadPoolExecutor(2) as pool:
-            readers = [pool.submit(read) for _ in range(2)]
+        with ThreadPoolExecutor(len(searches)) as pool:
+            readers = [pool.submit(read, number) for number in range(len(searches))]
             try:
-                for _ in range(4):
+                rounds = 0
+                while rounds < 4 or not (all(searches) or any(each.done() for each in readers)):
                     index.upsert(passing)
                     index.upsert(many(5, "lasting"))
                     index.remove([r.chunk_id for r in passing])
+                    rounds += 1
             finally:
                 stop.set()
-            assert all(reader.result() > 0 for reader in readers)
+            assert [reader.result() for reader in readers] == [None] * len(readers)
         assert index.chunk_ids() == lasting

@@ -203,30 +203,30 @@ class PrimaryIndexContract:
         passing = records_of(unit_vectors(40, seed=5), prefix="passing")
         index.upsert(lasting)
         vector_of = {record.chunk_id: record.vector for record in (*lasting, *passing)}
-        stop = threading.Event()
+        searches, stop = [0, 0, 0], threading.Event()
 
-        def read(seed: int) -> int:
-            searches = 0
+        def read(number: int) -> None:
             while not stop.is_set():
-                query = unit_vectors(1, seed=seed + 10 * searches)[0]
-                hits = self.search_everything(index, query, searches)
+                query = unit_vectors(1, seed=100 + number + 10 * searches[number])[0]
+                hits = self.search_everything(index, query, searches[number])
                 found = {hit.chunk_id: hit.score for hit in hits}
                 assert found.keys() >= {record.chunk_id for record in lasting}
                 for chunk_id, score in found.items():
                     assert score == pytest.approx(float(vector_of[chunk_id] @ query), abs=1e-4)
-                searches += 1
-            return searches
+                searches[number] += 1
 
-        with ThreadPoolExecutor(3) as pool:
-            readers = [pool.submit(read, seed) for seed in (100, 101, 102)]
+        with ThreadPoolExecutor(len(searches)) as pool:
+            readers = [pool.submit(read, number) for number in range(len(searches))]
             try:
-                for _ in range(6):
+                rounds = 0
+                while rounds < 6 or not (all(searches) or any(each.done() for each in readers)):
                     index.upsert(passing)
                     index.upsert(lasting[:8])
                     index.remove([record.chunk_id for record in passing])
+                    rounds += 1
             finally:
                 stop.set()
-            assert all(reader.result() > 0 for reader in readers)
+            assert [reader.result() for reader in readers] == [None] * len(readers)
         assert index.chunk_ids() == {record.chunk_id for record in lasting}
 
 
