@@ -374,8 +374,10 @@ def test_a_search_sees_a_document_whole_in_its_old_or_its_new_version(
     threads = [threading.Thread(target=search) for _ in range(3)]
     for thread in threads:
         thread.start()
-    for version in range(1, 9):
-        write(version)
+    versions = 0
+    while versions < 8 or (len(answers) <= 10 and any(thread.is_alive() for thread in threads)):
+        versions += 1
+        write(1 + versions % 9)
         assert container.indexer.index(item.id).success
     stop.set()
     for thread in threads:
