@@ -367,7 +367,7 @@ def test_searches_answer_without_a_gap_across_switches(open_with: Open, filled: 
         thread.start()
     container.renew()
     seen = len(answers)
-    while len(answers) < seen + 20 and not failures:
+    while len(answers) < seen + 20 and all(thread.is_alive() for thread in threads):
         pass
     stop.set()
     for thread in threads:
