@@ -109,6 +109,7 @@ class GenerationParts:
             degraded=indexes.degraded_parts,
             metrics=shared.metrics,
             vector_index=self.vector_index,
+            token_meter=embedder.token_meter,
             collection_ranking=shared.collection_settings.ranking_of,
             collection_languages=shared.collection_settings.languages,
         )

@@ -1,5 +1,6 @@
 """A context for a prompt as JSON: what is asked and what is answered."""
 
+import dataclasses
 from enum import StrEnum
 from typing import Annotated
 
@@ -53,7 +54,7 @@ class ContextBody(SearchBody):
     def context_request(self) -> requests.ContextRequest:
         """As the service takes it."""
         return requests.ContextRequest(
-            search=self.request(),
+            search=dataclasses.replace(self.request(), max_tokens=None),
             max_tokens=self.max_tokens,
             format=self.format.value,
         )

@@ -117,6 +117,7 @@ def _has_zone(value: datetime) -> datetime:
 Moment = Annotated[datetime, BeforeValidator(_is_moment), AfterValidator(_has_zone)]
 KnowledgeId = Annotated[int, Field(ge=1, le=LARGEST_ID), BeforeValidator(is_number)]
 ResultCount = Annotated[int, Field(ge=1, le=MOST_RESULTS), BeforeValidator(is_number)]
+TokenCount = Annotated[int, Field(ge=1, le=requests.MOST_TOKENS), BeforeValidator(is_number)]
 Score = Annotated[float, Field(ge=0, le=1), BeforeValidator(is_number)]
 SearchDepth = Annotated[int, Field(ge=1, le=MOST_DEPTH), BeforeValidator(is_number)]
 ContextChunks = Annotated[int, Field(ge=0, le=MOST_CONTEXT_CHUNKS), BeforeValidator(is_number)]
@@ -241,6 +242,11 @@ class SearchBody(BaseModel):
         True, description="Say which words matched, and which sentence says most."
     )
     explain: StrictBool = Field(False, description="Say how each result came to its place.")
+    max_tokens: TokenCount | None = Field(
+        None,
+        description="Most tokens of all results together, as the embedding model counts them: the "
+        "list ends before the first result that has no room.",
+    )
 
     def request(self) -> SearchRequest:
         """As the service takes it."""
@@ -266,6 +272,7 @@ class SearchBody(BaseModel):
             indexed_after=self.indexed_after,
             indexed_before=self.indexed_before,
             min_score=self.min_score,
+            max_tokens=self.max_tokens,
             context_chunks=self.context_chunks,
             group_by=self.group_by.value if self.group_by else None,
             highlight=self.highlight,

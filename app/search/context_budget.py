@@ -2,11 +2,8 @@
 
 import bisect
 import dataclasses
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import regex
 
 from app.protocols import TokenMeter
 from app.search.context_formats import ContextWriter
@@ -14,24 +11,7 @@ from app.search.excerpts import Excerpt, excerpts_of
 from app.search.passage_queries import DocumentFacts
 from app.search.passages import Passage, PassageLines, PassagePlan
 from app.search.queries import citation
-
-CHARACTERS_PER_TOKEN = 4
-"""Roughly, in English text."""
-
-LONGEST_KNOWN_WORD = 100
-"""WordPiece makes one unknown token of a longer word (the default of BERT's tokenizer), such as an
-encoded key or a sentence in Thai, of which the models that read contexts make hundreds."""
-
-_WORD = regex.compile(r"[^\s\p{P}$+<=>^`|~\p{Han}]+")
-"""A word as WordPiece splits text: at white space, punctuation and Chinese characters, but not at
-marks, emoji or invisible characters."""
-
-_CLOSE_SCRIPTS = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Burmese, Khmer
-    "\u1100-\u11ff\uac00-\ud7ff"  # Hangul
-    "\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]+"  # Chinese, kana, signs
-)
-"""Scripts in which a character is about a token."""
+from app.search.token_counts import token_count
 
 MOST_CHARACTERS_PER_TOKEN = 16
 """Text with more characters than this for each token left is not even counted: a line of 10 MB
@@ -82,12 +62,7 @@ class ContextBudget:
 
     def count(self, text: str) -> int:
         """The tokens of the text; an estimate if the model's tokenizer is not known."""
-        if self._meter is None:
-            return _estimate(text)
-        unknown = sum(
-            max(_at_least(len(word)) - self._meter.count(word), 0) for word in _long_words(text)
-        )
-        return self._meter.count(text) + unknown
+        return token_count(text, self._meter)
 
     def fill(
         self, plans: Sequence[PassagePlan], lines_of: Callable[[PassagePlan], PassageLines]
@@ -286,24 +261,3 @@ class ContextBudget:
 
     def _count_up_to(self, text: str, most: int) -> int:
         return self.count(text) if len(text) <= most * MOST_CHARACTERS_PER_TOKEN else most + 1
-
-
-def _long_words(text: str) -> Iterator[str]:
-    """The words too long for WordPiece; split at spaces first, as few are long."""
-    for stretch in text.split():
-        if len(stretch) > LONGEST_KNOWN_WORD:
-            words = _WORD.findall(stretch, concurrent=False)
-            yield from (word for word in words if len(word) > LONGEST_KNOWN_WORD)
-
-
-def _at_least(characters: int) -> int:
-    """The tokens of so many characters of English."""
-    return -(-characters // CHARACTERS_PER_TOKEN)
-
-
-def _estimate(text: str) -> int:
-    """An estimate of the text's tokens, for a model whose tokenizer only its endpoint has."""
-    if text.isascii():
-        return _at_least(len(text))
-    close = sum(map(len, _CLOSE_SCRIPTS.findall(text)))
-    return close + _at_least(len(text) - close)

@@ -66,6 +66,8 @@ class SearchRequest:
     indexed_before: datetime | None = None
     """Bounds on when a document's present version was indexed."""
     min_score: float | None = None
+    max_tokens: int | None = None
+    """Of all results together, with their neighbours: those that have no room are left out."""
     context_chunks: int = 0
     """Neighbouring chunks that come with each result, on each side."""
     group_by: GroupBy | None = None

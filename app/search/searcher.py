@@ -13,7 +13,7 @@ from app.clock import now
 from app.content_versions import ContentVersions
 from app.database import Database
 from app.errors import OverloadedError
-from app.protocols import VectorIndex
+from app.protocols import TokenMeter, VectorIndex
 from app.search.candidate_filter import of_types
 from app.search.code_first import test_penalties
 from app.search.demands import Demands
@@ -26,6 +26,7 @@ from app.search.retrieval import Candidates, Retriever
 from app.search.row_hits import others_are_weak
 from app.search.scope import ScopeResolver
 from app.search.stages import StageSeconds, added
+from app.search.token_counts import token_count
 from app.search.widening import Widener
 from app.search.words_by_collection import WordsByCollection
 from app.web.metrics import Metrics
@@ -57,12 +58,14 @@ class Searcher:
         degraded: Callable[[], Sequence[str]],
         metrics: Metrics,
         vector_index: VectorIndex,
+        token_meter: TokenMeter | None = None,
         collection_ranking: Callable[[str | None], RankingWishes] = lambda _: NO_WISHES,
         collection_languages: Callable[[], Mapping[str, str]] = dict,
         clock: Callable[[], datetime] = now,
     ) -> None:
         """`versions` tell whether new chunks may have been missed while an answer was made.
 
+        Without a token meter, tokens are estimated from the characters of the text.
         `collection_languages` gives the languages of collections that have one of their own.
         """
         self._database = database
@@ -72,6 +75,7 @@ class Searcher:
         self._versions = versions
         self._degraded = degraded
         self._metrics = metrics
+        self._token_meter = token_meter
         self._collection_ranking = collection_ranking
         self._collection_languages = collection_languages
         self._clock = clock
@@ -215,11 +219,26 @@ class Searcher:
     ) -> SearchAnswer:
         return SearchAnswer(
             query=request.query,
-            results=tuple(results),
+            results=tuple(_within(results, request.max_tokens, self._token_meter)),
             degraded=(*(() if request.mode == "lexical" else self._degraded()), *degraded),
             duration_ms=0.0,
             timings_ms=tuple((stage, round(value * 1000, 3)) for stage, value in seconds),
         )
+
+
+def _within(
+    results: Sequence[SearchResult], max_tokens: int | None, meter: TokenMeter | None
+) -> Sequence[SearchResult]:
+    """The first results, as many as have room: a worse one never takes the place of a better."""
+    if max_tokens is None:
+        return results
+    left = max_tokens
+    for number, result in enumerate(results):
+        texts = (result.before, result, result.after)
+        left -= sum(token_count(text.content, meter) for text in texts if text is not None)
+        if left < 0:
+            return results[:number]
+    return results
 
 
 @dataclass(frozen=True)

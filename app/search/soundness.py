@@ -139,6 +139,8 @@ def _require_sound(request: SearchRequest) -> None:
     _require_one_of("group_by", request.group_by, (None, *get_args(GroupBy)))
     if request.min_score is not None:
         _require_number("min_score", request.min_score, 0, 1, whole=False)
+    if request.max_tokens is not None:
+        _require_number("max_tokens", request.max_tokens, 1, MOST_TOKENS)
     for name in ("indexed_after", "indexed_before"):
         moment = getattr(request, name)
         if moment is not None and (not isinstance(moment, datetime) or moment.tzinfo is None):

@@ -246,6 +246,8 @@ def test_a_status_that_no_item_can_have_is_refused_and_not_taken_for_no_items(
         {"lexical_depth": 1001},
         {"context_chunks": -1},
         {"context_chunks": 6},
+        {"max_tokens": 0},
+        {"max_tokens": 32_001},
         {"indexed_after": datetime(2026, 1, 1)},
         {"indexed_after": "2026-01-01T00:00:00Z"},
         {"n_results": 10**400},

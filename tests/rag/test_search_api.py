@@ -187,6 +187,9 @@ def test_each_parameter_of_the_address_does_what_the_body_does(library, query, e
         ({"min_score": -0.1}, "#/min_score"),
         ({"min_score": float("nan")}, "#/min_score"),
         ({"min_score": float("inf")}, "#/min_score"),
+        ({"max_tokens": 0}, "#/max_tokens"),
+        ({"max_tokens": 32_001}, "#/max_tokens"),
+        ({"max_tokens": "900"}, "#/max_tokens"),
         ({"context_chunks": 6}, "#/context_chunks"),
         ({"context_chunks": -1}, "#/context_chunks"),
         ({"group_by": "item"}, "#/group_by"),
@@ -302,6 +305,19 @@ def test_an_address_may_say_how_many_results_as_a_body_does(library):
 
 
 # What comes back --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("wanted", [{}, {"context_chunks": 1}, {"group_by": "document"}], ids=str)
+def test_results_end_before_the_first_that_has_no_room(library, wanted):
+    every = answer(library, **wanted)["results"]
+    meter = FakeEmbedder().token_meter
+    shown = [[result["before"], result, result["after"]] for result in every]
+    counts = [sum(meter.count(text["content"]) for text in texts if text) for texts in shown]
+    for room in (1, counts[0] - 1, counts[0], sum(counts[:3]), sum(counts) - 1, sum(counts)):
+        fitting = [n for n in range(len(every) + 1) if sum(counts[:n]) <= room]
+        found = answer(library, **wanted, max_tokens=room)
+        assert found["results"] == every[: max(fitting)]
+        assert found["total_results"] == len(found["results"])
 
 
 def test_a_plain_answer_has_highlights_and_nothing_that_was_not_asked_for(library):
