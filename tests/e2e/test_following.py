@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import StartServer
-from tests.e2e.server_process import WAIT_SECONDS, ServerProcess
+from tests.e2e.server_process import ServerProcess, wait_until
 
 TARGET_SECONDS = 2.0
 """From a file's change to its being searchable, on a machine that has nothing else to do."""
@@ -22,10 +22,9 @@ def docs(own_sources: Path) -> Path:
 
 
 def seconds_until_found(server: ServerProcess, word: str) -> float:
+    """Asked for now and then: without a pause, the asking itself would keep the server busy."""
     began = time.monotonic()
-    body = {"query": word, "mode": "lexical"}
-    while not server.http.post("/api/v1/rag/search", json=body).json()["results"]:
-        assert time.monotonic() < began + WAIT_SECONDS
+    wait_until(lambda: server.search(word, mode="lexical"), f"{word} is found")
     return time.monotonic() - began
 
 
