@@ -419,7 +419,7 @@ def test_different_filters_are_not_taken_for_each_other(library: Library) -> Non
 def test_every_field_of_a_request_is_known_to_filter_or_not_to() -> None:
     filter_nothing = {
         "query", "n_results", "mode", "fusion", "dense_depth", "lexical_depth", "min_score",
-        "context_chunks", "group_by", "ranking", "highlight", "explain",
+        "max_tokens", "context_chunks", "group_by", "ranking", "highlight", "explain",
     }  # fmt: skip
     assert {one.name for one in fields(SearchRequest)} == filter_nothing | set(FILTERS)
 

@@ -209,7 +209,7 @@ def test_a_parameter_that_an_operation_does_not_have_is_refused_by_name(
         ("DELETE", "/api/v1/knowledge/1", "no parameters either"),
         ("POST", "/api/v1/jobs/1/retry", "no parameters either"),
         ("GET", "/api/v1/knowledge", "parameters of its address: status, category, tag"),
-        ("GET", "/api/v1/rag/search?q=x&n=1", "parameters of its address: q, n, mode"),
+        ("GET", "/api/v1/rag/search?q=x&n=1", "parameters of its address: q, n, n_results, mode"),
     ],
 )
 def test_a_body_that_an_operation_does_not_read_is_refused(
