@@ -6,7 +6,6 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import BeforeValidator, Field
 
-from app.errors import InvalidRequestError
 from app.jobs.records import Job
 from app.jobs.schemas import Job as JobSchema
 from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters, split_at_commas
@@ -131,7 +130,7 @@ async def search_simple(
     q: Annotated[search_schemas.Query, Query(description=search_schemas.QUERY_SAYS)],
     n: Annotated[Count, Query(description=f"Most results, 1 to {MOST_RESULTS}.")] = 5,
     n_results: Annotated[
-        Count | None, Query(description="The same as `n`, as POST calls it; one of them is enough.")
+        Count | None, Query(description="The same, as POST calls it; this counts if both are said.")
     ] = None,
     mode: Annotated[
         search_schemas.SearchMode, Query(description=search_schemas.MODE_SAYS)
@@ -167,8 +166,6 @@ async def search_simple(
     profile: Annotated[RankingProfile | None, Query(description="A named ranking.")] = None,
 ) -> Response:
     """Search by query parameters alone, for scripts and browsers; POST has more options."""
-    if n_results is not None and "n" in request.query_params:
-        raise InvalidRequestError("Say n or n_results, not both.", pointer="#/n_results")
     wanted = SearchRequest(
         query=q,
         n_results=n if n_results is None else n_results,
