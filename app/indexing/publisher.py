@@ -99,7 +99,10 @@ class Publisher:
         self._writer.start()
 
     def stop(self) -> None:
-        """Take no more documents, and leave the one being published to the next start."""
+        """Take no more documents, and end the publication that runs between two batches.
+
+        `close`, or else the next start, takes out of the indexes what was written of it.
+        """
         self._writer.stop()
 
     def close(self) -> None:
