@@ -1,11 +1,12 @@
 """How far one indexing of one item is: counted for its result, its history and who watches."""
 
+import threading
 from collections import deque
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from app.errors import AppError
+from app.errors import AppError, WorkStoppedError
 from app.indexing.claims import StopSignal
 from app.indexing.documents import PreparedDocument
 from app.indexing.preparing import Survey
@@ -18,7 +19,7 @@ from app.protocols import MOST_SKIPPED_SHOWN, Progress, ProgressListener
 
 @dataclass
 class IndexingRunState:
-    """One indexing of one item while it goes on."""
+    """One indexing of one item while it goes on. Its groups are embedded on several threads."""
 
     item: KnowledgeItem
     signal: StopSignal
@@ -37,13 +38,33 @@ class IndexingRunState:
     mounts: tuple[str, ...] = ()
     ended: bool = False
     """Whether its end is written down."""
+    _given_up: bool = False
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+    """Of what is counted; a listener is told by one thread at a time."""
 
-    def take_stored(self) -> None:
-        """Wait for the oldest group that is being stored, and count it."""
-        future, documents = self.publishing.popleft()
-        self.changes += future.result()
-        self.tally.note_stored(documents)
-        self.stored += len(documents)
+    def note_embedded(self, texts: int) -> None:
+        """Count texts that have a vector now, and report."""
+        with self._lock:
+            self.embedded += texts
+            self.report()
+
+    def note_publishing(
+        self, stored: "Future[Changes]", documents: list[PreparedDocument], *, most: int
+    ) -> None:
+        """Documents are being stored; wait until this goes on for at most so many groups."""
+        with self._lock:
+            self.publishing.append((stored, documents))
+        self.wait_for_stored(most)
+
+    def wait_for_stored(self, most: int = 0) -> None:
+        """Wait until at most so many groups are being stored; raises why one was not."""
+        while True:
+            with self._lock:
+                self._count_stored()
+                if len(self.publishing) <= most:
+                    return
+                oldest, _ = self.publishing[0]
+            wait([oldest])
 
     def count_what_was_stored(self) -> None:
         """The run ends early: wait for what is being stored, and count it.
@@ -53,9 +74,19 @@ class IndexingRunState:
         while self.publishing:
             future, _ = self.publishing[0]
             if future.exception() is None:
-                self.take_stored()
+                self._count_stored()
             else:
                 self.publishing.popleft()
+
+    def give_up(self) -> None:
+        """Let what is under way end soon: nobody waits for it."""
+        self._given_up = True
+
+    def check(self) -> None:
+        """Raise the reason, once the run is to stop."""
+        self.signal.check()
+        if self._given_up:
+            raise WorkStoppedError("The run was given up.")
 
     def report_the_end(self) -> None:
         """Tell the listener how far the run came; too late to stop it."""
@@ -68,10 +99,17 @@ class IndexingRunState:
         Or if something could not be stored. What is stored counts at once: the next documents may
         take minutes to embed.
         """
-        self.signal.check()
+        with self._lock:
+            self.check()
+            self._count_stored()
+            self._tell()
+
+    def _count_stored(self) -> None:
         while self.publishing and self.publishing[0][0].done():
-            self.take_stored()
-        self._tell()
+            future, documents = self.publishing.popleft()
+            self.changes += future.result()
+            self.tally.note_stored(documents)
+            self.stored += len(documents)
 
     def _tell(self) -> None:
         if self.progress is not None:

@@ -161,7 +161,8 @@ def test_a_stop_ends_a_publication_between_two_batches_and_nothing_of_it_stays(
 
         def upsert(self, records: Sequence[VectorRecord]) -> None:
             super().upsert(records)
-            batches.append(len(records))
+            if records:  # nothing is put in when the batch is taken out again
+                batches.append(len(records))
             stopped.stop()
 
     batches: list[int] = []

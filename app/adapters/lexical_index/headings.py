@@ -14,7 +14,7 @@ import regex
 
 from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.terms import Word
-from app.adapters.splitting.boundaries import map_text
+from app.adapters.splitting.boundaries import map_lines
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.markup import markup_of
 from app.adapters.splitting.structure import read_structure
@@ -56,7 +56,7 @@ def _headings_within(content: str, path: str) -> list[str]:
     """As the splitter finds them, but for code that begins in an earlier chunk."""
     if not _MAY_BE_HEADING.search(content):
         return []
-    structure = read_structure(Lines(content, map_text(content)), markup_of(path))
+    structure = read_structure(Lines(content, map_lines(content)), markup_of(path))
     return [heading.path[-1] for heading in structure.headings if heading.path]
 
 

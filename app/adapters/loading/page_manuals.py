@@ -2,7 +2,7 @@
 
 from app.adapters.loading.page_code import fenced
 from app.adapters.loading.page_lines import WRITTEN
-from app.adapters.splitting.boundaries import map_text
+from app.adapters.splitting.boundaries import map_lines
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.manual_pages import manual_name, read_manual
 
@@ -18,7 +18,7 @@ def manual_page(text: str, level: int) -> str | None:
     """
     if not text.lstrip().partition("\n")[0].rstrip().endswith(")"):
         return None  # as almost all blocks: to map their text takes time
-    lines = Lines(text, map_text(text))
+    lines = Lines(text, map_lines(text))
     sections, name = read_manual(lines), manual_name(lines)
     if not sections or name is None:
         return None

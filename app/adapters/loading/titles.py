@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from app.adapters.loading.frontmatter_blocks import LINE_BREAK
 from app.adapters.splitting.blocks import Block
-from app.adapters.splitting.boundaries import map_text
+from app.adapters.splitting.boundaries import map_lines
 from app.adapters.splitting.front_matter import front_matter_end
 from app.adapters.splitting.headings import Heading
 from app.adapters.splitting.lines import Lines
@@ -61,7 +61,7 @@ def find_title(text: str, suffix: str) -> str | None:
     lines = LINE_BREAK.split(text, TITLE_LINES)[:TITLE_LINES]
     text = "\n".join(line[:MAX_LINE_CHARACTERS] for line in lines)
     markup = MARKUP_BY_SUFFIX.get(suffix, Markup.MARKDOWN)
-    numbered = Lines(text, map_text(text))
+    numbered = Lines(text, map_lines(text))
     if title := _told_title(text, numbered, markup):
         return title
     structure = read_structure(numbered, markup)

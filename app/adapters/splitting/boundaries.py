@@ -48,21 +48,28 @@ _IS_CLOSING = _class_table(_CLOSING_MARKS)
 
 
 @dataclass(frozen=True)
-class TextMap:
+class LineMap:
+    """Where the lines of a text begin and end; positions are character offsets."""
+
+    line_starts: Positions
+    """Ascending, from 0."""
+    line_ends: Positions
+    """Of each line in `line_starts`: the end of its text, before its line break."""
+    blank_lines: Flags
+
+
+@dataclass(frozen=True)
+class TextMap(LineMap):
     """One text, character by character: what stands where, and where parts begin.
 
-    Positions are ascending character offsets between 1 and len(text) - 1 at which a part begins
-    and no grapheme cluster is torn; `line_starts` also holds 0.
+    Parts begin at ascending positions between 1 and len(text) - 1 at which no grapheme cluster is
+    torn.
     """
 
     spaces: Flags
     """Shape (len(text),): white space."""
     breaks: Flags
     """Shape (len(text) + 1,): cuts that tear no grapheme cluster."""
-    line_starts: Positions
-    line_ends: Positions
-    """Of each line in `line_starts`: the end of its text, before its line break."""
-    blank_lines: Flags
     paragraphs: Positions
     lines: Positions
     sentences: Positions
@@ -71,27 +78,41 @@ class TextMap:
 
 def map_text(text: str) -> TextMap:
     r"""Find every boundary of a text; lines end with \n, \r\n or \r. Linear in its length."""
-    # Lone surrogates pass, so that no text at all can fail here.
-    code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    codes = np.minimum(code_points, 0xFFFF).astype(np.uint16)
+    codes = _codes(text)
     spaces = _IS_SPACE[codes]
     breaks = grapheme_breaks(text)
-    line_starts, line_ends = _lines(codes)
-    blank_lines = _blank_lines(_IS_BLANK[codes], line_starts, line_ends)
-    paragraphs = line_starts[1:][~blank_lines[1:] & blank_lines[:-1]]
+    of_lines = _map_lines(codes)
+    starts, blank = of_lines.line_starts, of_lines.blank_lines
+    paragraphs = starts[1:][~blank[1:] & blank[:-1]]
     words = np.flatnonzero(~spaces[1:] & spaces[:-1]) + 1
     sentences = _sentences(codes, spaces)
     return TextMap(
+        line_starts=starts,
+        line_ends=of_lines.line_ends,
+        blank_lines=blank,
         spaces=spaces,
         breaks=breaks,
-        line_starts=line_starts,
-        line_ends=line_ends,
-        blank_lines=blank_lines,
         paragraphs=paragraphs[breaks[paragraphs]],
-        lines=line_starts[1:],
+        lines=starts[1:],
         sentences=sentences[breaks[sentences]],
         words=words[breaks[words]],
     )
+
+
+def map_lines(text: str) -> LineMap:
+    """Find only the lines, as `map_text` does; in a third of its time."""
+    return _map_lines(_codes(text))
+
+
+def _codes(text: str) -> npt.NDArray[np.uint16]:
+    # Lone surrogates pass, so that no text at all can fail here.
+    code_points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    return np.minimum(code_points, 0xFFFF).astype(np.uint16)
+
+
+def _map_lines(codes: npt.NDArray[np.uint16]) -> LineMap:
+    line_starts, line_ends = _lines(codes)
+    return LineMap(line_starts, line_ends, _blank_lines(_IS_BLANK[codes], line_starts, line_ends))
 
 
 def merged(some: Positions, others: Positions) -> Positions:

@@ -5,17 +5,17 @@ from array import array
 import numpy as np
 import numpy.typing as npt
 
-from app.adapters.splitting.boundaries import TextMap
+from app.adapters.splitting.boundaries import LineMap
 
 
 class Lines:
     """Lines that are not blank, counted from 0; what lies between two of them is blank."""
 
-    def __init__(self, text: str, text_map: TextMap) -> None:
+    def __init__(self, text: str, lines: LineMap) -> None:
         self._text = text
-        numbers: npt.NDArray[np.int64] = np.flatnonzero(~text_map.blank_lines)
-        self._starts = text_map.line_starts[numbers]
-        self._ends = text_map.line_ends[numbers]
+        numbers: npt.NDArray[np.int64] = np.flatnonzero(~lines.blank_lines)
+        self._starts = lines.line_starts[numbers]
+        self._ends = lines.line_ends[numbers]
         # To ask an array of numpy for one number takes five times as long.
         self._start_at = array("q", self._starts.astype(np.int64).tobytes())
         self._end_at = array("q", self._ends.astype(np.int64).tobytes())
