@@ -74,7 +74,7 @@ class IndexingRunState:
         while self.publishing:
             future, _ = self.publishing[0]
             if future.exception() is None:
-                self._count_stored()
+                self._count_oldest()
             else:
                 self.publishing.popleft()
 
@@ -106,10 +106,13 @@ class IndexingRunState:
 
     def _count_stored(self) -> None:
         while self.publishing and self.publishing[0][0].done():
-            future, documents = self.publishing.popleft()
-            self.changes += future.result()
-            self.tally.note_stored(documents)
-            self.stored += len(documents)
+            self._count_oldest()
+
+    def _count_oldest(self) -> None:
+        future, documents = self.publishing.popleft()
+        self.changes += future.result()
+        self.tally.note_stored(documents)
+        self.stored += len(documents)
 
     def _tell(self) -> None:
         if self.progress is not None:
