@@ -2,8 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, wait
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from app.database import Database
@@ -13,11 +12,8 @@ from app.protocols import Embedder
 from app.slices import slices
 
 GROUP_CHUNKS = 192
-"""Documents of as many chunks are stored together."""
-
-EMBEDDED_AT_ONCE = 96
-"""Texts that are embedded together: enough to fill batches of equal length, few enough (a second of
-work) that progress shows and a stop is heeded soon."""
+"""Chunks that are embedded, and documents of as many that are stored, together: enough to fill
+batches of equal length, few enough (2 s of work) that progress shows and a stop is heeded soon."""
 
 WAITING_SECONDS = 0.5
 """How often a thread that waits for another's vectors checks whether to stop."""
@@ -61,52 +57,32 @@ def embed_unknown(
     texts: Mapping[str, str],
     *,
     under_way: TextsUnderWay | None = None,
-    pool: Executor | None = None,
     check: Callable[[], None] = lambda: None,
     on_embedded: Callable[[int, float], None] = lambda _texts, _seconds: None,
 ) -> None:
     """Store a vector for each text (by its hash) that has no sound one yet under the model.
 
     A text that another thread with the same `under_way` is embedding is waited for, and embedded
-    here only if that fails. With a `pool`, its threads embed as many batches at the same time as
-    it has. `check` raises when the work is to stop; it is called before each batch, and now and
-    then while waiting. `on_embedded` is called for each stored batch, with the number of texts and
-    the seconds that the model took; both on any thread. Raises EmbeddingError and StorageError;
+    here only if that fails. `check` raises when the work is to stop; it is called before each
+    batch, and now and then while waiting. `on_embedded` is called for each stored batch, with the
+    number of texts and the seconds that the model took. Raises EmbeddingError and StorageError;
     what was stored before stays.
     """
     under_way = under_way or TextsUnderWay()
     fingerprint = embedder.fingerprint
-
-    def embed(some: Sequence[str]) -> set[str]:
-        """Give the texts that another thread was embedding."""
-        check()
-        with under_way.taken(fingerprint, some) as own:
-            # Checked again: another thread may just have stored them.
-            hashes = _missing(database, embedder, own)
-            if hashes:
-                _embed(database, embedder, hashes, texts, on_embedded)
-            return set(some).difference(own)
-
     wanted = list(texts)
     while wanted:
-        batches = slices(_missing(database, embedder, wanted), EMBEDDED_AT_ONCE)
-        done = map(embed, batches) if pool is None else _side_by_side(pool, embed, batches)
-        wanted = [text_hash for elsewhere in done for text_hash in elsewhere]
-        under_way.wait_for(fingerprint, wanted, check)
-
-
-def _side_by_side(
-    pool: Executor, embed: Callable[[Sequence[str]], set[str]], batches: Iterable[Sequence[str]]
-) -> Iterator[set[str]]:
-    """The results in order; nothing runs any more once this ends, however it does."""
-    futures = [pool.submit(embed, batch) for batch in batches]
-    try:
-        for future in futures:
-            yield future.result()
-    finally:
-        for future in futures:
-            future.cancel()
-        wait(futures)
+        elsewhere: list[str] = []
+        for some in slices(_missing(database, embedder, wanted), GROUP_CHUNKS):
+            check()
+            with under_way.taken(fingerprint, some) as own:
+                elsewhere += set(some).difference(own)
+                # Checked again: another thread may just have stored them.
+                hashes = _missing(database, embedder, own)
+                if hashes:
+                    _embed(database, embedder, hashes, texts, on_embedded)
+        under_way.wait_for(fingerprint, elsewhere, check)
+        wanted = elsewhere
 
 
 def _missing(database: Database, embedder: Embedder, hashes: Sequence[str]) -> list[str]:

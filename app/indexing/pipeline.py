@@ -1,9 +1,7 @@
 """One indexing of one item: scan its source, load, split and embed what is new, publish it."""
 
 import logging
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 
 from app.adapters.loading.folder_scan import HIDDEN, ORDINARY_REASONS
@@ -36,7 +34,7 @@ from app.knowledge.existing_items import item_exists, require_item
 from app.knowledge.items import with_relative_path_explained
 from app.protocols import MANY_DOCUMENTS, Embedder, SourceNote, SourceOpener, TextSplitter
 from app.slices import slices
-from app.surviving import WENT_WRONG, is_failure, survive
+from app.surviving import WENT_WRONG, survive
 from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
@@ -44,10 +42,6 @@ logger = logging.getLogger(__name__)
 PREFETCHED_DOCUMENTS = 32
 PREFETCHED_CHARACTERS = 4_000_000
 """At most this much is loaded and split ahead of the embedding (but always one document)."""
-
-AT_ONCE = 2
-"""Batches that are embedded at the same time, and groups that they come from: the model has work
-from one while texts of the other are cut into tokens, or its vectors are stored."""
 
 PUBLISHING_AHEAD = 2
 """How many groups may wait for the writer while the next one is embedded."""
@@ -152,33 +146,18 @@ class IndexingPipeline:
     def _embed_and_publish(
         self, run: IndexingRunState, documents: Iterable[PreparedDocument]
     ) -> None:
-        under_way: deque[Future[None]] = deque()
-        with _threads() as groups, _threads() as batches:
-            try:
-                for group in _groups(documents):
-                    run.report()
-                    under_way.append(groups.submit(self._take_in_group, run, group, batches))
-                    if len(under_way) == AT_ONCE:
-                        under_way.popleft().result()
-                while under_way:
-                    under_way.popleft().result()
-            except BaseException as error:
-                if not is_failure(error):
-                    run.give_up()
-                raise
-        run.wait_for_stored()
+        for group in _groups(documents):
+            run.report()
+            self._embed(run, group)
+            stored = self._publisher.publish(run.item.id, group, run.item.created_at)
+            run.publishing.append((stored, group))
+            if len(run.publishing) > PUBLISHING_AHEAD:
+                run.take_stored()
+        while run.publishing:
+            run.take_stored()
         run.report()
 
-    def _take_in_group(
-        self, run: IndexingRunState, group: list[PreparedDocument], pool: Executor
-    ) -> None:
-        self._embed(run, group, pool)
-        stored = self._publisher.publish(run.item.id, group, run.item.created_at)
-        run.note_publishing(stored, group, most=PUBLISHING_AHEAD)
-
-    def _embed(
-        self, run: IndexingRunState, group: Sequence[PreparedDocument], pool: Executor
-    ) -> None:
+    def _embed(self, run: IndexingRunState, group: Sequence[PreparedDocument]) -> None:
         """Store a vector for every chunk text that has none yet."""
         texts = {
             chunk.text_hash: chunk.embedded_text for document in group for chunk in document.chunks
@@ -186,15 +165,15 @@ class IndexingPipeline:
 
         def count(embedded: int, seconds: float) -> None:
             self._metrics.observe_embedding(embedded, seconds)
-            run.note_embedded(embedded)
+            run.embedded += embedded
+            run.report()
 
         embed_unknown(
             self._database,
             self._embedder,
             texts,
             under_way=self._under_way,
-            pool=pool,
-            check=run.check,
+            check=run.signal.check,
             on_embedded=count,
         )
 
@@ -316,10 +295,6 @@ def _failure(run: IndexingRunState, error: str) -> IndexingResult:
         skipped=reported(run.survey.skipped, run.item.uri, run.survey.skipped_unreported),
         warnings=reported(run.survey.warnings, run.item.uri),
     )
-
-
-def _threads() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(AT_ONCE, "embedding")
 
 
 def _groups(documents: Iterable[PreparedDocument]) -> Iterator[list[PreparedDocument]]:

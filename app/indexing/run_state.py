@@ -1,12 +1,11 @@
 """How far one indexing of one item is: counted for its result, its history and who watches."""
 
-import threading
 from collections import deque
-from concurrent.futures import Future, wait
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from app.errors import AppError, WorkStoppedError
+from app.errors import AppError
 from app.indexing.claims import StopSignal
 from app.indexing.documents import PreparedDocument
 from app.indexing.preparing import Survey
@@ -19,7 +18,7 @@ from app.protocols import MOST_SKIPPED_SHOWN, Progress, ProgressListener
 
 @dataclass
 class IndexingRunState:
-    """One indexing of one item while it goes on. Its groups are embedded on several threads."""
+    """One indexing of one item while it goes on."""
 
     item: KnowledgeItem
     signal: StopSignal
@@ -38,33 +37,13 @@ class IndexingRunState:
     mounts: tuple[str, ...] = ()
     ended: bool = False
     """Whether its end is written down."""
-    _given_up: bool = False
-    _lock: threading.RLock = field(default_factory=threading.RLock)
-    """Of what is counted; a listener is told by one thread at a time."""
 
-    def note_embedded(self, texts: int) -> None:
-        """Count texts that have a vector now, and report."""
-        with self._lock:
-            self.embedded += texts
-            self.report()
-
-    def note_publishing(
-        self, stored: "Future[Changes]", documents: list[PreparedDocument], *, most: int
-    ) -> None:
-        """Documents are being stored; wait until this goes on for at most so many groups."""
-        with self._lock:
-            self.publishing.append((stored, documents))
-        self.wait_for_stored(most)
-
-    def wait_for_stored(self, most: int = 0) -> None:
-        """Wait until at most so many groups are being stored; raises why one was not."""
-        while True:
-            with self._lock:
-                self._count_stored()
-                if len(self.publishing) <= most:
-                    return
-                oldest, _ = self.publishing[0]
-            wait([oldest])
+    def take_stored(self) -> None:
+        """Wait for the oldest group that is being stored, and count it."""
+        future, documents = self.publishing.popleft()
+        self.changes += future.result()
+        self.tally.note_stored(documents)
+        self.stored += len(documents)
 
     def count_what_was_stored(self) -> None:
         """The run ends early: wait for what is being stored, and count it.
@@ -74,19 +53,9 @@ class IndexingRunState:
         while self.publishing:
             future, _ = self.publishing[0]
             if future.exception() is None:
-                self._count_oldest()
+                self.take_stored()
             else:
                 self.publishing.popleft()
-
-    def give_up(self) -> None:
-        """Let what is under way end soon: nobody waits for it."""
-        self._given_up = True
-
-    def check(self) -> None:
-        """Raise the reason, once the run is to stop."""
-        self.signal.check()
-        if self._given_up:
-            raise WorkStoppedError("The run was given up.")
 
     def report_the_end(self) -> None:
         """Tell the listener how far the run came; too late to stop it."""
@@ -99,20 +68,10 @@ class IndexingRunState:
         Or if something could not be stored. What is stored counts at once: the next documents may
         take minutes to embed.
         """
-        with self._lock:
-            self.check()
-            self._count_stored()
-            self._tell()
-
-    def _count_stored(self) -> None:
+        self.signal.check()
         while self.publishing and self.publishing[0][0].done():
-            self._count_oldest()
-
-    def _count_oldest(self) -> None:
-        future, documents = self.publishing.popleft()
-        self.changes += future.result()
-        self.tally.note_stored(documents)
-        self.stored += len(documents)
+            self.take_stored()
+        self._tell()
 
     def _tell(self) -> None:
         if self.progress is not None:

@@ -15,7 +15,7 @@ from app.container import Container
 from app.errors import EmbeddingError, ItemStoppedError, WorkStoppedError
 from app.indexing import pipeline
 from app.indexing.documents import sha256_hex
-from app.indexing.embedding import EMBEDDED_AT_ONCE, TextsUnderWay, embed_unknown
+from app.indexing.embedding import GROUP_CHUNKS, TextsUnderWay, embed_unknown
 from app.indexing.indexer import Indexer
 from app.indexing.results import IndexingResult
 from app.knowledge.items import KnowledgeItem
@@ -266,9 +266,7 @@ def test_two_that_embed_the_same_texts_at_once_store_each_vector_once(container:
 def test_work_that_is_to_stop_embeds_no_further_batch_and_keeps_what_it_has(
     container: Container,
 ) -> None:
-    texts = {
-        sha256_hex(text): text for text in (f"part {n}" for n in range(2 * EMBEDDED_AT_ONCE + 1))
-    }
+    texts = {sha256_hex(text): text for text in (f"part {n}" for n in range(2 * GROUP_CHUNKS + 1))}
     embedder = FakeEmbedder()
 
     def stop_after_the_first() -> None:
@@ -277,7 +275,7 @@ def test_work_that_is_to_stop_embeds_no_further_batch_and_keeps_what_it_has(
 
     with pytest.raises(ItemStoppedError):
         embed_unknown(container.database, embedder, texts, check=stop_after_the_first)
-    assert len(embedder.embedded_texts) == EMBEDDED_AT_ONCE
+    assert len(embedder.embedded_texts) == GROUP_CHUNKS
     embed_unknown(container.database, embedder, texts)
     assert sorted(embedder.embedded_texts) == sorted(texts.values())
 

@@ -248,8 +248,8 @@ def test_a_run_that_fails_keeps_its_item_until_all_that_it_handed_in_is_stored(
 ):
     """Otherwise the next run, or a removal, would begin while the item is still written to."""
     monkeypatch.setattr(pipeline, "GROUP_CHUNKS", 1)
-    for number in range(20):
-        (source_root / f"{number}.md").write_text(f"Text {number}.")
+    for name in ("first", "second"):
+        (source_root / f"{name}.md").write_text(f"The {name} text.")
     item = add_item(source_root)
     has_failed, in_use, ended = threading.Event(), [], threading.Event()
 
@@ -267,8 +267,7 @@ def test_a_run_that_fails_keeps_its_item_until_all_that_it_handed_in_is_stored(
     result = container.indexer.index(item.id, progress=fail_from_now_on)
     ended.set()
     busy.result()
-    assert not result.success
-    assert 0 < result.chunks_added < 20, "what was embedded at the same time as the first"
+    assert (result.success, result.chunks_added) == (False, 1)
     assert in_use == [{item.id}]
 
 
@@ -360,7 +359,7 @@ def test_an_interrupted_run_embeds_nothing_twice(
 def test_progress_counts_what_is_stored_while_the_next_documents_are_embedded(
     container: Container, source_root: Path, add_item
 ):
-    for number in range(24):
+    for number in range(6):
         body = "\n\n".join(f"Berth {number} takes boats of {n} m. " * 4 for n in range(60))
         (source_root / f"{number}.md").write_text(f"# Berth {number}\n\n{body}\n")
     item = add_item(source_root)
@@ -371,10 +370,10 @@ def test_progress_counts_what_is_stored_while_the_next_documents_are_embedded(
         container.publisher.settled().result(PATIENCE_SECONDS)
 
     result = container.indexer.index(item.id, progress=follow)
-    assert result.chunks_embedded > 4 * GROUP_CHUNKS, "twice as many as are embedded at a time"
-    assert any(0 < progress.documents_stored < 24 for progress in seen)
+    assert GROUP_CHUNKS < result.chunks_embedded < 2 * GROUP_CHUNKS, "two groups"
+    assert any(0 < progress.documents_stored < 6 for progress in seen)
     assert any(0 < progress.chunks_total < result.chunks_indexed for progress in seen)
-    assert (seen[-1].documents_stored, seen[-1].chunks_total) == (24, result.chunks_indexed)
+    assert (seen[-1].documents_stored, seen[-1].chunks_total) == (6, result.chunks_indexed)
 
 
 def test_the_last_progress_of_a_stopped_run_counts_what_it_has_stored(

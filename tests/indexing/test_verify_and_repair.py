@@ -435,7 +435,7 @@ def test_without_the_model_a_missing_vector_stays_and_is_named(
 def test_what_was_embedded_before_the_model_failed_is_in_the_indexes(
     shelf: Container, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("app.indexing.embedding.EMBEDDED_AT_ONCE", 1)
+    monkeypatch.setattr("app.indexing.embedding.GROUP_CHUNKS", 1)
     with shelf.database.read() as session:
         chunk_ids = list(session.scalars(select(ChunkRow.id)))
     write(shelf, delete(EmbeddingRow))
