@@ -40,6 +40,11 @@ MOST_PENDING_REMOVALS = 2048
 """Once this many wait, `remove` commits itself. At 100,000 records a delete that had to commit took
 0.1 s: a client that deletes should not wait for that as long as `keep` finds a quiet moment."""
 
+SOUGHT_ONE_BY_ONE = 1024
+"""Records of up to so many ids are each looked up on their own, of more by one automaton for all of
+them: among 100,000 records in 8 segments 64 take 0.17 ms instead of 0.62, 1,024 3.5 instead of 5.5,
+and 4,096 as long."""
+
 
 class TantivyIndex:
     """The tantivy index in `folder`, which is created if it is missing.
@@ -309,7 +314,10 @@ class TantivyIndex:
         return Query.term_query(self._schema, SPLITS, language_term(language), "basic")
 
     def _with_ids(self, chunk_ids: Sequence[str]) -> Query:
-        return Query.term_set_query(self._schema, CHUNK_ID, list(chunk_ids))
+        if len(chunk_ids) > SOUGHT_ONE_BY_ONE:
+            return Query.term_set_query(self._schema, CHUNK_ID, list(chunk_ids))
+        ids = (Query.term_query(self._schema, CHUNK_ID, each, "basic") for each in chunk_ids)
+        return Query.boolean_query([(Occur.Should, each) for each in ids])
 
     def _shares(
         self, searcher: tantivy.Searcher, compiler: QueryCompiler, hits: Sequence[LexicalHit]
