@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.adapters.lexical_index import tantivy_index
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.protocols import LexicalRecord, SearchScope
 from tests.contracts.lexical_index_contract import many, record
@@ -162,3 +163,20 @@ def test_of_ties_the_same_are_looked_at_however_they_came_in(tmp_path):
         index.close()
     assert answers[0] == answers[1]
     assert [int(hit.chunk_id[1:]) % 2 for hit in answers[0]] == [1] * 60 + [0] * 60
+
+
+def test_records_are_found_by_many_ids_as_they_are_by_few(
+    index: TantivyIndex, monkeypatch: pytest.MonkeyPatch
+):
+    """Both ways of looking up ids: one by one, and by one automaton for all."""
+    index.upsert([record(f"said {n}", f"the harbour light {n} burns all night") for n in range(9)])
+    index.upsert([record("apart", "all the light of the night is in the harbour; nothing burns")])
+    ids = [*(f"said {n}" for n in range(9)), "apart", "unknown"]
+
+    def answers() -> tuple[dict[str, float], dict[str, int]]:
+        return scores(index, "harbour light burns all night"), index.documents_of(ids)
+
+    one_by_one = answers()
+    assert len(one_by_one[0]) == len(one_by_one[1]) == 10
+    monkeypatch.setattr(tantivy_index, "SOUGHT_ONE_BY_ONE", 0)
+    assert answers() == one_by_one
