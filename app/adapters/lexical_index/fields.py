@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import tantivy
 
 from app.adapters.lexical_index.analysis import ANALYSER_VERSION, Analyser
@@ -246,14 +247,8 @@ def language_term(language: str = "") -> str:
 def chunk_ids_at(searcher: tantivy.Searcher, addresses: Sequence[tantivy.DocAddress]) -> list[str]:
     """The chunk ids of the records at these addresses, in the same order."""
     listed = list(addresses)
-    halves = zip(
-        searcher.fast_field_values(ID_HIGH, listed),
-        searcher.fast_field_values(ID_LOW, listed),
-        strict=True,
-    )
-    return [
-        str(searcher.doc(address).get_first(CHUNK_ID))
-        if high is None or low is None
-        else f"{high:016x}{low:016x}"
-        for address, (high, low) in zip(listed, halves, strict=True)
-    ]
+    high, low = (searcher.fast_field_values(half, listed) for half in (ID_HIGH, ID_LOW))
+    if None in high or None in low:
+        return [str(searcher.doc(address).get_first(CHUNK_ID)) for address in listed]
+    digits = np.array([high, low], ">u8").T.tobytes().hex()  # of all: sooner than one by one
+    return [digits[start : start + 32] for start in range(0, len(digits), 32)]

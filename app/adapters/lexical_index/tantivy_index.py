@@ -96,15 +96,14 @@ class TantivyIndex:
                 compiler = self._compiler(query, view, scope, edges_open=False)
                 found = best_and_ties(searcher, compiler, asked)
             chunk_ids = chunk_ids_at(searcher, [address for _, address in found])
-            hits = [
-                LexicalHit(chunk_id, score)
+            scores = {
+                chunk_id: score
                 for chunk_id, (score, _) in zip(chunk_ids, found, strict=True)
                 if chunk_id not in removed
-            ]
-            shares = self._shares(searcher, compiler, hits)
-        ranked = sorted(
-            (-raised(hit.score, shares.get(hit.chunk_id, 0.0)), hit.chunk_id) for hit in hits
-        )
+            }
+            for chunk_id, share in self._shares(searcher, compiler, scores).items():
+                scores[chunk_id] = raised(scores[chunk_id], share)
+        ranked = sorted((-score, chunk_id) for chunk_id, score in scores.items())
         return [LexicalHit(chunk_id, -negative) for negative, chunk_id in ranked[:limit]]
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
@@ -320,14 +319,14 @@ class TantivyIndex:
         return Query.boolean_query([(Occur.Should, each) for each in ids])
 
     def _shares(
-        self, searcher: tantivy.Searcher, compiler: QueryCompiler, hits: Sequence[LexicalHit]
+        self, searcher: tantivy.Searcher, compiler: QueryCompiler, scores: Mapping[str, float]
     ) -> dict[str, float]:
-        """The share of the query that the best hits say as it was typed; `hits` are sorted.
+        """The share of the query that the best hits say as it was typed; the best come first.
 
         All hits that tie with the last of them are looked at, so that ties never change an answer.
         """
-        last = hits[READ_AGAIN - 1].score if len(hits) > READ_AGAIN else 0.0
-        best = [hit.chunk_id for hit in hits if hit.score >= last]
+        last = list(scores.values())[READ_AGAIN - 1] if len(scores) > READ_AGAIN else 0.0
+        best = [chunk_id for chunk_id, score in scores.items() if score >= last]
         said = compiler.as_typed() if best else None
         if said is None:
             return {}
