@@ -23,6 +23,7 @@ class FakeEmbedder:
         self.max_tokens = max_tokens
         self.fingerprint = hashlib.sha256(f"{model_name} {dimension}".encode()).hexdigest()[:16]
         self.embedded_texts: list[str] = []
+        self.unreadable: frozenset[str] = frozenset()
         self._closed = False
 
     @property
@@ -33,6 +34,9 @@ class FakeEmbedder:
         """Words, and every other visible character, are tokens."""
         found = [match.span() for match in re.finditer(r"\w+|[^\w\s]", text)]
         return np.array(found, np.int64).reshape(-1, 2)
+
+    def reads(self, text: str) -> bool:
+        return text not in self.unreadable
 
     def count(self, text: str) -> int:
         return len(self.spans(text))

@@ -48,6 +48,10 @@ class TokenMeter(Protocol):
         """Character spans of the text's tokens in order, shape (n, 2)."""
         ...
 
+    def reads(self, text: str) -> bool:
+        """Whether the model knows the text's characters, or too few of them to tell texts apart."""
+        ...
+
 
 class TextSplitter(Protocol):
     """Cuts a document into chunks that cover it."""

@@ -30,6 +30,11 @@ LEXICAL_THREADS = 4
 CACHED_QUERIES = 512
 """How many queries' vectors are kept, since people page, filter and repeat: 1 MB at most."""
 
+UNREADABLE = (
+    "embedding: the model knows next to none of the characters of this query, so that only its "
+    "words are looked for."
+)
+
 
 @dataclass(frozen=True)
 class Candidates:
@@ -86,6 +91,7 @@ class Retriever:
         """`searches` counts those under way; it may be shared with what has to know it, too."""
         self.searches = searches or UnderWay()
         self.fingerprint = embedder.fingerprint
+        self._meter = embedder.token_meter
         self._embed = functools.lru_cache(CACHED_QUERIES)(embedder.embed_query)
         self._vector_index = vector_index
         self._lexical_index = lexical_index
@@ -98,7 +104,8 @@ class Retriever:
 
         `meaning` is the text to embed.
 
-        In hybrid mode the model or the lexical index may fail, and the other side answers alone.
+        In hybrid mode the model or the lexical index may fail, and the other side answers alone; so
+        does the lexical index if the model cannot read the query.
         Raises EmbeddingError and LexicalIndexError when no side is left, and EmbeddingError when a
         `min_score` needs cosines that cannot be computed. The vector index answers from SQL where
         it has to: what it raises is raised in every mode.
@@ -111,13 +118,16 @@ class Retriever:
         vector = self._vector(request, meaning, degraded)
         embedded = time.perf_counter()
         seconds = [("embed", embedded - started)]
+        is_read = request.mode != "hybrid" or self._reads(meaning)
+        if not is_read:
+            degraded.append(UNREADABLE)
         dense = _Dense()
-        if request.mode != "lexical" and vector is not None:
+        if request.mode != "lexical" and vector is not None and is_read:
             dense = self._nearest(vector, request.dense_depth * deeper, scope)
             seconds.append(("dense", time.perf_counter() - embedded))
         words = _Lexical()
         if lexical is not None:
-            is_alone = request.mode == "lexical" or vector is None
+            is_alone = request.mode == "lexical" or vector is None or not is_read
             words = _answer_of(lexical, degraded, is_alone=is_alone)
             if words.answered:
                 seconds.append(("lexical", words.seconds))
@@ -147,6 +157,10 @@ class Retriever:
                 raise
             degraded.append(f"embedding: {error.detail} Scores are 0.")
             return None
+
+    def _reads(self, meaning: str) -> bool:
+        """Whether the vector of this text tells anything; where that is not known, it does."""
+        return self._meter is None or self._meter.reads(meaning)
 
     def _nearest(self, vector: Vector, limit: int, scope: SearchScope) -> "_Dense":
         hits = self._vector_index.search(vector, limit, scope)

@@ -461,6 +461,22 @@ def test_without_the_model_words_answer_alone_with_scores_of_0(filled):
             filled.ask(query, mode="dense")
 
 
+def test_what_the_model_cannot_read_is_found_by_its_words_alone_with_exact_cosines(filled):
+    """To the model all such queries are the same, so what is near to one tells nothing."""
+    query = "brown harbour master"
+    cosines = {hit.content: hit.score for hit in filled.ask(query, mode="dense", n_results=50)}
+    by_words = filled.found(query, mode="lexical")
+    filled.model.unreadable = frozenset({query})
+    answer = filled.answer(query)
+    assert {hit.content for hit in answer.results} == set(by_words)
+    assert all(hit.score == cosines[hit.content] for hit in answer.results)
+    assert [reason.partition(":")[0] for reason in answer.degraded] == ["embedding"]
+    assert filled.answer(query, mode="dense").degraded == ()
+    filled.words.broken = True
+    with pytest.raises(LexicalIndexError):
+        filled.ask(query)
+
+
 def test_without_the_model_a_known_question_answers_and_its_other_wordings_are_left_out(filled):
     wishes = RankingWishes(expand=True)
     for mode in MODES:

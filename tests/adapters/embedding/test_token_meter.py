@@ -82,3 +82,18 @@ def test_windows_put_together_are_the_text(text: str) -> None:
 def test_a_prefix_takes_its_tokens_from_the_window() -> None:
     meter = TokenizerMeter(TOKENIZER, window_tokens=256, prefix="search query: ")
     assert meter.max_tokens == 256 - 2 - 3
+
+
+@pytest.mark.parametrize(
+    "text", ["除電", "点検の結果", "👍", "请问如何配置服务器", "ไทย", "X" * 200]
+)
+def test_what_is_unknown_to_the_vocabulary_is_not_read(text: str) -> None:
+    assert not METER.reads(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "how to", "点検 report", "東京タワー", "Привет мир", "안녕하세요", "key " + "X" * 200],
+)
+def test_what_is_known_in_part_is_read(text: str) -> None:
+    assert METER.reads(text)
