@@ -2,10 +2,13 @@
 
 import asyncio
 import contextvars
+import functools
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
+
+from app.errors import OverloadedError
 
 Result = TypeVar("Result")
 
@@ -41,14 +44,20 @@ class ThreadLimiter:
         """Make the call on a thread once one is free; it keeps that until it is done.
 
         So it does where the caller stops waiting for it: a thread cannot be stopped. A call whose
-        caller goes away before its turn is not made.
+        caller goes away before its turn is not made. Raises OverloadedError where the system gives
+        no thread: then it may still be made once there is one.
         """
+        call = functools.partial(contextvars.copy_context().run, call)
         with self._lock:
             self._unfinished += 1
-        answer = self._threads.submit(contextvars.copy_context().run, call)
+        try:
+            answer = self._threads.submit(call)
+        except RuntimeError as error:
+            self._finished()
+            raise OverloadedError(f"No thread could be started ({error}); try again.") from error
         answer.add_done_callback(self._finished)
         return await asyncio.wrap_future(answer)
 
-    def _finished(self, _: Future[Any]) -> None:
+    def _finished(self, _: Future[Any] | None = None) -> None:
         with self._lock:
             self._unfinished -= 1

@@ -8,6 +8,7 @@ from concurrent.futures import Future
 import anyio
 import pytest
 
+from app.errors import OverloadedError
 from app.thread_limiter import ThreadLimiter
 from tests.patience import PATIENCE_SECONDS, run_in_time
 
@@ -49,33 +50,47 @@ def test_who_waits_on_another_event_loop_gets_the_place_that_becomes_free() -> N
     assert (limiter.free, limiter.waiting) == (1, 0)
 
 
-@pytest.mark.parametrize("has_its_place", [False, True])
-def test_who_goes_away_while_waiting_leaves_the_place_to_the_next(has_its_place: bool) -> None:
-    limiter, held = ThreadLimiter(1), Held()
-
-    async def have_it_first() -> None:
-        await limiter.run(held)
-        if has_its_place:  # the next one has been given it, and not woken yet
-            going.cancel()
+def test_a_call_whose_caller_goes_away_while_it_waits_is_not_made() -> None:
+    limiter, held, made = ThreadLimiter(1), Held(), list[str]()
 
     async def main() -> None:
-        nonlocal going
-        first = asyncio.create_task(have_it_first())
-        going = asyncio.create_task(limiter.run(lambda: "gone"))
-        staying = asyncio.create_task(limiter.run(lambda: "stayed"))
+        first = asyncio.create_task(limiter.run(held))
+        going = asyncio.create_task(limiter.run(lambda: made.append("gone")))
+        staying = asyncio.create_task(limiter.run(lambda: made.append("stayed")))
         await anyio.wait_all_tasks_blocked()
         assert limiter.waiting == 2
-        if not has_its_place:
-            going.cancel()
-        held.gate.set()
-        await first
-        assert await staying == "stayed"
+        going.cancel()
         with pytest.raises(asyncio.CancelledError):
             await going
+        assert limiter.waiting == 1
+        held.gate.set()
+        await first
+        await staying
 
-    going: asyncio.Task[str]
     run_in_time(main)
+    assert made == ["stayed"]
     assert (limiter.free, limiter.waiting) == (1, 0)
+
+
+def test_a_call_for_which_no_thread_can_be_started_costs_no_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As under a limit on processes, which count threads."""
+    limiter = ThreadLimiter(1)
+
+    def failing(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    async def main() -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(threading.Thread, "start", failing)
+            for _ in range(3):
+                with pytest.raises(OverloadedError, match="can't start new thread"):
+                    await limiter.run(lambda: "too early")
+        assert (limiter.free, limiter.waiting) == (1, 0)
+        assert await limiter.run(lambda: "called") == "called"
+
+    asyncio.run(main())
 
 
 def test_a_call_keeps_its_place_when_its_caller_goes_away_meanwhile() -> None:
