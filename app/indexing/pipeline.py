@@ -225,13 +225,18 @@ class IndexingPipeline:
         run.report_the_end()
         if not run.tally.has_changes:
             return
-        entry = run.tally.run(run.changes, skipped=run.survey.skipped_count, outcome="stopped")
         try:
-            with self._database.write() as session:
-                if item_exists(session, run.item.id, run.item.created_at):
-                    history_queries.add_run(session, run.item.id, entry)
+            self._note(run, "stopped")
         except StorageError as error:
             logger.warning("History of item %d has a gap: %s", run.item.id, error.detail)
+
+    def _note(self, run: IndexingRunState, outcome: str, error: str | None = None) -> None:
+        """Note in the history how a run ended early."""
+        skipped = run.survey.skipped_count
+        entry = run.tally.run(run.changes, skipped=skipped, outcome=outcome, error=error)
+        with self._database.write() as session:
+            if item_exists(session, run.item.id, run.item.created_at):
+                history_queries.add_run(session, run.item.id, entry)
 
     def _fail(self, run: IndexingRunState, error: AppError) -> IndexingResult:
         run.count_what_was_stored()
@@ -260,12 +265,19 @@ class IndexingPipeline:
         )
 
     def _fail_unexpectedly(self, run: IndexingRunState) -> IndexingResult:
-        """Note the failure on the item only: the history may be what could not be read."""
+        """Note the failure, if only on the item: the history may be what could not be read."""
         run.count_what_was_stored()
+        run.report_the_end()
+        run.ended = True
         with self._database.write() as session:
             if item_exists(session, run.item.id, run.item.created_at):
                 source = (run.item.uri, run.item.document_type)
                 item_queries.fail_item(session, run.item.id, WENT_WRONG, source)
+        survive(
+            lambda: self._note(run, "failed", WENT_WRONG),
+            f"History of item {run.item.id} has a gap, for an unexpected error",
+            TAKEN_AWAY,
+        )
         return _failure(run, WENT_WRONG)
 
     def _require_same_model(self, collection: str) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from app.adapters.splitting.recursive import RecursiveTextSplitter
 from app.container import Container
+from app.indexing.embedding import GROUP_CHUNKS
 from app.knowledge import history_queries
 from app.knowledge.history_records import IndexingRun
 from app.protocols import TextChunk, Vectors
@@ -134,3 +135,19 @@ def test_an_item_whose_run_cannot_be_noted_fails_alone_and_says_so(
     answer = client.post("/api/v1/rag/index-all").json()
     assert [result["error"] for result in answer["results"]] == [None, WENT_WRONG, None]
     assert [container.knowledge.get(id_).error for id_ in items] == [None, WENT_WRONG, None]
+    pages[1].write_text("Harbour anew.\n")
+    alone = client.post(f"/api/v1/rag/index/{items[1]}")
+    assert (alone.status_code, alone.json()["error"]) == (200, WENT_WRONG)
+
+
+def test_the_history_says_that_it_failed_and_what_was_stored_before(
+    source_root: Path, add_item: AddItem, client: TestClient
+) -> None:
+    for number in range(GROUP_CHUNKS + 1):
+        (source_root / f"{number:04}.md").write_text(f"Harbour {number}.\n")
+    (source_root / "last.md").write_text(f"Harbour and {RIDDLE}.\n")
+    item = add_item(source_root)
+    assert client.post(f"/api/v1/rag/index/{item.id}").json()["error"] == WENT_WRONG
+    (run,) = client.get(f"/api/v1/knowledge/{item.id}/history").json()["items"]
+    assert (run["outcome"], run["error"]) == ("failed", WENT_WRONG)
+    assert run["documents_added"] == GROUP_CHUNKS
