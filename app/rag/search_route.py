@@ -14,6 +14,7 @@ from app.rag.search_schemas import SearchBody
 from app.rag.service import RAGService
 from app.search.requests import SearchRequest
 from app.web.departure import unless_client_leaves
+from app.web.parameters import refuse_unknown_parameters, refuse_unread_body
 
 UP_TO_999 = re.compile("[1-9][0-9]{0,2}")
 
@@ -25,6 +26,10 @@ async def get_rag(request: Request) -> RAGService:
     return rag
 
 
+NEEDLESS_IF_SOUND = frozenset({refuse_unknown_parameters, refuse_unread_body, get_rag})
+"""Dependencies that need not be called for a sound search, as what they see to is seen to here."""
+
+
 class SearchRoute(APIRoute):
     """Takes a sound search straight to the service, and leaves any other request to FastAPI.
 
@@ -34,7 +39,13 @@ class SearchRoute(APIRoute):
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Returns what answers a request; called once for each route."""
+        """Returns what answers a request; called once for each route.
+
+        Raises TypeError for a route that has dependencies which a sound search would pass by.
+        """
+        passed_by = {each.call for each in self.dependant.dependencies} - NEEDLESS_IF_SOUND
+        if passed_by:
+            raise TypeError(f"{self.path}: a sound search would pass by {passed_by}.")
         whole_way = super().get_route_handler()
         sound = _sound_body if "POST" in (self.methods or ()) else _sound_parameters
 

@@ -153,4 +153,5 @@ def _require_single_values(request: Request, parameters: Sequence[ModelField]) -
 
 
 KNOWN_PARAMETERS_ONLY = [Depends(refuse_unknown_parameters), Depends(refuse_unread_body)]
-"""The `dependencies` of every router of the API."""
+"""The `dependencies` of every router of the API. Sound searches pass them by, and refuse to pass by
+any other: see `search_route.py`."""

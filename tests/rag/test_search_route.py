@@ -6,10 +6,13 @@ from typing import Any
 
 import fastapi.routing
 import pytest
+from fastapi import APIRouter, Depends
 from fastapi.testclient import TestClient
 
 from app.container import Container
 from app.main import create_app
+from app.rag.search_route import SearchRoute
+from app.web.parameters import KNOWN_PARAMETERS_ONLY
 from tests.conftest import settings_on_exact
 from tests.databases import Databases
 from tests.fakes import FakeEmbedder
@@ -125,3 +128,16 @@ def test_a_sound_search_takes_the_short_way(
     assert client.get(f"{SEARCH}?q=keys&n=3").status_code == 200
     assert client.post(SEARCH, content='{"query": "keys"}', headers=WHOLE).status_code == 500
     assert client.get(f"{SEARCH}?q=keys&mode=dense").status_code == 500
+
+
+def test_a_route_refuses_to_pass_by_what_it_does_not_know() -> None:
+    """A check of who asks, say, that is added to every router."""
+
+    def ask_who_it_is() -> None:
+        """Nothing here."""
+
+    router = APIRouter(
+        route_class=SearchRoute, dependencies=[*KNOWN_PARAMETERS_ONLY, Depends(ask_who_it_is)]
+    )
+    with pytest.raises(TypeError, match="ask_who_it_is"):
+        router.add_api_route("/search", lambda: None, methods=["POST"])
