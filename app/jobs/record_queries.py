@@ -13,6 +13,7 @@ from app.column_types import UNKNOWN_TIME
 from app.jobs.kinds import UNREADABLE_JOB
 from app.jobs.records import Job
 from app.models import JobRow
+from app.protocols import Progress
 from app.storage_errors import is_about_no_text
 
 LOST: dict[str, Any] = {
@@ -32,6 +33,8 @@ LOST: dict[str, Any] = {
 
 DOCUMENTS_DONE, CHUNKS_EMBEDDED = "documents_done", "chunks_embedded"
 """Of a job's progress: what tells whether an attempt gained something."""
+
+COUNTS = [field.name for field in fields(Progress) if field.name != "skipped"]
 
 SHAPES = {"kind": str, "arguments": dict, "progress": dict, "result": dict | None}
 """What is sound to the database may still be none of these: a `[]`, or bytes for a name."""
@@ -98,9 +101,18 @@ def _require_shapes(values: Mapping[str, Any]) -> None:
     for name, value in values.items():
         if value is UNKNOWN_TIME:
             raise ValueError(f"{name} is no time")
-    for name in (DOCUMENTS_DONE, CHUNKS_EMBEDDED):
+    for name in COUNTS:
         if not isinstance(progress.get(name, 0), int):
             raise TypeError(f"{name} is {progress[name]!r}")
+    _require_each(progress.get("skipped", ()), {"uri": str, "reason": str})
+    _require_each((values.get("result") or {}).get("results", ()), {"knowledge_id": int})
+
+
+def _require_each(found: Any, shape: Mapping[str, type]) -> None:
+    for each in found:
+        is_object = isinstance(each, dict)
+        if not (is_object and all(isinstance(each.get(name), shape[name]) for name in shape)):
+            raise TypeError(f"{each!r} lacks {' or '.join(shape)}")
 
 
 def _columns() -> list[str]:

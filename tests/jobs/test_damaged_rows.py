@@ -99,7 +99,13 @@ OF_WRONG_SHAPE = [
     *((column, json) for column in ("arguments", "progress") for json in ("[]", "null", "7")),
     ("progress", '{"documents_done": "5"}'),
     ("progress", '{"chunks_embedded": [1]}'),
+    ("progress", '{"documents_found": "x"}'),
+    ("progress", '{"skipped": 5}'),
+    ("progress", '{"skipped": ["a.md"]}'),
+    ("progress", '{"skipped": [{"uri": "a.md"}]}'),
     ("result", "[]"),
+    ("result", '{"results": 5}'),
+    ("result", '{"results": [{"success": true}]}'),
 ]
 """Columns with what is sound to the database, or to what reads JSON, and yet of no use."""
 

@@ -849,7 +849,7 @@ def test_a_job_whose_item_goes_before_it_is_queued_again_tells_nothing_of_it(
     job_id = jobs.add("index", {"knowledge_id": 1, "force": False}).id
     job = claim(database)
     assert job is not None
-    noted = {"skipped": [{"path": "secret.md", "reason": "It is empty."}]}
+    noted = {"skipped": [{"uri": "secret.md", "reason": "It is empty."}]}
     with database.write() as session:
         queries.cancel_jobs_of_item(session, 1, "The item is gone.")
         running_queries.note_progress(session, job.id, job.attempt_token, noted)
