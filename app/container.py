@@ -1,4 +1,4 @@
-"""The composition root; only it and `app.assembly` name concrete adapters."""
+"""The composition root: it and `app.assembly` choose the adapters that stand behind the seams."""
 
 import logging
 from collections.abc import Mapping
@@ -143,10 +143,12 @@ class Container:
             self._work.start()
 
     def close(self) -> None:
-        """Stop cleanly: take no new work, finish what is under way, flush, leave the clean mark."""
+        """Stop cleanly: take no new work, finish what is under way, flush, leave the clean mark.
+
+        After one that Ctrl-C cut short, the next goes on.
+        """
         if self._closed:
             return
-        self._closed = True
         self.stop_work()
         self._work.close()
         self.indexer.close()
@@ -162,6 +164,7 @@ class Container:
         except (StartupError, StorageError) as error:
             logger.warning("The next start checks the indexes first: %s", error.detail)
         finally:
+            self._closed = True
             self._data_directory.release()
 
     def stop_work(self) -> None:

@@ -320,5 +320,11 @@ def get_rag_service() -> RAGService:
     with _instance_lock:
         if _instance is None or _instance._is_closed:
             _instance = RAGService()
-            atexit.register(_instance.close)
+            atexit.unregister(_close_instance)  # else once for each that was opened
+            atexit.register(_close_instance)
         return _instance
+
+
+def _close_instance() -> None:
+    if _instance is not None:
+        _instance.close()
