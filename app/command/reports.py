@@ -1,5 +1,6 @@
 """What the commands print for a person."""
 
+import bisect
 import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from app.command.care_schemas import CompactionReport, VerifyReport
     from app.command.indexing import Indexed
     from app.knowledge.schemas import Item
-    from app.rag.answer_schemas import SearchAnswer, SearchResult
+    from app.rag.answer_schemas import Highlight, SearchAnswer, SearchResult
     from app.rag.generation_schemas import GenerationList
     from app.rag.schemas import CollectionStats, SourceNote
 
@@ -35,7 +36,7 @@ def print_search(answer: "SearchAnswer") -> None:
         heading.append(place(result), "cyan")
         console.print(heading, soft_wrap=True)
         console.print(Text(f"    {_headings(result)}", "bold"), soft_wrap=True)
-        for text in snippet(result.content, answer.query):
+        for text in snippet(result.content, result.highlights):
             console.print(Text(f"    │ {text}"), overflow="ellipsis", no_wrap=True)
         console.print()
 
@@ -53,21 +54,47 @@ def _headings(result: "SearchResult") -> str:
     return line(" > ".join(result.heading_path) or result.document_title or result.title)
 
 
-def snippet(content: str, query: str) -> list[str]:
-    """The consecutive lines, at most SNIPPET_LINES, that hold most words of the query."""
-    lines = [text.rstrip() for text in printable(content).splitlines() if text.strip()]
-    words = set(re.findall(r"\w{3,}", query.lower()))
+def snippet(content: str, highlights: "Sequence[Highlight]") -> list[str]:
+    """The consecutive lines, at most SNIPPET_LINES, with most of the highlighted words.
 
-    def matches(start: int) -> int:
-        shown = " ".join(lines[start : start + SNIPPET_LINES]).lower()
-        return sum(word in shown for word in words)
+    Of several such those with the highlighted sentence; of these the last that begin with one of
+    the words, since what answers a question often stands below its words.
+    """
+    lines = [match for match in re.finditer(r"[^\n]+", content) if not match[0].isspace()]
+    starts = [match.start() for match in lines]
+    words: list[set[str]] = [set() for _ in lines]
+    telling: dict[int, int] = {}
+    for highlight in highlights:  # the sentence comes first
+        number = max(bisect.bisect_right(starts, highlight.start) - 1, 0)
+        telling.setdefault(number, highlight.start - starts[number])
+        if highlight.kind == "word":
+            words[number].add(highlight.text.lower())
+    first_told = next(iter(telling), 0)
 
-    start = max(range(max(1, len(lines) - SNIPPET_LINES + 1)), key=matches)
-    return [_cut(text.expandtabs(4)) for text in lines[start : start + SNIPPET_LINES]]
+    def fitness(start: int) -> tuple[int, bool, bool, int]:
+        shown = range(start, min(start + SNIPPET_LINES, len(lines)))
+        said = set[str]().union(*(words[number] for number in shown))
+        return len(said), first_told in shown, start in telling, start
+
+    windows = range(max(1, len(lines) - SNIPPET_LINES + 1))
+    start = max(windows, key=fitness) if telling else 0
+    return [
+        _cut(match[0], telling.get(number, 0))
+        for number, match in enumerate(lines[start : start + SNIPPET_LINES], start)
+    ]
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= SNIPPET_COLUMNS else text[: SNIPPET_COLUMNS - 1] + "…"
+def _cut(text: str, telling: int) -> str:
+    """The line as it is printed; of a long one the part around the character that tells most."""
+    before = len(text[:telling].expandtabs(4))
+    shown = printable(text.rstrip()).expandtabs(4)
+    spare = len(shown) - SNIPPET_COLUMNS
+    if spare <= 0:
+        return shown
+    start = min(max(before - SNIPPET_COLUMNS // 4, 0), spare)
+    part = shown[start : start + SNIPPET_COLUMNS]
+    part = f"…{part[1:]}" if start else part
+    return f"{part[:-1]}…" if start < spare else part
 
 
 # Indexing --------------------------------------------------------------------------------------

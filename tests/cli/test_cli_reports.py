@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.command.care_schemas import CompactionReport, StorageSizes
 from app.command.display import address, line, printable
 from app.command.reports import SNIPPET_COLUMNS, SNIPPET_LINES, place, print_compacted, snippet
-from app.rag.answer_schemas import SearchResult
+from app.rag.answer_schemas import Highlight, SearchResult
 
 
 def result(document_uri: str) -> SearchResult:
@@ -65,18 +65,49 @@ def test_a_page_is_cited_by_its_address() -> None:
     assert place(result("https://example.com/a")) == "https://example.com/a  lines 120-135"
 
 
-def test_a_snippet_shows_the_lines_that_hold_the_words_of_the_query() -> None:
+def marked(content: str, *words: str, sentence: str = "") -> list[Highlight]:
+    """Each of the words where it stands first, behind the sentence, as a search answers them."""
+    stretches = [("sentence", sentence)] if sentence else []
+    stretches += [("word", word) for word in words]
+    places = [(kind, text, content.index(text)) for kind, text in stretches]
+    return [Highlight(kind=k, start=at, end=at + len(t), text=t) for k, t, at in places]
+
+
+def test_a_snippet_shows_the_lines_that_hold_the_highlighted_words() -> None:
     content = "\n".join(f"filler {number}" for number in range(20)) + "\nthe token expires\nend"
-    assert "the token expires" in snippet(content, "When does a TOKEN expire?")
+    assert "the token expires" in snippet(content, marked(content, "token", "expires"))
+    assert snippet(content, [])[0] == "filler 0"
+
+
+def test_a_snippet_shows_what_stands_below_a_question() -> None:
+    content = "filler\n\n" * 9 + "**Q: Who mends the lift?**\nA: The porter.\n\nfiller\nfiller\n"
+    shown = snippet(content, marked(content, "lift", sentence="**Q: Who mends the lift?**"))
+    assert shown == ["**Q: Who mends the lift?**", "A: The porter.", "filler", "filler"]
+
+
+def test_of_lines_with_as_many_words_those_with_the_sentence_are_shown() -> None:
+    content = "the lift\n" + "filler\n" * 9 + "our lift stands still.\n" + "filler\n" * 9
+    shown = snippet(content, marked(content, "lift", "stands", sentence="our lift stands still."))
+    assert shown[0] == "our lift stands still."
+
+
+@pytest.mark.parametrize("behind", [0, 5_000])
+def test_of_a_long_line_the_part_around_the_words_is_shown(behind: int) -> None:
+    content = "\tfiller" * 5_000 + " the walrus password " + "filler " * behind
+    (shown,) = snippet(content, marked(content, "walrus"))
+    assert "walrus password" in shown
+    assert (shown[0], shown[-1] == "…") == ("…", bool(behind))
 
 
 def test_a_snippet_of_a_file_from_windows_shows_its_lines_as_those_of_any_other() -> None:
-    assert snippet("one\r\n\r\ntwo\r\n", "two") == ["one", "two"]
+    assert snippet("one\r\n\r\ntwo\r\n", []) == ["one", "two"]
 
 
-@given(st.text(), st.text())
-def test_a_snippet_is_short_whatever_the_text(content: str, query: str) -> None:
-    lines = snippet(content, query)
+@given(st.text(), st.data())
+def test_a_snippet_is_short_whatever_the_text(content: str, data: st.DataObject) -> None:
+    places = data.draw(st.lists(st.integers(0, max(len(content) - 1, 0)), max_size=5))
+    found = [Highlight(kind="word", start=n, end=n + 1, text=content[n]) for n in places if content]
+    lines = snippet(content, [one for one in found if not one.text.isspace()])
     assert len(lines) <= SNIPPET_LINES
     assert all(len(text) <= SNIPPET_COLUMNS for text in lines)
 
