@@ -35,7 +35,7 @@ from app.web.problems import Problem, answer_unexpected, install_problem_handler
 logger = logging.getLogger(__name__)
 
 DESCRIPTION = """\
-Hand it documents, folders and web sites; ask where something is said; get the lines.
+Hand it documents, folders and web pages; ask where something is said; get the lines.
 
 1. `POST /api/v1/knowledge` adds an item (what, and where it lies).
 2. `POST /api/v1/rag/index/{id}` reads, splits and embeds it.

@@ -1,7 +1,13 @@
 """All seams, a page for each: what the service needs, whoever provides it."""
 
 from app.protocols.embedding import Embedder
-from app.protocols.lexical_index import LexicalHit, LexicalIndex, LexicalRecord, LexicalSource
+from app.protocols.lexical_index import (
+    LexicalHit,
+    LexicalIndex,
+    LexicalRecord,
+    LexicalSource,
+    QueryWorth,
+)
 from app.protocols.loading import (
     MANY_DOCUMENTS,
     ConditionalSource,
@@ -38,6 +44,7 @@ __all__ = [
     "LoadedDocument",
     "Progress",
     "ProgressListener",
+    "QueryWorth",
     "SearchScope",
     "Source",
     "SourceEntry",

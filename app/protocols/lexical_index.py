@@ -33,6 +33,20 @@ class LexicalHit(NamedTuple):
     comparable only within one answer."""
 
 
+class QueryWorth(NamedTuple):
+    """What the words of a query can be worth to a text."""
+
+    ceiling: float
+    """The BM25 score of a text that says all of them as densely as BM25 rewards.
+
+    Words in the order in which they were typed may lift a score above it. 0 when the query has no
+    word that is searched for.
+    """
+    guessed: float
+    """The share of the ceiling, 0 to 1, of words that no record holds, in whose place others are
+    looked for: what is found by these may have nothing to do with the query."""
+
+
 class LexicalIndex(Protocol):
     """Full-text search by words. A cache of SQL: losing it loses nothing.
 
@@ -82,12 +96,8 @@ class LexicalIndex(Protocol):
         """Which of these records it holds in another language than the one given for each."""
         ...
 
-    def ceiling(self, query: str) -> float:
-        """The BM25 score of a text that says all words of the query as densely as BM25 rewards.
-
-        Words in the order in which they were typed may lift a score above it. 0 when the query has
-        no word that is searched for.
-        """
+    def worth(self, query: str) -> QueryWorth:
+        """What the words of the query can be worth."""
         ...
 
     def chunk_ids(self) -> set[str]:

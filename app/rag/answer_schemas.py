@@ -84,8 +84,10 @@ class Explanation(BaseModel):
     )
     bm25_contrast: float = Field(
         description="How far the best by words is ahead of the other documents, 0 to 1: what the "
-        "tenth best but the result's own lacks of `bm25_highest`, as a share of that. The fusion "
-        "method `coverage` gives words the more weight the higher it is."
+        "tenth best but the result's own lacks of `bm25_highest`, as a share of that. It is less "
+        "where words were looked for that are only spelt like those of the query, and the document "
+        "is not near by meaning. The fusion method `coverage` gives words the more weight the "
+        "higher it is."
     )
     signals: SignalExplanation | None = Field(
         description="Null: nothing but the fused score counts."
@@ -163,7 +165,9 @@ class SearchResult(CompleteAnswer):
         description="Last line, included: for `/knowledge/{id}/content?lines=…`. \\n, \\r\\n and "
         "\\r end a line."
     )
-    heading_path: list[str] = Field(description="The headings above it, outermost first.")
+    heading_path: list[str] = Field(
+        description="The headings above its first line, outermost first."
+    )
     category: str | None = Field(description="The document's own, else that of its item.")
     tags: list[str] = Field(description="Those of the item, then those that the document adds.")
     licence: str | None = Field(

@@ -54,6 +54,8 @@ class BothSides:
     times the sum of the words' inverse document frequencies. None: not known."""
     documents: npt.NDArray[np.int64] | None = None
     """The number of each candidate's document. None: not known, each counts as a document."""
+    guessed: float = 0.0
+    """The share of the ceiling of words that no text says, and others were looked for instead."""
 
     def __post_init__(self) -> None:
         """Raise ValueError for what would silently give a wrong order."""
@@ -94,6 +96,10 @@ class BothSides:
         This is 1 minus the share that the tenth best document has of the highest BM25. The
         candidate's own document is left out, so that it never counts against itself. Of fewer than
         twenty documents, the one half-way down is taken. 1 if that one says none of the words.
+
+        What was guessed only counts where meaning agrees: the contrast is less by the square of the
+        share of the query that was guessed, times what the square of the document's cosine lacks of
+        that of the nearest. One mistyped word of many changes little.
         """
         highest = self._highest_of_documents(self.bm25)
         if not self.highest_bm25:
@@ -101,8 +107,16 @@ class BothSides:
         nth = min(CONTRAST_DOCUMENTS, max(len(highest) // 2, 1))
         falling = np.append(np.sort(highest)[::-1], (0.0, 0.0))
         others = np.where(highest >= falling[nth - 1], falling[nth], falling[nth - 1])
-        contrasts: Floats = 1 - others / self.highest_bm25
-        return contrasts[self._document_places]
+        contrasts: Floats = (1 - others / self.highest_bm25)[self._document_places]
+        if self.guessed:
+            contrasts *= 1 - self.guessed**2 * (1 - self._nearness**2)
+        return contrasts
+
+    @property
+    def _nearness(self) -> Floats:
+        """The cosine of each one's document as a share of the highest, 0 to 1; shape (n,)."""
+        cosines: Floats = np.maximum(self.document_cosines, 0.0).astype(np.float64)
+        return cosines / max(float(cosines.max(initial=0.0)), LEAST_CEILING)
 
     @functools.cached_property
     def _document_places(self) -> Ranks:

@@ -142,6 +142,7 @@ def rank(
         bm25=candidates.lexical_scores,
         found_dense=candidates.found_dense,
         bm25_ceiling=candidates.lexical_ceiling,
+        guessed=candidates.lexical_guessed,
         documents=candidates.documents,
     )
     fused = _fuse(request, both)

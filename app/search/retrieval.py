@@ -28,7 +28,8 @@ LEXICAL_THREADS = 4
 """How many lexical searches may run while their queries are embedded, if no other search runs."""
 
 CACHED_QUERIES = 512
-"""How many queries' vectors are kept, since people page, filter and repeat: 1 MB at most."""
+"""How many queries' vectors are kept, since people page, filter and repeat: 1 MB, and up to 8 MB
+more where each has the 8,000 characters that a query may have."""
 
 UNREADABLE = (
     "embedding: the model knows next to none of the characters of this query, so that only its "
@@ -50,7 +51,9 @@ class Candidates:
     documents: npt.NDArray[np.int64]
     """The number of each candidate's document; below 0 for one that has just left the index."""
     lexical_ceiling: float | None
-    """See LexicalIndex.ceiling; None: not known."""
+    """See QueryWorth; None: not known."""
+    lexical_guessed: float
+    """See QueryWorth."""
     lexical_answered: bool
     exhausted: bool
     """Both sides gave all they have: asking for more would find nothing new."""
@@ -95,6 +98,7 @@ class Retriever:
         self._embed = functools.lru_cache(CACHED_QUERIES)(embedder.embed_query)
         self._vector_index = vector_index
         self._lexical_index = lexical_index
+        self._is_closed = False
         self._threads = ThreadPoolExecutor(LEXICAL_THREADS, thread_name_prefix="lexical-search")
 
     def retrieve(
@@ -146,6 +150,7 @@ class Retriever:
 
     def close(self) -> None:
         """Wait for running searches to end."""
+        self._is_closed = True
         self._threads.shutdown()
 
     def _vector(self, request: SearchRequest, meaning: str, degraded: list[str]) -> Vector | None:
@@ -182,19 +187,22 @@ class Retriever:
             started = time.perf_counter()
             limit = request.lexical_depth * deeper
             hits = self._lexical_index.search(request.query, limit, scope)
-            ceiling = self._lexical_index.ceiling(request.query)
+            worth = self._lexical_index.worth(request.query)
             return _Lexical(
                 hits,
                 exhausted=len(hits) < limit,
                 seconds=time.perf_counter() - started,
-                ceiling=ceiling,
+                ceiling=worth.ceiling,
+                guessed=worth.guessed,
                 answered=True,
             )
 
         try:
             return self._threads.submit(search).result if self.searches.is_alone else search
-        except RuntimeError as error:  # the pool's way to say that it was shut down
-            raise StoppingError from error
+        except RuntimeError as error:  # it was shut down, or the system gives no thread
+            if self._is_closed:
+                raise StoppingError from error
+            return search
 
     def _candidates(
         self,
@@ -223,6 +231,7 @@ class Retriever:
             lexical_scores=np.array([bm25.get(key, 0.0) for key in cosines], np.float64),
             documents=documents,
             lexical_ceiling=words.ceiling,
+            lexical_guessed=words.guessed,
             lexical_answered=words.answered,
             exhausted=dense.exhausted and words.exhausted,
             lexical_exhausted=words.exhausted,
@@ -250,6 +259,7 @@ class _Lexical:
     exhausted: bool = True
     seconds: float = 0.0
     ceiling: float | None = None
+    guessed: float = 0.0
     answered: bool = False
 
 

@@ -14,7 +14,7 @@ from app.adapters.lexical_index.said_words import SaidWords
 from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.lexical_index.terms import Phrase, Word, needs_signs
 from app.errors import LexicalIndexError
-from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
+from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, QueryWorth, SearchScope
 
 
 class FakeLexicalIndex:
@@ -134,13 +134,13 @@ class FakeLexicalIndex:
                 and known(record.language) != known(language)
             }
 
-    def ceiling(self, query: str) -> float:
+    def worth(self, query: str) -> QueryWorth:
         with self._lock:
             self._require_sound()
             records = list(self._records.values())
         parsed = self._languages.parse(query, None, _in_use(records))
         asked = len(parsed.words) + sum(map(len, parsed.phrases)) + len(parsed.all_operators)
-        return 2.0 * asked
+        return QueryWorth(2.0 * asked, guessed=0.0)
 
     def chunk_ids(self) -> set[str]:
         with self._lock:

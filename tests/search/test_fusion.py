@@ -191,6 +191,17 @@ def test_nobody_comes_near_what_alone_says_the_words() -> None:
     assert make([(0.6, 0.0, True)]).contrasts.tolist() == [0.0]
 
 
+def test_what_was_guessed_proves_nothing_where_meaning_does_not_agree() -> None:
+    """`brain`, which no text says, also looks for `trains`: one text that does is no answer."""
+    far, near = [(0.1, 3.0, False), (0.3, 0.0, True)], [(0.3, 3.0, True), (0.1, 0.0, True)]
+    for rows in (far, near):
+        assert coverage(make(rows)).order.tolist() == [0, 1]
+    assert coverage(replace(make(far), guessed=1.0)).order.tolist() == [1, 0]
+    assert replace(make(near), guessed=1.0).contrasts[0] == make(near).contrasts[0] == 1.0
+    half = replace(make(far), guessed=0.5).contrasts
+    assert half == pytest.approx([1 - 0.25 * (1 - 1 / 9), 0.0])
+
+
 def test_coverage_lends_a_chunk_half_of_its_documents_cosine() -> None:
     found = make([(0.4, 0.0, True), (0.8, 0.0, True), (0.5, 0.0, True)], 8.0, [7, 7, 9])
     fusion = coverage(found)

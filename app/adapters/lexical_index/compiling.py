@@ -31,7 +31,7 @@ from app.adapters.lexical_index.query import MAX_EXCLUSIONS
 from app.adapters.lexical_index.scope_clauses import scope_clauses
 from app.adapters.lexical_index.spelling import Spelling, may_be_mistyped
 from app.adapters.lexical_index.terms import Phrase, Word
-from app.protocols import EVERYWHERE, SearchScope
+from app.protocols import EVERYWHERE, QueryWorth, SearchScope
 
 MAX_SEARCHED_WORDS = 48
 """How many plain words are searched; of more, the rarest. No question of the evaluation sets has as
@@ -89,6 +89,16 @@ class QueryCompiler:
         quoted = (word for phrase in parsed.searched_phrases for word in phrase)
         full = self._full([*self._searched(self._queries[0]), *quoted])
         return full + sum(map(self._worth, parsed.all_operators))
+
+    def worth(self) -> QueryWorth:
+        """The ceiling, and the share of it that is guessed."""
+        ceiling, mark = self.ceiling(), self._queries[0].mark
+        guessed = [
+            forms[mark]
+            for forms in self._unknown()
+            if any(self._spelling.substitutes(word, its) for its, word in forms.items())
+        ]
+        return QueryWorth(ceiling, self._full(guessed) / ceiling if guessed else 0.0)
 
     def as_typed(self) -> Query | None:
         """A query for records that say words of the query side by side, as the query does.

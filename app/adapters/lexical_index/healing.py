@@ -21,6 +21,7 @@ from app.protocols import (
     LexicalIndex,
     LexicalRecord,
     LexicalSource,
+    QueryWorth,
     SearchScope,
 )
 
@@ -75,9 +76,9 @@ class HealingLexicalIndex:
         """See LexicalIndex.in_other_language; LexicalIndexError while there is no index."""
         return self._answer(lambda index: index.in_other_language(expected), is_harmless=True)
 
-    def ceiling(self, query: str) -> float:
-        """See LexicalIndex.ceiling; LexicalIndexError while there is no index."""
-        return self._answer(lambda index: index.ceiling(query))
+    def worth(self, query: str) -> QueryWorth:
+        """See LexicalIndex.worth; LexicalIndexError while there is no index."""
+        return self._answer(lambda index: index.worth(query))
 
     def chunk_ids(self) -> set[str]:
         """The ids of all records; LexicalIndexError while there is no index."""

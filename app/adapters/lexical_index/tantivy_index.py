@@ -29,7 +29,7 @@ from app.adapters.lexical_index.spelling import Spelling
 from app.adapters.lexical_index.tantivy_errors import translated_errors
 from app.errors import LexicalIndexError
 from app.fault_points import FaultPoint, reached
-from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, SearchScope
+from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, QueryWorth, SearchScope
 
 WRITER_HEAP_BYTES = 15_000_000
 """The least that tantivy accepts (15 MB a thread); it writes a segment whenever this is full."""
@@ -149,9 +149,10 @@ class TantivyIndex:
             finally:
                 self._write_lock.release()
 
-    def ceiling(self, query: str) -> float:
-        """`(k1 + 1) * sum of ln(1 + (N - n + 0.5) / (n + 0.5))` over the words of the query.
+    def worth(self, query: str) -> QueryWorth:
+        """See LexicalIndex.worth.
 
+        The ceiling is `(k1 + 1) * sum of ln(1 + (N - n + 0.5) / (n + 0.5))` over the words.
         `n` of `N` records hold the word in their content, each in its own language; a word that
         none holds counts in full.
         This is the BM25 of one field that says every word again and again. Several fields, or words
@@ -159,7 +160,7 @@ class TantivyIndex:
         """
         view = self._open_view()
         with translated_errors("be searched"):
-            return self._compiler(query, view).ceiling()
+            return self._compiler(query, view).worth()
 
     def chunk_ids(self) -> set[str]:
         """The ids of all records."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from app.protocols import LexicalRecord
 
 UNSETTLED_RECORDS = 4096
-"""How many are kept in memory: 10 MB at most."""
+"""How many are kept in memory: up to 10 MB with chunks of 1,000 characters."""
 
 
 class UnsettledWrites:

@@ -71,8 +71,8 @@ def test_forms_of_a_word_count_as_one_word(tmp_path: Path):
         [record(key, text, language="german" if key == "running" else None) for key, text in texts],
     )
     assert scores(beside, "running") == pytest.approx(scores(alone, "running"), rel=1e-5)
-    assert beside.ceiling("running") == alone.ceiling("running")
-    assert beside.ceiling("running still") == alone.ceiling("running still")
+    assert beside.worth("running").ceiling == alone.worth("running").ceiling
+    assert beside.worth("running still").ceiling == alone.worth("running still").ceiling
 
 
 def test_with_one_language_in_use_every_score_is_as_if_there_were_no_others(tmp_path: Path):
@@ -81,7 +81,7 @@ def test_with_one_language_in_use_every_score_is_as_if_there_were_no_others(tmp_
     plain, said = index_of(tmp_path / "one", records), index_of(tmp_path / "two", named)
     for query in ("kubernetes clusters", '"kubernetes cluster"', "anleitung -number3"):
         assert scores(plain, query) == scores(said, query)
-        assert plain.ceiling(query) == said.ceiling(query)
+        assert plain.worth(query).ceiling == said.worth(query).ceiling
 
 
 def each_without_language(one: LexicalRecord) -> tuple[object, ...]:

@@ -118,8 +118,21 @@ def test_a_word_as_it_was_meant_counts_for_more_than_in_the_place_of_another(ind
 
 
 def test_no_more_is_made_of_it_than_of_any_unknown_word(index):
-    assert index.ceiling("documnet") == index.ceiling("quagga")
-    assert index.search("documnet", 1)[0].score < index.ceiling("documnet")
+    assert index.worth("documnet").ceiling == index.worth("quagga").ceiling
+    assert index.search("documnet", 1)[0].score < index.worth("documnet").ceiling
+
+
+@pytest.mark.parametrize(
+    ("query", "guessed"),
+    [("documnet", 1.0), ("document", 0.0), ("quagga", 0.0), ('"documnet"', 0.0), ("", 0.0)],
+)
+def test_what_is_guessed_is_known_as_a_share_of_the_query(index, query, guessed):
+    assert index.worth(query).guessed == guessed
+
+
+def test_each_word_counts_by_its_rarity_in_what_is_guessed(index):
+    whole, part = index.worth("documnet walrus"), index.worth("documnet")
+    assert whole.guessed == pytest.approx(part.ceiling / whole.ceiling)
 
 
 def test_known_words_score_as_ever(index, monkeypatch):
