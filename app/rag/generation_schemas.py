@@ -28,7 +28,7 @@ class Generation(CompleteAnswer):
     splitter: str = Field(
         description="The rules by which texts are cut; its numbers are CHUNK_SIZE, OVERLAP and "
         "the most tokens of a chunk.",
-        examples=["recursive-23:1000:200:230 context-1"],
+        examples=["recursive-24:1000:200:230 context-1"],
     )
     documents_done: int = Field(description="Documents of which it has chunks and vectors.")
     documents_total: int = Field(description="Documents that there are.")

@@ -47,14 +47,16 @@ class CutPlan:
     breaks: Flags
     kept_starts: Positions
     kept_ends: Positions
-    """Blocks that fit into one chunk and are not cut."""
+    """Blocks that fit into one chunk and are not cut, and the rows of tables that do not fit."""
+    between_rows: Positions
+    """Where a row of such a table follows another."""
 
 
 def plan_cuts(
     text_map: TextMap, lines: Lines, structure: Structure, ruler: TokenRuler | None, chunk_size: int
 ) -> CutPlan:
     """Sort out the boundaries: none within a block that fits, none between heading and body."""
-    starts, ends = _kept_blocks(structure.blocks, ruler, chunk_size)
+    starts, ends, between_rows = _kept(structure.blocks, lines, ruler, chunk_size)
     unkept = _outside(starts + 1, ends, len(text_map.breaks))
     headings = structure.headings
     heading_starts = np.array([heading.start for heading in headings], dtype=np.int64)
@@ -85,19 +87,34 @@ def plan_cuts(
         breaks=text_map.breaks,
         kept_starts=starts,
         kept_ends=ends,
+        between_rows=between_rows,
     )
 
 
-def _kept_blocks(
-    blocks: Sequence[Block], ruler: TokenRuler | None, chunk_size: int
-) -> tuple[Positions, Positions]:
-    """Starts and ends of the blocks that fit into one chunk, by characters and by tokens."""
+def _kept(
+    blocks: Sequence[Block], lines: Lines, ruler: TokenRuler | None, chunk_size: int
+) -> tuple[Positions, Positions, Positions]:
+    """Starts and ends of what is not cut, in order; and where rows of tables follow each other.
+
+    That is each block that fits into one chunk, by characters and by tokens, and of tables that do
+    not fit each row that does.
+    """
     starts = np.array([block.start for block in blocks], dtype=np.int64)
     ends = np.array([block.end for block in blocks], dtype=np.int64)
-    fits = ends - starts <= chunk_size
-    if ruler is not None:
-        fits &= ruler.counts_fit(starts, ends)
-    return starts[fits], ends[fits]
+    fits = _fit(starts, ends, ruler, chunk_size)
+    is_cut = ~fits & np.array([block.is_table for block in blocks], dtype=np.bool_)
+    tables = [lines.within(*table) for table in zip(starts[is_cut], ends[is_cut], strict=True)]
+    row_starts = np.concatenate([starts[:0], *(rows for rows, _ in tables)])
+    row_ends = np.concatenate([ends[:0], *(rows for _, rows in tables)])
+    rows_fit = _fit(row_starts, row_ends, ruler, chunk_size)
+    kept_starts = merged(starts[fits], row_starts[rows_fit])
+    kept_ends = merged(ends[fits], row_ends[rows_fit])
+    return kept_starts, kept_ends, np.concatenate([starts[:0], *(rows[1:] for rows, _ in tables)])
+
+
+def _fit(starts: Positions, ends: Positions, ruler: TokenRuler | None, chunk_size: int) -> Flags:
+    fits: Flags = ends - starts <= chunk_size
+    return fits if ruler is None else fits & ruler.counts_fit(starts, ends)
 
 
 class Cutter:
@@ -179,7 +196,8 @@ class Cutter:
         """Where the chunk after start..end begins: at `end`, or before it at a good place."""
         overlap = min(self._chunk_overlap, int((end - start) * self._overlap_share))
         first = max(end - overlap, start + 1)
-        if first >= end or _first_from(self._plan.sections, end) == end:
+        fresh = (self._plan.sections, self._plan.between_rows)  # a row makes sense by itself
+        if first >= end or any(_first_from(positions, end) == end for positions in fresh):
             return end
         for positions in (self._plan.sections, self._plan.overlap_starts, self._plan.words):
             position = _first_from(positions, first)

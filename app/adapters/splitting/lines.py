@@ -39,6 +39,11 @@ class Lines:
         starts = np.append(self._starts, len(self._text))
         return starts[np.minimum(np.searchsorted(starts, positions), len(self))]
 
+    def within(self, start: int, end: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Where the lines of this stretch of whole lines begin and end."""
+        first, last = np.searchsorted(self._starts, (start, end))
+        return self._starts[first:last], self._ends[first:last]
+
     def text(self, index: int) -> str:
         """The line without its line break; past the last line, nothing."""
         if index >= self._count:

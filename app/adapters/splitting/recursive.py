@@ -16,7 +16,7 @@ from app.adapters.splitting.structure import read_structure
 from app.adapters.splitting.tokens import TokenRuler
 from app.protocols import TextChunk, TokenMeter
 
-ALGORITHM = "recursive-23"
+ALGORITHM = "recursive-24"
 """Raised whenever the same text would be cut or described in another way: it is indexed again."""
 
 
@@ -26,9 +26,10 @@ class RecursiveTextSplitter:
     Every character of a text with anything but white space stands in some chunk, and
     `text[start_index:end_index] == content`. A chunk has at most `chunk_size` characters and,
     measured alone, at most `max_tokens` tokens; neighbours share up to `chunk_overlap` characters.
-    Fenced code, literal blocks and tables that fit into one chunk are not cut, and a heading stays
-    with what it is the heading of. A grapheme cluster is cut only when it cannot fit into a chunk
-    by itself; a single character with more tokens than `max_tokens` is a chunk of its own.
+    Fenced code, literal blocks and tables that fit into one chunk are not cut, nor are the rows of
+    a table that does not fit, and a heading stays with what it is the heading of. A grapheme
+    cluster is cut only when it cannot fit into a chunk by itself; a single character with more
+    tokens than `max_tokens` is a chunk of its own.
     """
 
     def __init__(

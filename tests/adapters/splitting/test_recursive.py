@@ -627,9 +627,9 @@ def test_metadata_is_handed_on_and_detached_from_the_caller():
 
 def test_the_fingerprint_names_algorithm_sizes_and_token_limit():
     meter = PatternMeter(r"\S+", 254)
-    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-23:1000:200:254"
-    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-23:1000:200:100"
-    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-23:80:0:-"
+    assert RecursiveTextSplitter(1000, 200, meter).fingerprint == "recursive-24:1000:200:254"
+    assert RecursiveTextSplitter(1000, 200, meter, 100).fingerprint == "recursive-24:1000:200:100"
+    assert RecursiveTextSplitter(80, 0).fingerprint == "recursive-24:80:0:-"
 
 
 def test_it_is_a_text_splitter():
@@ -728,3 +728,32 @@ def test_directives_between_any_number_of_colons_take_little_time():
     started = time.process_time()
     RecursiveTextSplitter().split_text(text)
     assert is_within(5, started)  # 0.5 s
+
+
+PIPE_TABLE = "| Method | What |\n| --- | --- |\n" + "".join(
+    f"| call {n} | Does it. Then it does it again, {'and again, ' * (n % 4)}for {n}. |\n"
+    for n in range(30)
+)
+GRID_TABLE = "+-----+------------------+\n" + "".join(
+    f"| {n:3} | Does it. And more. |\n+-----+------------------+\n" for n in range(40)
+)
+
+
+@pytest.mark.parametrize("table", [PIPE_TABLE, GRID_TABLE], ids=["pipes", "grid"])
+@pytest.mark.parametrize("size", [150, 200, 1000])
+def test_a_table_that_does_not_fit_is_cut_between_its_rows(table: str, size: int) -> None:
+    text = f"# Calls\n\nAll of them.\n\n{table}\nThat is all. There is no more.\n"
+    rows = table.splitlines()
+    chunks = RecursiveTextSplitter(size, 40, word_piece_meter(), 60).split_text(text)
+    shown = [line for chunk in chunks for line in chunk.content.splitlines() if line[:1] in "|+"]
+    assert len(chunks) > 3
+    assert [row for row in shown if row] == rows
+
+
+def test_a_row_that_fits_into_no_chunk_is_cut_like_text() -> None:
+    text = "| a | b |\n| - | - |\n" + f"| one | {'word ' * 40}|\n" * 3
+    chunks = RecursiveTextSplitter(100, 20).split_text(text)
+    assert all(len(chunk.content) <= 100 for chunk in chunks)
+    assert chunks[0].start_index == 0
+    assert chunks[-1].end_index == len(text)
+    assert all(after.start_index <= chunk.end_index for chunk, after in pairwise(chunks))
