@@ -105,12 +105,22 @@ _HASKELL_SIGNATURE_OR_TYPE = regex.compile(
     r"(?:[^\n=]{0,120}=>[ \t]*+)?(?P<name>\p{Lu}[\w']{0,119})(?=[^\n=]{0,200}+(?:=|$))",
     regex.MULTILINE,
 )
+_CREATED_IN_SQL = regex.compile(
+    r"^[ \t]*+create[ \t]++(?:or[ \t]++(?:replace|alter)[ \t]++)?"
+    r"(?:(?:global|local|temp|temporary|unlogged|foreign|external|virtual|materialized|recursive"
+    r"|unique|clustered|nonclustered|constraint|aggregate)[ \t]++){0,3}+"
+    r"(?:table|view|function|procedure|trigger|index|type|domain|sequence|schema|package)[ \t]++"
+    r"(?:concurrently[ \t]++)?(?:if[ \t]++not[ \t]++exists[ \t]++)?"
+    rf"(?:[\"`\[]?{NAME}[\"`\]]?\.){{0,2}}+[\"`\[]?(?P<name>(?!on\b){NAME})",
+    regex.MULTILINE | regex.IGNORECASE,
+)
 _WITHOUT_KEYWORD = {
     **dict.fromkeys((".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx"), _BEHIND_ITS_TYPE),
     **dict.fromkeys((".java", ".cs", ".dart", ".m", ".mm"), _BEHIND_ITS_TYPE),
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".vue", ".svelte"), _METHOD),
     **dict.fromkeys((".sh", ".bash", ".zsh"), _SHELL_FUNCTION),
     ".hs": _HASKELL_SIGNATURE_OR_TYPE,
+    ".sql": _CREATED_IN_SQL,
 }
 """By the suffix of the file. Elsewhere such lines are calls, as is Kotlin's `launch(scope) {`."""
 

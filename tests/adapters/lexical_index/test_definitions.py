@@ -65,6 +65,17 @@ def test_a_keyword_defines_what_follows_it(code: str, defined: list[str]):
         ("a.sh", "log() {\nnvm_ls-remote () {", ["log", "nvm_ls-remote"]),
         ("A.hs", "parse, scan :: Text -> Value\nnewtype Key a = Key a", ["parse", "scan", "Key"]),
         ("A.hs", "instance (Show a) => Pretty (Tree a) where\ndata Tree a", ["Pretty", "Tree"]),
+        (
+            "a.sql",
+            (
+                "CREATE TABLE IF NOT EXISTS shop.orders (\n  id bigint\n);\n"
+                "create unique index concurrently by_day on orders (day);\n"
+                "CREATE OR REPLACE FUNCTION total(o orders) RETURNS int AS $$\n"
+                "CREATE OR ALTER PROCEDURE [dbo].[GetOrders] @day date AS\n"
+                'CREATE MATERIALIZED VIEW "Busy days" AS SELECT day FROM orders;'
+            ),
+            ["orders", "by_day", "total", "GetOrders", "Busy"],
+        ),
     ],
 )
 def test_some_languages_define_by_shape_alone(path: str, code: str, defined: list[str]):
@@ -98,6 +109,10 @@ def test_some_languages_define_by_shape_alone(path: str, code: str, defined: lis
         ("A.kt", "    launch(scope) {\n    run {"),
         ("a.sh", "  log start\n  if test() then"),
         ("A.hs", "  f (y :: Int)\n-- | parse :: here"),
+        (
+            "a.sql",
+            "SELECT total(o) FROM orders o;\nDROP TABLE orders;\nCREATE INDEX ON orders (day);",
+        ),
         ("guide.md", "It calls run() {\nInt run(void) {\nkeys :: Text"),
     ],
 )
@@ -105,11 +120,13 @@ def test_what_calls_or_says_a_name_does_not_define_it(path: str, code: str):
     assert names(code, path) == []
 
 
-@pytest.mark.parametrize("path", ["", "a.c", "a.ts", "a.sh", "a.hs"])
+@pytest.mark.parametrize("path", ["", "a.c", "a.ts", "a.sh", "a.hs", "a.sql"])
 def test_hostile_code_costs_little(path: str):
     started = time.process_time()
     for text in (
         "int " * 20_000 + "\n",
+        "create " + "unique " * 20_000 + "\n",
+        "create table " + "a." * 20_000 + "\n",
         "int " * 20_000 + "f(" + "(" * 20_000,
         "f(" + ")" * 40_000 + "\n",
         "f(" + "a, " * 30_000 + "\n",
