@@ -19,6 +19,7 @@ from app.command.shell import EPILOG, FAILED, Commands, fail_to_write, flush_res
 from app.errors import SettingError, StartupError
 from app.fault_points import arm
 from app.knowledge.items import DocumentType, ItemStatus
+from app.search.requests import Mode, SearchRequest
 from app.web.numbers import LARGEST_ID
 
 # Bodies, schemas and the service are imported by the command that needs them: `--help` takes 0.4 s
@@ -48,7 +49,7 @@ def _root(
         typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version."),
     ] = False,
 ) -> None:
-    """Hand it documents, folders and web sites; ask where something is said; get the lines."""
+    """Hand it documents, folders and web pages; ask where something is said; get the lines."""
     arm(os.environ)  # by tests that kill it
 
 
@@ -95,6 +96,9 @@ def index(
     document_type: Annotated[
         DocumentType | None, typer.Option("--type", help="Default: guessed.")
     ] = None,
+    collection: Annotated[
+        str | None, typer.Option(help="Default: CHROMA_COLLECTION_NAME, or as it was.")
+    ] = None,
     force: Annotated[bool, typer.Option(help="Read again what seems unchanged.")] = False,
     url: Url = None,
     as_json: Json = False,
@@ -102,7 +106,7 @@ def index(
     """Index a file, folder or web page, or bring it up to date."""
     from app.command.indexing import Wishes, index_source
 
-    wishes = Wishes(title, category, split_tags(tag), licence, document_type)
+    wishes = Wishes(title, category, split_tags(tag), licence, document_type, collection)
     try:
         with (
             backends_of(ctx).choose(url) as backend,
@@ -133,6 +137,12 @@ def search(
         list[int] | None,
         typer.Option("--id", min=1, max=LARGEST_ID, help="Only these items; may be repeated."),
     ] = None,
+    path: Annotated[
+        list[str] | None,
+        typer.Option(help="Only documents at these paths, or globs as guide/**; may be repeated."),
+    ] = None,
+    collection: Annotated[str | None, typer.Option(help="Only what is in it.")] = None,
+    mode: Annotated[Mode, typer.Option(help="By meaning, by words, or both.")] = SearchRequest.mode,
     min_score: Annotated[
         float | None,
         typer.Option(
@@ -154,6 +164,9 @@ def search(
         "category": category,
         "tags": split_tags(tag),
         "knowledge_ids": knowledge_id or None,
+        "paths": path or None,
+        "collection": collection,
+        "mode": mode,
         "min_score": min_score,
     }
     body = SearchBody.model_validate({k: v for k, v in wanted.items() if v is not None})

@@ -26,6 +26,7 @@ class Wishes:
     tags: Sequence[str] | None = None
     licence: str | None = None
     document_type: str | None = None
+    collection: str | None = None
 
     def given(self) -> dict[str, object]:
         """The fields that were given."""

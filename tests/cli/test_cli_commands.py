@@ -127,10 +127,11 @@ def test_search_heeds_its_filters(run: Run, source_root: Path) -> None:
     for name, tag in (("one", "red"), ("two", "blue")):
         path = source_root / f"{name}.md"
         path.write_text(f"# {name}\n\napples and pears\n")
-        run("index", path, "--tag", tag, "--category", f"Fruit/{name}")
+        labels = ("--tag", tag, "--category", f"Fruit/{name}", "--collection", f"of-{name}")
+        run("index", path, *labels)
 
-    def titles(*options: object) -> set[str]:
-        answer = json.loads(run("search", "apples", "--json", *options).stdout)
+    def titles(*options: object, query: str = "apples") -> set[str]:
+        answer = json.loads(run("search", query, "--json", *options).stdout)
         return {result["title"] for result in answer["results"]}
 
     assert titles() == {"one", "two"}
@@ -139,6 +140,11 @@ def test_search_heeds_its_filters(run: Run, source_root: Path) -> None:
     assert titles("--category", "Fruit/two") == {"two"}
     assert titles("--id", 1) == {"one"}
     assert titles("--min-score", 1) == set()
+    assert titles("--collection", "of-one") == {"one"}
+    assert titles("--path", "one.md", "--path", "t*.md") == {"one", "two"}
+    assert titles("--path", "t*.md") == {"two"}
+    assert titles(query="zebras") == {"one", "two"}
+    assert titles("--mode", "lexical", query="zebras") == set()
 
 
 def test_a_question_may_begin_with_a_dash_and_the_help_says_how(
@@ -162,7 +168,15 @@ def test_a_search_without_results_says_so_and_succeeds(run: Run) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("search", "  "), ("search", "x", "-n", "0"), ("search",), ("index",), ("remove", "x")],
+    [
+        ("search", "x", "--mode", "words"),
+        ("search", "x", "--path", ""),
+        ("search", "  "),
+        ("search", "x", "-n", "0"),
+        ("search",),
+        ("index",),
+        ("remove", "x"),
+    ],
 )
 def test_wrong_usage_exits_with_2(run_local: Run, arguments: tuple[str, ...]) -> None:
     result = run_local(*arguments)
