@@ -23,6 +23,8 @@ SHOWN_NOTES = 10
 SNIPPET_LINES = 4
 SNIPPET_COLUMNS = 160
 
+LINE_BREAK = re.compile(r"\r\n|\r|\n")
+
 
 # Search ----------------------------------------------------------------------------------------
 
@@ -31,31 +33,38 @@ def print_search(answer: "SearchAnswer") -> None:
     """The results: rank, score, place, headings and the lines that fit the question best."""
     console = results()
     for rank, result in enumerate(answer.results, 1):
+        start, shown = snippet(result.content, result.highlights)
         heading = Text(f"{rank:>2}. ", "bold")
         heading.append(f"{result.score:.3f}  ", "green")
-        heading.append(place(result), "cyan")
+        heading.append(place(result, start), "cyan")
         console.print(heading, soft_wrap=True)
         console.print(Text(f"    {_headings(result)}", "bold"), soft_wrap=True)
-        for text in snippet(result.content, result.highlights):
+        for text in shown:
             console.print(Text(f"    │ {text}"), overflow="ellipsis", no_wrap=True)
         console.print()
 
 
-def place(result: "SearchResult") -> str:
-    """Where a result stands: `path:120` for a file, which editors and terminals can open."""
+def place(result: "SearchResult", start: int = 0) -> str:
+    """Where a result stands: `path:120` for a file, which editors and terminals can open.
+
+    There begins what is shown of it, at `start` in its content.
+    """
     uri = address(result.document_uri)
     lines = f"lines {result.start_line}-{result.end_line}"
     if WEB_ADDRESS.match(uri):
         return f"{uri}  {lines}"
-    return f"{uri}:{result.start_line}  {lines}"
+    above = len(LINE_BREAK.findall(result.content[:start]))
+    return f"{uri}:{result.start_line + above}  {lines}"
 
 
 def _headings(result: "SearchResult") -> str:
     return line(" > ".join(result.heading_path) or result.document_title or result.title)
 
 
-def snippet(content: str, highlights: "Sequence[Highlight]") -> list[str]:
+def snippet(content: str, highlights: "Sequence[Highlight]") -> tuple[int, list[str]]:
     """The consecutive lines, at most SNIPPET_LINES, with most of the highlighted words.
+
+    And where in the content the first of them begins.
 
     Of several such those with the highlighted sentence; of these the last that begin with one of
     the words, since what answers a question often stands below its words.
@@ -78,10 +87,11 @@ def snippet(content: str, highlights: "Sequence[Highlight]") -> list[str]:
 
     windows = range(max(1, len(lines) - SNIPPET_LINES + 1))
     start = max(windows, key=fitness) if telling else 0
-    return [
+    shown = [
         _cut(match[0], telling.get(number, 0))
         for number, match in enumerate(lines[start : start + SNIPPET_LINES], start)
     ]
+    return (starts[start] if starts else 0), shown
 
 
 def _cut(text: str, telling: int) -> str:

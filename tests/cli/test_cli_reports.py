@@ -61,6 +61,16 @@ def test_a_file_is_cited_so_that_an_editor_can_open_it() -> None:
     assert place(result("/srv/guide.md")) == "/srv/guide.md:120  lines 120-135"
 
 
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_a_file_is_opened_at_what_is_shown_of_it(line_break: str) -> None:
+    content = line_break.join(["# Keys", "", "Rotate them.", *["filler"] * 9])
+    found = marked(content, "Rotate", sentence="Rotate them.")
+    shown = result("/srv/guide.md").model_copy(update={"content": content, "highlights": found})
+    start, lines = snippet(content, found)
+    assert place(shown, start) == "/srv/guide.md:122  lines 120-135"
+    assert lines[0].startswith("Rotate")
+
+
 def test_a_page_is_cited_by_its_address() -> None:
     assert place(result("https://example.com/a")) == "https://example.com/a  lines 120-135"
 
@@ -75,39 +85,41 @@ def marked(content: str, *words: str, sentence: str = "") -> list[Highlight]:
 
 def test_a_snippet_shows_the_lines_that_hold_the_highlighted_words() -> None:
     content = "\n".join(f"filler {number}" for number in range(20)) + "\nthe token expires\nend"
-    assert "the token expires" in snippet(content, marked(content, "token", "expires"))
-    assert snippet(content, [])[0] == "filler 0"
+    assert "the token expires" in snippet(content, marked(content, "token", "expires"))[1]
+    assert snippet(content, [])[1][0] == "filler 0"
 
 
 def test_a_snippet_shows_what_stands_below_a_question() -> None:
     content = "filler\n\n" * 9 + "**Q: Who mends the lift?**\nA: The porter.\n\nfiller\nfiller\n"
-    shown = snippet(content, marked(content, "lift", sentence="**Q: Who mends the lift?**"))
+    _, shown = snippet(content, marked(content, "lift", sentence="**Q: Who mends the lift?**"))
     assert shown == ["**Q: Who mends the lift?**", "A: The porter.", "filler", "filler"]
 
 
 def test_of_lines_with_as_many_words_those_with_the_sentence_are_shown() -> None:
     content = "the lift\n" + "filler\n" * 9 + "our lift stands still.\n" + "filler\n" * 9
-    shown = snippet(content, marked(content, "lift", "stands", sentence="our lift stands still."))
+    _, shown = snippet(
+        content, marked(content, "lift", "stands", sentence="our lift stands still.")
+    )
     assert shown[0] == "our lift stands still."
 
 
 @pytest.mark.parametrize("behind", [0, 5_000])
 def test_of_a_long_line_the_part_around_the_words_is_shown(behind: int) -> None:
     content = "\tfiller" * 5_000 + " the walrus password " + "filler " * behind
-    (shown,) = snippet(content, marked(content, "walrus"))
+    _, (shown,) = snippet(content, marked(content, "walrus"))
     assert "walrus password" in shown
     assert (shown[0], shown[-1] == "…") == ("…", bool(behind))
 
 
 def test_a_snippet_of_a_file_from_windows_shows_its_lines_as_those_of_any_other() -> None:
-    assert snippet("one\r\n\r\ntwo\r\n", []) == ["one", "two"]
+    assert snippet("one\r\n\r\ntwo\r\n", []) == (0, ["one", "two"])
 
 
 @given(st.text(), st.data())
 def test_a_snippet_is_short_whatever_the_text(content: str, data: st.DataObject) -> None:
     places = data.draw(st.lists(st.integers(0, max(len(content) - 1, 0)), max_size=5))
     found = [Highlight(kind="word", start=n, end=n + 1, text=content[n]) for n in places if content]
-    lines = snippet(content, [one for one in found if not one.text.isspace()])
+    _, lines = snippet(content, [one for one in found if not one.text.isspace()])
     assert len(lines) <= SNIPPET_LINES
     assert all(len(text) <= SNIPPET_COLUMNS for text in lines)
 
