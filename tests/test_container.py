@@ -162,3 +162,28 @@ def test_a_start_that_fails_once_threads_run_ends_them_before_another_process_ma
             open_container()
     assert set(threading.enumerate()) <= before
     assert len(open_container().vector_index.chunk_ids()) == len(indexed)
+
+
+def test_a_close_that_ctrl_c_cut_short_is_taken_up_by_the_next(
+    open_container: Callable[[], Container],
+    indexed: list[str],
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    container = open_container()
+    close = container.indexer.close
+
+    def interrupted() -> None:
+        monkeypatch.setattr(container.indexer, "close", close)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(container.indexer, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        container.close()
+    with pytest.raises(StartupError, match="in use"):
+        open_container()
+    container.close()
+    assert (settings.data_dir / "stopped-cleanly").exists()
+    following = open_container()
+    assert sorted(following.vector_index.chunk_ids()) == indexed
+    following.close()

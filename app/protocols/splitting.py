@@ -49,7 +49,7 @@ class TokenMeter(Protocol):
         ...
 
     def reads(self, text: str) -> bool:
-        """Whether the model knows the text's characters, or too few of them to tell texts apart."""
+        """Whether the model knows enough of the text's characters to tell it from other texts."""
         ...
 
 
