@@ -5,12 +5,32 @@ import contextvars
 import functools
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from typing import Any, Generic, TypeVar
 
 from app.errors import OverloadedError
 
 Result = TypeVar("Result")
+
+
+class _Call(Generic[Result]):
+    """A call that waits for a thread, which finds nothing of it once its caller has left."""
+
+    def __init__(self, call: Callable[[], Result]) -> None:
+        self._call: Callable[[], Result] | None = call
+
+    def __call__(self) -> Result:
+        call = self._call
+        if call is None:
+            raise CancelledError
+        try:
+            return call()
+        except StopIteration as error:  # which no future takes
+            raise RuntimeError("The call raised StopIteration.") from error
+
+    def forget(self) -> None:
+        """Let go of the call and of all that it refers to."""
+        self._call = None
 
 
 class ThreadLimiter:
@@ -45,19 +65,21 @@ class ThreadLimiter:
 
         So it does where the caller stops waiting for it: a thread cannot be stopped. A call whose
         caller goes away before its turn is not made. Raises OverloadedError where the system gives
-        no thread: then it may still be made once there is one.
+        no thread.
         """
-        call = functools.partial(contextvars.copy_context().run, call)
+        made = _Call(functools.partial(contextvars.copy_context().run, call))
+        del call  # the traceback of a cancellation keeps this frame
         with self._lock:
             self._unfinished += 1
         try:
-            answer = self._threads.submit(call)
+            answer = self._threads.submit(made)
         except RuntimeError as error:
-            self._finished()
+            self._finished(made)
             raise OverloadedError(f"No thread could be started ({error}); try again.") from error
-        answer.add_done_callback(self._finished)
+        answer.add_done_callback(lambda _: self._finished(made))
         return await asyncio.wrap_future(answer)
 
-    def _finished(self, _: Future[Any] | None = None) -> None:
+    def _finished(self, made: _Call[Any]) -> None:
+        made.forget()  # what its caller has left stands in the queue until a thread comes to it
         with self._lock:
             self._unfinished -= 1

@@ -1,7 +1,9 @@
 """Places on worker threads are shared by whatever event loops ask for them."""
 
 import asyncio
+import gc
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future
 
@@ -76,7 +78,7 @@ def test_a_call_for_which_no_thread_can_be_started_costs_no_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As under a limit on processes, which count threads."""
-    limiter = ThreadLimiter(1)
+    limiter, made = ThreadLimiter(1), list[str]()
 
     def failing(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
@@ -86,11 +88,39 @@ def test_a_call_for_which_no_thread_can_be_started_costs_no_place(
             patch.setattr(threading.Thread, "start", failing)
             for _ in range(3):
                 with pytest.raises(OverloadedError, match="can't start new thread"):
-                    await limiter.run(lambda: "too early")
+                    await limiter.run(lambda: made.append("too early"))
         assert (limiter.free, limiter.waiting) == (1, 0)
         assert await limiter.run(lambda: "called") == "called"
+        assert not made
 
-    asyncio.run(main())
+    run_in_time(main)
+
+
+def test_what_nobody_waits_for_is_let_go_while_the_threads_are_busy() -> None:
+    limiter, held = ThreadLimiter(1), Held()
+
+    async def main() -> None:
+        first = asyncio.create_task(limiter.run(held))
+        next_one = Held()
+        forgotten = weakref.ref(next_one)
+        going = asyncio.create_task(limiter.run(next_one))
+        del next_one
+        await anyio.wait_all_tasks_blocked()
+        going.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await going
+        del going
+        gc.collect()
+        assert forgotten() is None
+        held.gate.set()
+        await first
+
+    run_in_time(main)
+
+
+def test_a_call_that_raises_stop_iteration_does_not_keep_its_caller_waiting() -> None:
+    with pytest.raises(RuntimeError, match="StopIteration"):
+        run_in_time(lambda: ThreadLimiter(1).run(lambda: next(iter(()))))
 
 
 def test_a_call_keeps_its_place_when_its_caller_goes_away_meanwhile() -> None:
