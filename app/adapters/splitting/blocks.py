@@ -210,10 +210,7 @@ class BlockFinder:
         return end if end > index + 1 else index
 
     def _is_pipe_ruler(self, index: int, quotes: int) -> bool:
-        if not self._follows(index, quotes):
-            return False
-        body = self._body(index, quotes)
-        return "|" in body and "-" in body and _PIPE_RULER.issuperset(body)
+        return self._follows(index, quotes) and is_pipe_ruler(self._body(index, quotes))
 
     def _pipe_table_end(self, index: int, quotes: int) -> int:
         end = index + 2
@@ -234,6 +231,11 @@ class BlockFinder:
                 return end + 1
         self._column_tables_end = True  # so no later one ends, either: do not search again
         return index
+
+
+def is_pipe_ruler(body: str) -> bool:
+    """Whether a line is the ruler below the head of a table in Markdown."""
+    return "|" in body and "-" in body and _PIPE_RULER.issuperset(body)
 
 
 def _is_row(body: str) -> bool:

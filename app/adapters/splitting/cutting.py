@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.adapters.splitting.blocks import Block
+from app.adapters.splitting.blocks import Block, is_pipe_ruler
 from app.adapters.splitting.boundaries import Flags, Positions, TextMap, merged
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.structure import Structure
@@ -49,20 +49,21 @@ class CutPlan:
     kept_ends: Positions
     """Blocks that fit into one chunk and are not cut, and the rows of tables that do not fit."""
     between_rows: Positions
-    """Where a row of such a table follows another."""
+    """Where a row of such a table ends, and where the next one begins."""
 
 
 def plan_cuts(
     text_map: TextMap, lines: Lines, structure: Structure, ruler: TokenRuler | None, chunk_size: int
 ) -> CutPlan:
     """Sort out the boundaries: none within a block that fits, none between heading and body."""
-    starts, ends, between_rows = _kept(structure.blocks, lines, ruler, chunk_size)
+    kept = _kept(structure.blocks, lines, ruler, chunk_size)
+    starts, ends = kept.starts, kept.ends
     unkept = _outside(starts + 1, ends, len(text_map.breaks))
     headings = structure.headings
     heading_starts = np.array([heading.start for heading in headings], dtype=np.int64)
     bodies = lines.next_starts(np.array([heading.end for heading in headings], dtype=np.int64))
     free = unkept & _outside(heading_starts + 1, bodies + 1, len(text_map.breaks))
-    block_ends = ends[ends < len(text_map.spaces)]
+    block_ends = kept.block_ends[kept.block_ends < len(text_map.spaces)]
     filled_lines = text_map.lines[~text_map.blank_lines[1:]]
     sections = _only(heading_starts[heading_starts > 0], free)
     paragraphs = _only(text_map.paragraphs, free)
@@ -87,29 +88,46 @@ def plan_cuts(
         breaks=text_map.breaks,
         kept_starts=starts,
         kept_ends=ends,
-        between_rows=between_rows,
+        between_rows=kept.between_rows,
     )
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """What is not cut, in order; and where it makes a good end."""
+
+    starts: Positions
+    ends: Positions
+    block_ends: Positions
+    between_rows: Positions
 
 
 def _kept(
     blocks: Sequence[Block], lines: Lines, ruler: TokenRuler | None, chunk_size: int
-) -> tuple[Positions, Positions, Positions]:
-    """Starts and ends of what is not cut, in order; and where rows of tables follow each other.
+) -> _Kept:
+    """Each block that fits into one chunk, and each row that does of a table that does not.
 
-    That is each block that fits into one chunk, by characters and by tokens, and of tables that do
-    not fit each row that does.
+    By characters and by tokens. A row is a line where a ruler says so, as in Markdown: those of
+    other tables may have several.
     """
     starts = np.array([block.start for block in blocks], dtype=np.int64)
     ends = np.array([block.end for block in blocks], dtype=np.int64)
     fits = _fit(starts, ends, ruler, chunk_size)
-    is_cut = ~fits & np.array([block.is_table for block in blocks], dtype=np.bool_)
-    tables = [lines.within(*table) for table in zip(starts[is_cut], ends[is_cut], strict=True)]
-    row_starts = np.concatenate([starts[:0], *(rows for rows, _ in tables)])
-    row_ends = np.concatenate([ends[:0], *(rows for _, rows in tables)])
+    tables = [
+        lines.within(block.start, block.end)
+        for block, is_kept in zip(blocks, fits.tolist(), strict=True)
+        if block.is_table and not is_kept and is_pipe_ruler(lines.below(block.start).strip())
+    ]
+    row_starts = np.concatenate([starts[:0], *(firsts for firsts, _ in tables)])
+    row_ends = np.concatenate([ends[:0], *(lasts for _, lasts in tables)])
     rows_fit = _fit(row_starts, row_ends, ruler, chunk_size)
-    kept_starts = merged(starts[fits], row_starts[rows_fit])
-    kept_ends = merged(ends[fits], row_ends[rows_fit])
-    return kept_starts, kept_ends, np.concatenate([starts[:0], *(rows[1:] for rows, _ in tables)])
+    between = [stretch for firsts, lasts in tables for stretch in (firsts[1:], lasts[:-1])]
+    return _Kept(
+        starts=merged(starts[fits], row_starts[rows_fit]),
+        ends=merged(ends[fits], row_ends[rows_fit]),
+        block_ends=ends[fits],
+        between_rows=np.sort(np.concatenate([starts[:0], *between])),
+    )
 
 
 def _fit(starts: Positions, ends: Positions, ruler: TokenRuler | None, chunk_size: int) -> Flags:

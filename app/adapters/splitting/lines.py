@@ -44,6 +44,10 @@ class Lines:
         first, last = np.searchsorted(self._starts, (start, end))
         return self._starts[first:last], self._ends[first:last]
 
+    def below(self, start: int) -> str:
+        """The line below the one that begins here."""
+        return self.text(int(np.searchsorted(self._starts, start)) + 1)
+
     def text(self, index: int) -> str:
         """The line without its line break; past the last line, nothing."""
         if index >= self._count:

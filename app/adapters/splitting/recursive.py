@@ -27,9 +27,9 @@ class RecursiveTextSplitter:
     `text[start_index:end_index] == content`. A chunk has at most `chunk_size` characters and,
     measured alone, at most `max_tokens` tokens; neighbours share up to `chunk_overlap` characters.
     Fenced code, literal blocks and tables that fit into one chunk are not cut, nor are the rows of
-    a table that does not fit, and a heading stays with what it is the heading of. A grapheme
-    cluster is cut only when it cannot fit into a chunk by itself; a single character with more
-    tokens than `max_tokens` is a chunk of its own.
+    a table in Markdown that does not fit, and a heading stays with what it is the heading of. A
+    grapheme cluster is cut only when it cannot fit into a chunk by itself; a single character with
+    more tokens than `max_tokens` is a chunk of its own.
     """
 
     def __init__(

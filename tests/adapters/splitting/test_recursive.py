@@ -734,20 +734,33 @@ PIPE_TABLE = "| Method | What |\n| --- | --- |\n" + "".join(
     f"| call {n} | Does it. Then it does it again, {'and again, ' * (n % 4)}for {n}. |\n"
     for n in range(30)
 )
-GRID_TABLE = "+-----+------------------+\n" + "".join(
-    f"| {n:3} | Does it. And more. |\n+-----+------------------+\n" for n in range(40)
+GRID_TABLE = "+-----+--------+\n" + "".join(
+    f"| {n:3} | Does   |\n|     | it {n:3} |\n+-----+--------+\n" for n in range(40)
 )
 
 
-@pytest.mark.parametrize("table", [PIPE_TABLE, GRID_TABLE], ids=["pipes", "grid"])
 @pytest.mark.parametrize("size", [150, 200, 1000])
-def test_a_table_that_does_not_fit_is_cut_between_its_rows(table: str, size: int) -> None:
-    text = f"# Calls\n\nAll of them.\n\n{table}\nThat is all. There is no more.\n"
-    rows = table.splitlines()
+def test_a_table_that_does_not_fit_is_cut_between_its_rows(size: int) -> None:
+    text = f"# Calls\n\nAll of them.\n\n{PIPE_TABLE}\nThat is all. There is no more.\n"
     chunks = RecursiveTextSplitter(size, 40, word_piece_meter(), 60).split_text(text)
-    shown = [line for chunk in chunks for line in chunk.content.splitlines() if line[:1] in "|+"]
+    shown = [line for chunk in chunks for line in chunk.content.splitlines() if line[:1] == "|"]
     assert len(chunks) > 3
-    assert [row for row in shown if row] == rows
+    assert shown == PIPE_TABLE.splitlines()
+
+
+@pytest.mark.parametrize("size", range(110, 140))
+def test_a_chunk_that_begins_between_two_rows_repeats_none(size: int) -> None:
+    table = "| a | b |\n| - | - |\n" + "".join(f"| row {n:3} | {n:8} |\n" for n in range(40))
+    chunks = RecursiveTextSplitter(size, 50).split_text(table)
+    shown = [line for chunk in chunks for line in chunk.content.splitlines() if line]
+    assert shown == table.splitlines()
+
+
+def test_rows_of_several_lines_are_not_taken_for_several_rows() -> None:
+    """What began within one needs the overlap."""
+    chunks = RecursiveTextSplitter(200, 60).split_text(GRID_TABLE)
+    assert len(chunks) > 5
+    assert all(after.start_index < chunk.end_index for chunk, after in pairwise(chunks))
 
 
 def test_a_row_that_fits_into_no_chunk_is_cut_like_text() -> None:
