@@ -163,9 +163,14 @@ class Container:
                 self._data_directory.mark_clean()
         except (StartupError, StorageError) as error:
             logger.warning("The next start checks the indexes first: %s", error.detail)
-        finally:
-            self._closed = True
-            self._data_directory.release()
+        except Exception:
+            self._let_go()
+            raise
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self._closed = True
+        self._data_directory.release()
 
     def stop_work(self) -> None:
         """Ask all indexing to end soon, without waiting; requests that wait for it get 503."""

@@ -302,6 +302,8 @@ class RAGService:
 
 _instance_lock = threading.Lock()
 _instance: RAGService | None = None
+_opened_here: RAGService | None = None
+"""The last one that was opened for want of another: it is closed at the end of the process."""
 
 
 def set_rag_service(service: RAGService | None) -> None:
@@ -316,15 +318,15 @@ def get_rag_service() -> RAGService:
 
     After it has been closed, another one is opened.
     """
-    global _instance  # noqa: PLW0603, see above
+    global _instance, _opened_here  # noqa: PLW0603, see above
     with _instance_lock:
         if _instance is None or _instance._is_closed:
-            _instance = RAGService()
-            atexit.unregister(_close_instance)  # else once for each that was opened
-            atexit.register(_close_instance)
+            _instance = _opened_here = RAGService()
+            atexit.unregister(_close_opened)  # else once for each that was opened
+            atexit.register(_close_opened)
         return _instance
 
 
-def _close_instance() -> None:
-    if _instance is not None:
-        _instance.close()
+def _close_opened() -> None:
+    if _opened_here is not None:
+        _opened_here.close()

@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 
 from app.container import Container
 from app.errors import InvalidRequestError, StartupError, StoppingError
+from app.rag import service
 from app.rag.service import RAGService, get_rag_service, set_rag_service
 from app.search.profiles import RankingWishes
 from app.search.requests import ContextRequest, SearchRequest
@@ -75,6 +76,26 @@ def test_an_instance_that_was_closed_is_followed_by_another(
         # Where another holds the data, it is seen to be opened by being refused.
         with pytest.raises(StartupError, match="in use by process"):
             get_rag_service()
+    finally:
+        set_rag_service(None)
+
+
+def test_the_last_that_was_opened_for_want_of_another_is_closed_at_the_end_of_the_process(
+    monkeypatch: pytest.MonkeyPatch, container: Container
+) -> None:
+    opened = RAGService(engine=container)
+    at_the_end: list[Callable[[], None]] = []
+    monkeypatch.setattr(service, "RAGService", lambda: opened)
+    monkeypatch.setattr(service.atexit, "register", at_the_end.append)
+    monkeypatch.setattr(service.atexit, "unregister", lambda _: at_the_end.clear())
+    set_rag_service(None)
+    try:
+        assert get_rag_service() is opened
+        set_rag_service(container.rag)  # as a server does that starts meanwhile
+        (close,) = at_the_end
+        close()
+        with pytest.raises(StoppingError):
+            opened.get_collection_stats()
     finally:
         set_rag_service(None)
 
