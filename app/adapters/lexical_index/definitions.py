@@ -109,9 +109,10 @@ _CREATED_IN_SQL = regex.compile(
     r"^[ \t]*+create[ \t]++(?:or[ \t]++(?:replace|alter)[ \t]++)?"
     r"(?:(?:global|local|temp|temporary|unlogged|foreign|external|virtual|materialized|recursive"
     r"|unique|clustered|nonclustered|constraint|aggregate)[ \t]++){0,3}+"
-    r"(?:table|view|function|procedure|trigger|index|type|domain|sequence|schema|package)[ \t]++"
-    r"(?:concurrently[ \t]++)?(?:if[ \t]++not[ \t]++exists[ \t]++)?"
-    rf"(?:[\"`\[]?{NAME}[\"`\]]?\.){{0,2}}+[\"`\[]?(?P<name>(?!on\b){NAME})",
+    r"(?:table|view|function|procedure|trigger|index|(?:type|package)(?:[ \t]++body)?+|domain"
+    r"|sequence|schema)[ \t]++(?:concurrently[ \t]++)?+(?:if[ \t]++not[ \t]++exists[ \t]++)?+"
+    rf"(?:(?:{NAME}|[\"`\[][^\"`\]\n]{{1,120}}+[\"`\]])\.){{0,2}}+"
+    rf"[\"`\[]?(?P<name>(?!(?:on|authorization)\b){NAME})",
     regex.MULTILINE | regex.IGNORECASE,
 )
 _WITHOUT_KEYWORD = {

@@ -72,9 +72,10 @@ def test_a_keyword_defines_what_follows_it(code: str, defined: list[str]):
                 "create unique index concurrently by_day on orders (day);\n"
                 "CREATE OR REPLACE FUNCTION total(o orders) RETURNS int AS $$\n"
                 "CREATE OR ALTER PROCEDURE [dbo].[GetOrders] @day date AS\n"
-                'CREATE MATERIALIZED VIEW "Busy days" AS SELECT day FROM orders;'
+                'CREATE MATERIALIZED VIEW "Busy days" AS SELECT day FROM orders;\n'
+                "CREATE OR REPLACE PACKAGE BODY emp_mgmt AS\nCREATE TABLE `my-shop`.lines (id int);"
             ),
-            ["orders", "by_day", "total", "GetOrders", "Busy"],
+            ["orders", "by_day", "total", "GetOrders", "Busy", "emp_mgmt", "lines"],
         ),
     ],
 )
@@ -111,7 +112,7 @@ def test_some_languages_define_by_shape_alone(path: str, code: str, defined: lis
         ("A.hs", "  f (y :: Int)\n-- | parse :: here"),
         (
             "a.sql",
-            "SELECT total(o) FROM orders o;\nDROP TABLE orders;\nCREATE INDEX ON orders (day);",
+            "DROP TABLE t;\nCREATE INDEX CONCURRENTLY ON t (a);\nCREATE SCHEMA AUTHORIZATION joe;",
         ),
         ("guide.md", "It calls run() {\nInt run(void) {\nkeys :: Text"),
     ],
