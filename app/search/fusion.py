@@ -98,8 +98,8 @@ class BothSides:
         twenty documents, the one half-way down is taken. 1 if that one says none of the words.
 
         What was guessed only counts where meaning agrees: the contrast is less by the square of the
-        share of the query that was guessed, times what the square of the document's cosine lacks of
-        that of the nearest. One mistyped word of many changes little.
+        share of the query that was guessed, times what the square of the candidate's cosine lacks
+        of that of the nearest. One mistyped word of many changes little.
         """
         highest = self._highest_of_documents(self.bm25)
         if not self.highest_bm25:
@@ -114,8 +114,8 @@ class BothSides:
 
     @property
     def _nearness(self) -> Floats:
-        """The cosine of each one's document as a share of the highest, 0 to 1; shape (n,)."""
-        cosines: Floats = np.maximum(self.document_cosines, 0.0).astype(np.float64)
+        """The cosine of each as a share of the highest, 0 to 1; shape (n,)."""
+        cosines: Floats = np.maximum(self.cosines, 0.0).astype(np.float64)
         return cosines / max(float(cosines.max(initial=0.0)), LEAST_CEILING)
 
     @functools.cached_property

@@ -1,5 +1,6 @@
 """Retrieves the candidates of a search by meaning and by words, each with its exact cosine."""
 
+import dataclasses
 import functools
 import time
 from collections.abc import Callable, Sequence
@@ -66,7 +67,10 @@ class Candidates:
     seconds: StageSeconds
     """How long each stage took; the lexical one may have run alongside the embedding."""
     ranking_cosines: Floats | None = None
-    """What to rank by instead of `cosines`, where several rounds found them."""
+    """What to rank by instead of `cosines`, where several rounds found them, or meaning is not to
+    count."""
+    by_words_alone: bool = False
+    """The model cannot read the query, so that cosines to it tell nothing."""
 
     @property
     def dense_exhausted(self) -> bool:
@@ -102,11 +106,17 @@ class Retriever:
         self._threads = ThreadPoolExecutor(LEXICAL_THREADS, thread_name_prefix="lexical-search")
 
     def retrieve(
-        self, request: SearchRequest, meaning: str, scope: SearchScope, deeper: int
+        self,
+        request: SearchRequest,
+        meaning: str,
+        scope: SearchScope,
+        deeper: int,
+        *,
+        by_meaning: bool = False,
     ) -> Candidates:
         """The candidates of the sides that the request's mode wants, `deeper` times its depths.
 
-        `meaning` is the text to embed.
+        `meaning` is the text to embed; with `by_meaning` it counts however little of it is read.
 
         In hybrid mode the model or the lexical index may fail, and the other side answers alone; so
         does the lexical index if the model cannot read the query.
@@ -122,20 +132,24 @@ class Retriever:
         vector = self._vector(request, meaning, degraded)
         embedded = time.perf_counter()
         seconds = [("embed", embedded - started)]
-        is_read = request.mode != "hybrid" or self._reads(meaning)
-        if not is_read:
+        by_words_alone = request.mode == "hybrid" and not by_meaning and not self._reads(meaning)
+        if by_words_alone:
             degraded.append(UNREADABLE)
         dense = _Dense()
-        if request.mode != "lexical" and vector is not None and is_read:
+        if request.mode != "lexical" and vector is not None and not by_words_alone:
             dense = self._nearest(vector, request.dense_depth * deeper, scope)
             seconds.append(("dense", time.perf_counter() - embedded))
         words = _Lexical()
         if lexical is not None:
-            is_alone = request.mode == "lexical" or vector is None or not is_read
+            is_alone = request.mode == "lexical" or vector is None or by_words_alone
             words = _answer_of(lexical, degraded, is_alone=is_alone)
             if words.answered:
                 seconds.append(("lexical", words.seconds))
-        return self._candidates(vector, dense, words, degraded, tuple(seconds))
+        found = self._candidates(vector, dense, words, degraded, tuple(seconds))
+        if not by_words_alone:
+            return found
+        zeros = np.zeros(len(found.chunk_ids))
+        return dataclasses.replace(found, ranking_cosines=zeros, by_words_alone=True)
 
     def embed(self, meaning: str) -> Vector:
         """The vector of a query, which is cached; raises EmbeddingError."""

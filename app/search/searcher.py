@@ -208,7 +208,13 @@ class Searcher:
             asked = dataclasses.replace(request, mode="hybrid")
         if ranking.widens:
             return self._widener.retrieve(request, asked, ranking, demands, deeper)
-        return self._retriever.retrieve(asked, words.meaning, demands.allowed.scope, deeper)
+        return self._retriever.retrieve(
+            asked,
+            words.meaning,
+            demands.allowed.scope,
+            deeper,
+            by_meaning=request.mode == "dense",
+        )
 
     def _finished(
         self,

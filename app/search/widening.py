@@ -67,10 +67,14 @@ class Widener:
 
         `asked` is the request as the indexes get it: they may both be needed to answer in the mode
         of one. Every candidate keeps its cosine to the query as it was asked. If that cannot be
-        embedded, there is only the first round. Raises what Retriever.retrieve raises.
+        embedded or read, there is only the first round. Raises what Retriever.retrieve raises.
         """
         words, scope = demands.words, demands.allowed.scope
-        found = self._retriever.retrieve(asked, words.meaning, scope, deeper)
+        found = self._retriever.retrieve(
+            asked, words.meaning, scope, deeper, by_meaning=request.mode == "dense"
+        )
+        if found.by_words_alone:
+            return found
         try:
             vector = self._retriever.embed(words.meaning)
         except EmbeddingError:

@@ -21,7 +21,8 @@ CEILINGS = st.one_of(st.none(), st.floats(0, 2**100))
 def candidates(draw: st.DrawFn, least: int = 0) -> BothSides:
     rows = draw(st.lists(st.tuples(COSINES, BM25, st.booleans()), min_size=least, max_size=12))
     numbers = st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows))
-    return make(rows, draw(CEILINGS), draw(st.none() | numbers))
+    found = make(rows, draw(CEILINGS), draw(st.none() | numbers))
+    return replace(found, guessed=draw(st.sampled_from((0.0, 0.0, 0.3, 1.0))))
 
 
 def make(
@@ -81,6 +82,7 @@ def test_the_order_in_which_candidates_are_given_changes_no_score(
         found.found_dense[places],
         found.bm25_ceiling,
         None if found.documents is None else found.documents[places],
+        found.guessed,
     )
     before, after = fuse(found), fuse(shuffled)
     assert np.array_equal(before.scores[places], after.scores)

@@ -23,7 +23,7 @@ from app.protocols import EVERYWHERE, LexicalHit, SearchScope, Vector, VectorHit
 from app.search import searcher
 from app.search.diversity import DIVERSE_DEPTH
 from app.search.fusion import COVERAGE_DOCUMENT_SHARE
-from app.search.profiles import RankingWishes
+from app.search.profiles import NO_WISHES, RankingWishes
 from app.search.requests import SearchRequest
 from app.search.results import SearchAnswer, SearchResult
 from app.search.retrieval import Retriever
@@ -466,15 +466,36 @@ def test_what_the_model_cannot_read_is_found_by_its_words_alone_with_exact_cosin
     query = "brown harbour master"
     cosines = {hit.content: hit.score for hit in filled.ask(query, mode="dense", n_results=50)}
     by_words = filled.found(query, mode="lexical")
-    filled.model.unreadable = frozenset({query})
-    answer = filled.answer(query)
-    assert {hit.content for hit in answer.results} == set(by_words)
-    assert all(hit.score == cosines[hit.content] for hit in answer.results)
-    assert [reason.partition(":")[0] for reason in answer.degraded] == ["embedding"]
-    assert filled.answer(query, mode="dense").degraded == ()
+    filled.model.unreadable = frozenset({query, '"brown dog"'})
+    filled.model.turned = True  # by meaning the order would be another
+    for wishes in (NO_WISHES, RankingWishes(feedback_weight=0.5), RankingWishes(expand=True)):
+        answer = filled.answer(query, ranking=wishes, explain=True)
+        assert {hit.content for hit in answer.results} == set(by_words)
+        said = [hit.explain.bm25 for hit in answer.results]
+        assert said == sorted(said, reverse=True)
+        assert {hit.explain.dense_part for hit in answer.results} == {0.0}
+        assert [reason.partition(":")[0] for reason in answer.degraded] == ["embedding"]
+    filled.model.turned = False
+    assert {hit.content: hit.score for hit in filled.ask(query)}.items() <= cosines.items()
+    for asked in (query, '"brown dog"'):
+        assert filled.answer(asked, mode="dense").degraded == ()
     filled.words.broken = True
     with pytest.raises(LexicalIndexError):
         filled.ask(query)
+    assert filled.ask('"brown dog"', mode="dense")
+
+
+def test_what_was_guessed_of_the_query_lowers_the_contrast_of_what_is_far(filled, monkeypatch):
+    def contrasts() -> list[float]:
+        hits = filled.ask("brown harbour master", explain=True, n_results=50)
+        return [hit.explain.bm25_contrast for hit in sorted(hits, key=lambda hit: hit.chunk_id)]
+
+    typed = contrasts()
+    worth = filled.words.worth
+    monkeypatch.setattr(filled.words, "worth", lambda query: worth(query)._replace(guessed=1.0))
+    guessed = contrasts()
+    assert all(now <= before for now, before in zip(guessed, typed, strict=True))
+    assert sum(guessed) < sum(typed)
 
 
 def test_without_the_model_a_known_question_answers_and_its_other_wordings_are_left_out(filled):

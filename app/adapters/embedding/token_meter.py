@@ -67,10 +67,18 @@ class TokenizerMeter:
         """Whether the model knows enough of the text's tokens; also of a text without any.
 
         Characters that its vocabulary lacks are all one token, and so is a word of more than 100.
+        Known signs, such as quotes and question marks, do not count: they tell nothing.
         """
-        ids = self._tokenizer.encode(well_formed(text), add_special_tokens=False).ids
-        known = sum(token != self._unknown_id for token in ids)
-        return known >= LEAST_KNOWN * len(ids)
+        readable = well_formed(text)
+        encoding = self._tokenizer.encode(readable, add_special_tokens=False)
+        unknown = encoding.ids.count(self._unknown_id) if self._unknown_id is not None else 0
+        if not unknown:
+            return True
+        known = sum(
+            token != self._unknown_id and any(map(str.isalnum, readable[start:end]))
+            for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True)
+        )
+        return known >= LEAST_KNOWN * (known + unknown)
 
     def windows(self, text: str) -> list[str]:
         """The text cut into consecutive stretches that each fit the model; at least one."""

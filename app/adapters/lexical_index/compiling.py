@@ -94,11 +94,12 @@ class QueryCompiler:
         """The ceiling, and the share of it that is guessed."""
         ceiling, mark = self.ceiling(), self._queries[0].mark
         guessed = [
-            forms[mark]
+            forms.get(mark, next(iter(forms.values())))
             for forms in self._unknown()
             if any(self._spelling.substitutes(word, its) for its, word in forms.items())
         ]
-        return QueryWorth(ceiling, self._full(guessed) / ceiling if guessed else 0.0)
+        # Of very many words, those that are searched for may be others in each language.
+        return QueryWorth(ceiling, min(self._full(guessed) / ceiling, 1.0) if guessed else 0.0)
 
     def as_typed(self) -> Query | None:
         """A query for records that say words of the query side by side, as the query does.

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from app.adapters.lexical_index.compiling import MAX_SEARCHED_WORDS
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.probe import probe_tantivy
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
@@ -73,6 +74,21 @@ def test_forms_of_a_word_count_as_one_word(tmp_path: Path):
     assert scores(beside, "running") == pytest.approx(scores(alone, "running"), rel=1e-5)
     assert beside.worth("running").ceiling == alone.worth("running").ceiling
     assert beside.worth("running still").ceiling == alone.worth("running still").ceiling
+
+
+def test_a_guess_among_more_words_than_are_searched_for_is_a_share_in_every_language(
+    tmp_path: Path,
+):
+    """Which of them are the rarest, and so searched for, differs by language."""
+    words = [f"{first}{second}word" for first in "abcdefgh" for second in "klmnopqr"]
+    records = [record(f"en-{number}", " ".join(words)) for number in range(3)]
+    records += [
+        record(f"de-{number}", "document anleitung", language="german") for number in range(3)
+    ]
+    index, query = index_of(tmp_path, records), " ".join(["documnet", *words])
+    assert len(words) > MAX_SEARCHED_WORDS
+    assert index.search(query, 10)
+    assert 0 < index.worth(query).guessed <= 1
 
 
 def test_with_one_language_in_use_every_score_is_as_if_there_were_no_others(tmp_path: Path):
