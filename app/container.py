@@ -155,6 +155,7 @@ class Container:
         in_use = self._keeper.close()
         if self._closes_embedder:
             self._wanted_embedder.close()
+        is_cut_short = False
         try:
             if in_use is not None:  # else one is not sound, and the next start must check both
                 self._keeper.seal(in_use)
@@ -163,14 +164,13 @@ class Container:
                 self._data_directory.mark_clean()
         except (StartupError, StorageError) as error:
             logger.warning("The next start checks the indexes first: %s", error.detail)
-        except Exception:
-            self._let_go()
+        except (KeyboardInterrupt, SystemExit):
+            is_cut_short = True
             raise
-        self._let_go()
-
-    def _let_go(self) -> None:
-        self._closed = True
-        self._data_directory.release()
+        finally:
+            if not is_cut_short:
+                self._closed = True
+                self._data_directory.release()
 
     def stop_work(self) -> None:
         """Ask all indexing to end soon, without waiting; requests that wait for it get 503."""

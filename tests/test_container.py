@@ -4,6 +4,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -164,26 +165,27 @@ def test_a_start_that_fails_once_threads_run_ends_them_before_another_process_ma
     assert len(open_container().vector_index.chunk_ids()) == len(indexed)
 
 
+@pytest.mark.parametrize(
+    ("part", "step"), [("indexer", "close"), ("_keeper", "seal"), ("database", "close")]
+)
 def test_a_close_that_ctrl_c_cut_short_is_taken_up_by_the_next(
     open_container: Callable[[], Container],
     indexed: list[str],
     settings: Settings,
     monkeypatch: pytest.MonkeyPatch,
+    part: str,
+    step: str,
 ) -> None:
     container = open_container()
-    close = container.indexer.close
-
-    def interrupted() -> None:
-        monkeypatch.setattr(container.indexer, "close", close)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(container.indexer, "close", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        container.close()
+    with monkeypatch.context() as patch:
+        patch.setattr(getattr(container, part), step, Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            container.close()
     with pytest.raises(StartupError, match="in use"):
         open_container()
     container.close()
-    assert (settings.data_dir / "stopped-cleanly").exists()
+    # Indexes that were closed before it are checked by the next start.
+    assert (settings.data_dir / "stopped-cleanly").exists() == (part == "indexer")
     following = open_container()
     assert sorted(following.vector_index.chunk_ids()) == indexed
     following.close()
