@@ -100,7 +100,9 @@ class Widener:
             try:
                 vector = self._retriever.embed(meaning)
                 embedded = ("embed", time.perf_counter() - started)
-                candidates = self._retriever.retrieve(otherwise, meaning, scope, deeper)
+                candidates = self._retriever.retrieve(
+                    otherwise, meaning, scope, deeper, by_meaning=True
+                )
             except EmbeddingError as error:
                 missing = f"embedding: {error.detail} Other wordings were left out."
                 break

@@ -229,9 +229,9 @@ def overtaken_searcher(
         searches = container.parts.retriever.searches
         documents_of_tests = container.parts.retriever.documents_of_tests
 
-        def retrieve(self, *args: Any) -> Candidates:
+        def retrieve(self, *args: Any, **wishes: Any) -> Candidates:
             publish()
-            return container.parts.retriever.retrieve(*args)
+            return container.parts.retriever.retrieve(*args, **wishes)
 
     return Searcher(
         database=container.database,
@@ -299,8 +299,8 @@ def test_a_search_asks_again_when_a_version_is_published_after_the_indexes_answe
         searches = container.parts.retriever.searches
         documents_of_tests = container.parts.retriever.documents_of_tests
 
-        def retrieve(self, *args: Any) -> Candidates:
-            found = container.parts.retriever.retrieve(*args)
+        def retrieve(self, *args: Any, **wishes: Any) -> Candidates:
+            found = container.parts.retriever.retrieve(*args, **wishes)
             asked.append(found.chunk_ids)
             (source_root / "a.md").write_text("the lighthouse blinks, new version")
             assert container.indexer.index(item).success
