@@ -85,7 +85,7 @@ class Explanation(BaseModel):
     bm25_contrast: float = Field(
         description="How far the best by words is ahead of the other documents, 0 to 1: what the "
         "tenth best but the result's own lacks of `bm25_highest`, as a share of that. It is less "
-        "where words were looked for that are only spelt like those of the query, and the document "
+        "where words were looked for that are only spelt like those of the query, and the result "
         "is not near by meaning. The fusion method `coverage` gives words the more weight the "
         "higher it is."
     )

@@ -97,9 +97,9 @@ class BothSides:
         candidate's own document is left out, so that it never counts against itself. Of fewer than
         twenty documents, the one half-way down is taken. 1 if that one says none of the words.
 
-        What was guessed only counts where meaning agrees: the contrast is less by the square of the
-        share of the query that was guessed, times what the square of the candidate's cosine lacks
-        of that of the nearest. One mistyped word of many changes little.
+        What was guessed counts for less where meaning does not agree: the contrast is less by the
+        square of the share of the query that was guessed, times what the square of the candidate's
+        cosine lacks of that of the nearest. One mistyped word of many changes little.
         """
         highest = self._highest_of_documents(self.bm25)
         if not self.highest_bm25:
