@@ -10,6 +10,7 @@ from rich.text import Text
 
 from app.command.display import address, line, printable, results
 from app.command.sources import WEB_ADDRESS
+from app.knowledge.content_lines import count_line_ends
 
 if TYPE_CHECKING:
     from app.command.care_schemas import CompactionReport, VerifyReport
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 SHOWN_NOTES = 10
 SNIPPET_LINES = 4
 SNIPPET_COLUMNS = 160
-
-LINE_BREAK = re.compile(r"\r\n|\r|\n")
 
 
 # Search ----------------------------------------------------------------------------------------
@@ -53,7 +52,7 @@ def place(result: "SearchResult", start: int = 0) -> str:
     lines = f"lines {result.start_line}-{result.end_line}"
     if WEB_ADDRESS.match(uri):
         return f"{uri}  {lines}"
-    above = len(LINE_BREAK.findall(result.content[:start]))
+    above = count_line_ends(result.content[:start])
     return f"{uri}:{result.start_line + above}  {lines}"
 
 
