@@ -22,6 +22,8 @@ from app.protocols.progress import MOST_SKIPPED_SHOWN, Progress, ProgressListene
 from app.protocols.scope import EVERYWHERE, SearchScope
 from app.protocols.splitting import CHUNK_TYPES, TextChunk, TextSplitter, TokenMeter
 from app.protocols.vector_index import (
+    UNKNOWN_DOCUMENT,
+    Compared,
     VectorHit,
     VectorIndex,
     VectorPart,
@@ -35,6 +37,8 @@ __all__ = [
     "EVERYWHERE",
     "MANY_DOCUMENTS",
     "MOST_SKIPPED_SHOWN",
+    "UNKNOWN_DOCUMENT",
+    "Compared",
     "ConditionalSource",
     "Embedder",
     "LexicalHit",

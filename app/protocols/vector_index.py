@@ -4,8 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+import numpy as np
+import numpy.typing as npt
+
 from app.protocols.scope import EVERYWHERE, SearchScope
 from app.protocols.vectors import Vector
+
+UNKNOWN_DOCUMENT = -1
+"""Stands for the number of a document where there is none."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,17 @@ class VectorHit(NamedTuple):
     chunk_id: str
     score: float
     """Cosine similarity, -1 to 1."""
+    document_number: int = UNKNOWN_DOCUMENT
+    """That of the record; a VectorPart need not tell."""
+
+
+class Compared(NamedTuple):
+    """What some chunks are to a query, in the order in which they were named."""
+
+    cosines: npt.NDArray[np.float64]
+    """Shape (n,), -1 to 1; 0 for a chunk without a record."""
+    document_numbers: npt.NDArray[np.int64]
+    """Shape (n,); UNKNOWN_DOCUMENT for a chunk without a record."""
 
 
 class VectorIndex(Protocol):
@@ -48,8 +65,8 @@ class VectorIndex(Protocol):
         """The nearest records within the scope, best first."""
         ...
 
-    def similarities(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """The cosine of each of these records, -1 to 1; unknown ids are left out."""
+    def compared(self, vector: Vector, chunk_ids: Sequence[str]) -> Compared:
+        """The cosine of each of these records to the vector, and the number of its document."""
         ...
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:

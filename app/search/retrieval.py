@@ -13,6 +13,8 @@ import numpy.typing as npt
 from app.errors import EmbeddingError, LexicalIndexError, StoppingError
 from app.processor import UnderWay
 from app.protocols import (
+    UNKNOWN_DOCUMENT,
+    Compared,
     Embedder,
     LexicalHit,
     LexicalIndex,
@@ -226,24 +228,21 @@ class Retriever:
         degraded: Sequence[str],
         seconds: StageSeconds,
     ) -> Candidates:
-        cosines = dict(dense.hits)
         bm25 = dict(words.hits)
-        only_lexical = [key for key in bm25 if key not in cosines]
+        chunk_ids = [hit.chunk_id for hit in dense.hits]
+        found_dense = frozenset(chunk_ids)
+        only_lexical = [key for key in bm25 if key not in found_dense]
+        chunk_ids += only_lexical
         # A chunk that the dense index lacks has either just been deleted, and SQL will drop it, or
         # its vector is damaged, and it is still found by its words.
-        cosines |= dict.fromkeys(only_lexical, 0.0)
-        if vector is not None and only_lexical:
-            cosines |= self._vector_index.similarities(vector, only_lexical)
-        numbers = self._vector_index.documents_of(list(cosines))
-        documents = np.array(
-            [numbers.get(key, -place) for place, key in enumerate(cosines, 1)], np.int64
-        )
+        others = self._compared(vector, only_lexical)
+        numbers = np.array([hit.document_number for hit in dense.hits], np.int64)
         return Candidates(
-            chunk_ids=tuple(cosines),
-            cosines=np.fromiter(cosines.values(), np.float64, len(cosines)),
-            found_dense=np.arange(len(cosines)) < len(dense.hits),  # they come first
-            lexical_scores=np.array([bm25.get(key, 0.0) for key in cosines], np.float64),
-            documents=documents,
+            chunk_ids=tuple(chunk_ids),
+            cosines=np.append([hit.score for hit in dense.hits], others.cosines),
+            found_dense=np.arange(len(chunk_ids)) < len(dense.hits),  # they come first
+            lexical_scores=np.array([bm25.get(key, 0.0) for key in chunk_ids], np.float64),
+            documents=each_its_own(np.append(numbers, others.document_numbers)),
             lexical_ceiling=words.ceiling,
             lexical_guessed=words.guessed,
             lexical_answered=words.answered,
@@ -253,6 +252,19 @@ class Retriever:
             degraded=tuple(degraded),
             seconds=seconds,
         )
+
+    def _compared(self, vector: Vector | None, chunk_ids: Sequence[str]) -> Compared:
+        """As VectorIndex.compared; without a vector all cosines are 0."""
+        if vector is not None:
+            return self._vector_index.compared(vector, chunk_ids)
+        numbers = self._vector_index.documents_of(chunk_ids)
+        of_each = [numbers.get(key, UNKNOWN_DOCUMENT) for key in chunk_ids]
+        return Compared(np.zeros(len(chunk_ids)), np.array(of_each, np.int64))
+
+
+def each_its_own(documents: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """The numbers of candidates' documents, with one of its own, below 0, for each unknown one."""
+    return np.where(documents < 0, -1 - np.arange(len(documents)), documents)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from app.search.fusion import LEAST_CEILING, Floats
 from app.search.profiles import Ranking
 from app.search.ranking import rank
 from app.search.requests import SearchRequest
-from app.search.retrieval import Candidates, Retriever
+from app.search.retrieval import Candidates, Retriever, each_its_own
 from app.search.signal_queries import vectors_of_chunks
 from app.search.stages import added
 from app.search.wordings import other_wordings
@@ -199,8 +199,7 @@ class Widener:
 
     def _cosines(self, vector: Vector, keys: Sequence[str]) -> Floats:
         """The cosines to this vector; 0 for a chunk without a vector, as in Retriever."""
-        cosines = self._vector_index.similarities(vector, keys)
-        return np.array([cosines.get(key, 0.0) for key in keys], np.float64)
+        return self._vector_index.compared(vector, keys).cosines
 
     def _widened(self, vector: Vector, found: Candidates, keys: Sequence[str]) -> Candidates:
         """The candidates, with those of the keys added that are not among them.
@@ -212,18 +211,15 @@ class Widener:
         if not new:
             return found
         # One without a vector is found by its words, or SQL drops it: see Retriever.
-        cosines = dict.fromkeys(new, 0.0) | self._vector_index.similarities(vector, new)
-        numbers = self._vector_index.documents_of(list(cosines))
-        start = len(found.chunk_ids) + 1
-        documents = [numbers.get(key, -place) for place, key in enumerate(cosines, start)]
-        zeros = np.zeros(len(cosines))
+        cosines, numbers = self._vector_index.compared(vector, new)
+        zeros = np.zeros(len(new))
         return dataclasses.replace(
             found,
-            chunk_ids=(*found.chunk_ids, *cosines),
-            cosines=np.append(found.cosines, list(cosines.values())),
+            chunk_ids=(*found.chunk_ids, *new),
+            cosines=np.append(found.cosines, cosines),
             found_dense=np.append(found.found_dense, zeros.astype(np.bool_)),
             lexical_scores=np.append(found.lexical_scores, zeros),
-            documents=np.append(found.documents, np.array(documents, np.int64)),
+            documents=each_its_own(np.append(found.documents, numbers)),
             ranking_cosines=None,
         )
 

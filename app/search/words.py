@@ -149,19 +149,20 @@ class QueryWords:
 
     def _tokens(self, content: str) -> Iterator[Token]:
         """The matches of the query in the order of the text; `3.11` also matches `3.11.2`."""
-        found = [self._finder.find(content)]
+        tokens, others = self._finder.find(content), []
         if self._longer_version is not None:
-            found.append(
+            others.append(
                 Token(match["version"], *match.span(), position=0, is_whole=True)
                 for match in self._longer_version.finditer(content)
             )
         if operators := self._parsed.all_operators:
-            found.append(
+            others.append(
                 Token(operator, start, end, position=0, is_whole=True)
                 for operator, start, end in operator_places(content, operators)
             )
-        tokens = heapq.merge(*found, key=lambda token: token.start)
-        return whole_characters(content, tokens, self._flags)
+        if others:
+            tokens = heapq.merge(tokens, *others, key=lambda token: token.start)
+        return tokens if content.isascii() else whole_characters(content, tokens, self._flags)
 
     def _telling_sentence(
         self, content: str, path: str, found: Sequence[_Match]

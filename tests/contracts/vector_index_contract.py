@@ -15,6 +15,7 @@ from app.adapters.vector_index.primary import PrimaryIndex
 from app.errors import VectorIndexError
 from app.protocols import (
     EVERYWHERE,
+    UNKNOWN_DOCUMENT,
     SearchScope,
     Vector,
     VectorHit,
@@ -242,7 +243,8 @@ class VectorIndexContract(PrimaryIndexContract):
 
     def test_an_empty_index_finds_nothing_within_a_scope(self, index: VectorIndex):
         assert index.search(unit_vectors(1)[0], 10, in_items([1, 2])) == []
-        assert index.similarities(unit_vectors(1)[0], ["nothing"]) == {}
+        cosines, numbers = index.compared(unit_vectors(1)[0], ["nothing"])
+        assert (cosines.tolist(), numbers.tolist()) == ([0.0], [UNKNOWN_DOCUMENT])
 
     def test_a_replaced_record_moves_to_its_new_item_and_document(self, index: VectorIndex):
         old, new = unit_vectors(2)
@@ -277,17 +279,28 @@ class VectorIndexContract(PrimaryIndexContract):
         assert index.search(query, 5, SearchScope(None, unknown)) == []
         assert len(index.search(query, 50, in_items(range(50_000)))) == 20
 
-    def test_similarities_are_the_scores_of_a_search(self, index: VectorIndex):
+    def test_hits_tell_the_document_of_each_record(self, index: VectorIndex):
+        records = records_of(unit_vectors(300), items=30)
+        index.upsert(records)
+        hits = index.search(unit_vectors(1, seed=4)[0], 300)
+        numbers = {hit.chunk_id: hit.document_number for hit in hits}
+        assert numbers == {record.chunk_id: record.document_number for record in records}
+
+    def test_compared_are_the_hits_of_a_search_in_the_order_asked(self, index: VectorIndex):
         records = records_of(unit_vectors(700))
         index.upsert(records)
         index.remove([record.chunk_id for record in records[600:]])
         for query in unit_vectors(3, seed=4):
-            scores = {hit.chunk_id: hit.score for hit in index.search(query, 700)}
-            asked = [record.chunk_id for record in records]
-            similarities = index.similarities(query, [*asked, asked[0], "unknown"])
-            assert similarities == pytest.approx(scores, abs=2e-6)
-            assert list(similarities) == asked[:600]
+            hits = {hit.chunk_id: hit for hit in index.search(query, 700)}
+            asked = [record.chunk_id for record in records[::-1]]
+            asked += [asked[-1], "unknown"]
+            cosines, numbers = index.compared(query, asked)
+            none = VectorHit("none", 0.0)
+            found = [hits.get(key, none) for key in asked]
+            assert cosines == pytest.approx([hit.score for hit in found], abs=2e-6)
+            assert numbers.tolist() == [hit.document_number for hit in found]
+            assert (numbers == UNKNOWN_DOCUMENT).sum() == 101
 
-    def test_similarities_refuse_a_vector_of_another_length(self, index: VectorIndex):
+    def test_to_compare_with_a_vector_of_another_length_is_refused(self, index: VectorIndex):
         with pytest.raises(VectorIndexError, match="dimensions"):
-            index.similarities(unit_vectors(1, dimension=DIMENSION + 1)[0], ["one"])
+            index.compared(unit_vectors(1, dimension=DIMENSION + 1)[0], ["one"])

@@ -262,11 +262,13 @@ class Analyser:
 
 
 def _is_plain(raw: str) -> bool:
-    """Whether a word is English letters alone, small ones but for the first: most are.
+    """Whether a word is digits alone, or English letters, all capitals or none but the first.
 
-    Nothing takes it apart, and there is nothing to it but its stem.
+    Most are. Nothing takes it apart, and there is nothing to it but its stem.
     """
-    return raw.isascii() and raw.isalpha() and (raw[1:] or raw).islower()
+    if not raw.isascii():
+        return False
+    return raw.isdigit() or (raw.isalpha() and ((raw[1:] or raw).islower() or raw.isupper()))
 
 
 def _signs_around(raw: str) -> tuple[str, str]:

@@ -1,13 +1,11 @@
 """Lets a word count alike in every language, by how many records hold it in any of its forms."""
 
-import functools
 import math
 from collections.abc import Iterator, Sequence
 
-import tantivy
-
 from app.adapters.lexical_index.languages import SpokenQuery
 from app.adapters.lexical_index.mixed_case_names import name_mark
+from app.adapters.lexical_index.term_counts import TermCounts
 from app.adapters.lexical_index.terms import Word
 
 
@@ -16,13 +14,12 @@ class Blending:
 
     BM25 takes a term for the rarer the fewer records hold it. A word would weigh most in the
     language of which there are fewest records, however often they say it. So each form counts as
-    if all were one term. With one language nothing is corrected. It serves one query, whose
-    phrases say the same terms in many ways: each is counted once.
+    if all were one term. With one language nothing is corrected. It serves one query.
     """
 
-    def __init__(self, searcher: tantivy.Searcher, queries: Sequence[SpokenQuery]) -> None:
-        self._records = searcher.num_docs
-        self._count = functools.cache(searcher.doc_freq)
+    def __init__(self, records: int, counts: TermCounts, queries: Sequence[SpokenQuery]) -> None:
+        self._records = records
+        self._count = counts
         self._forms = _forms(queries) if len(queries) > 1 else {}
         self._rarities: dict[tuple[str, str], tuple[float, float]] = {}
 

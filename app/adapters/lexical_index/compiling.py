@@ -30,6 +30,7 @@ from app.adapters.lexical_index.places import Place, PlaceQueries
 from app.adapters.lexical_index.query import MAX_EXCLUSIONS
 from app.adapters.lexical_index.scope_clauses import scope_clauses
 from app.adapters.lexical_index.spelling import Spelling, may_be_mistyped
+from app.adapters.lexical_index.term_counts import TermCounts
 from app.adapters.lexical_index.terms import Phrase, Word
 from app.protocols import EVERYWHERE, QueryWorth, SearchScope
 
@@ -55,6 +56,7 @@ class QueryCompiler:
         self,
         schema: tantivy.Schema,
         searcher: tantivy.Searcher,
+        counts: TermCounts,
         weights: FieldWeights,
         queries: Sequence[SpokenQuery],
         spelling: Spelling,
@@ -62,15 +64,18 @@ class QueryCompiler:
         scope: SearchScope = EVERYWHERE,
         edges_open: bool = True,
     ) -> None:
-        """`edges_open`: whether a phrase may begin or end with half of a term."""
+        """`counts` are those of the searcher.
+
+        `edges_open`: whether a phrase may begin or end with half of a term.
+        """
         self.scope = scope
         self._schema = schema
-        self._searcher = searcher
+        self._count = counts
         self._weights = weights
         self._queries = queries
         self._spelling = spelling
-        self._blending = Blending(searcher, queries)
-        self._places = PlaceQueries(schema, searcher, weights, self._blending)
+        self._blending = Blending(searcher.num_docs, counts, queries)
+        self._places = PlaceQueries(schema, counts, weights, self._blending)
         self._phrases = PhraseQueries(searcher, queries, self._places, edges_open=edges_open)
         self._dotted = DottedNames(schema, searcher, scope)
 
@@ -193,7 +198,7 @@ class QueryCompiler:
         )
         for mark, word in plain if weight > 0 else ():
             name = mark + name_mark(word.stem)
-            if self._searcher.doc_freq(SAID, name):
+            if self._count(SAID, name):
                 clauses = [
                     (Occur.Must, Query.term_query(self._schema, SAID, name, "basic")),
                     (Occur.MustNot, self._places.term(IDENTIFIERS, word.whole)),
@@ -206,7 +211,7 @@ class QueryCompiler:
         for path in self._queries[0].parsed.paths if self._weights.tails > 0 else ():
             score = self._weights.tails * self._full(path.words) ** 2 / self.ceiling()
             for term in path.ways:
-                if self._searcher.doc_freq(TAILS, term):
+                if self._count(TAILS, term):
                     named = Query.term_query(self._schema, TAILS, term, "basic")
                     yield Occur.Should, Query.const_score_query(named, score)
                     score /= 2
@@ -215,7 +220,7 @@ class QueryCompiler:
         """Records under a heading that is the query."""
         for query in self._queries if self._weights.heading > 0 else ():
             term = query.mark + query.parsed.heading
-            if query.parsed.heading and self._searcher.doc_freq(HEADING, term):
+            if query.parsed.heading and self._count(HEADING, term):
                 found = Query.term_query(self._schema, HEADING, term, "basic")
                 score = self._weights.heading * self.ceiling()
                 yield Occur.Should, Query.const_score_query(found, score)
@@ -241,7 +246,7 @@ class QueryCompiler:
         """
         mark, words = query.mark, query.parsed.words
         if query.parsed.says_only_stop_words and any(
-            self._searcher.doc_freq(OPERATORS, operator) for operator in query.parsed.all_operators
+            self._count(OPERATORS, operator) for operator in query.parsed.all_operators
         ):
             return ()
         if len(words) <= MAX_SEARCHED_WORDS:
@@ -306,7 +311,7 @@ class QueryCompiler:
         return some if len(some) <= MAX_RESPELT else []
 
     def _is_known(self, forms: Mapping[str, Word]) -> bool:
-        count = self._searcher.doc_freq
+        count = self._count
         return any(
             count(SAID, mark + name_mark(word.stem))
             or any(count(place.field, place.terms[0]) for place in self._places_of(word, mark))
@@ -315,9 +320,9 @@ class QueryCompiler:
 
     def _frequency(self, word: Word, mark: str) -> tuple[bool, int]:
         """A sort key: the rarest words come first, and those that no content holds last."""
-        frequencies = [self._searcher.doc_freq(BODY, mark + part) for part in word.parts]
+        frequencies = [self._count(BODY, mark + part) for part in word.parts]
         field = SIGNED if word.has_signs else IDENTIFIERS
-        frequencies += [self._searcher.doc_freq(field, word.whole)] if word.whole else []
+        frequencies += [self._count(field, word.whole)] if word.whole else []
         found = [frequency for frequency in frequencies if frequency]
         return not found, min(found, default=0)
 
@@ -346,7 +351,7 @@ class QueryCompiler:
         return {
             query.mark + part
             for path in query.parsed.paths
-            if any(self._searcher.doc_freq(TAILS, way) for way in path.ways)
+            if any(self._count(TAILS, way) for way in path.ways)
             for word in path.words
             for part in word.parts
         }

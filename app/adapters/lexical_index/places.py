@@ -9,6 +9,7 @@ from tantivy import Occur, Query
 
 from app.adapters.lexical_index.blending import Blending
 from app.adapters.lexical_index.fields import SAID, SIGNED, FieldWeights
+from app.adapters.lexical_index.term_counts import TermCounts
 
 
 class Place(NamedTuple):
@@ -26,12 +27,12 @@ class PlaceQueries:
     def __init__(
         self,
         schema: tantivy.Schema,
-        searcher: tantivy.Searcher,
+        counts: TermCounts,
         weights: FieldWeights,
         blending: Blending,
     ) -> None:
         self._schema = schema
-        self._searcher = searcher
+        self._count = counts
         self._weights = weights
         self._blending = blending
 
@@ -48,7 +49,7 @@ class PlaceQueries:
         if not place.patterns:
             return self._blending.may_hold(place.field, place.terms)
         return all(
-            self._searcher.doc_freq(place.field, term)
+            self._count(place.field, term)
             for term, pattern in zip(place.terms, place.patterns, strict=True)
             if pattern == re.escape(term)
         )

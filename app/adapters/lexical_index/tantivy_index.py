@@ -27,6 +27,7 @@ from app.adapters.lexical_index.scoped_search import best_and_ties
 from app.adapters.lexical_index.segment_files import SegmentFiles
 from app.adapters.lexical_index.spelling import Spelling
 from app.adapters.lexical_index.tantivy_errors import translated_errors
+from app.adapters.lexical_index.term_counts import TermCounts, term_counts
 from app.errors import LexicalIndexError
 from app.fault_points import FaultPoint, reached
 from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, QueryWorth, SearchScope
@@ -278,6 +279,7 @@ class TantivyIndex:
             self._languages_in(searcher),
             Spelling(searcher, self._languages),
             DocumentsOfTests(self._schema, searcher),
+            term_counts(searcher),
         )
 
     def _compiler(
@@ -292,6 +294,7 @@ class TantivyIndex:
         return QueryCompiler(
             self._schema,
             view.searcher,
+            view.counts,
             self._weights,
             queries,
             view.spelling,
@@ -359,3 +362,4 @@ class _View(NamedTuple):
     """Those of the records, besides the default one."""
     spelling: Spelling
     tests: DocumentsOfTests
+    counts: TermCounts

@@ -21,19 +21,29 @@ from app.adapters.vector_index.rough_scan import (
 )
 from app.adapters.vector_index.scoring import (
     Rows,
-    as_similarities,
-    best_hits,
+    as_cosines,
+    best_rows,
     scores_of_rows,
 )
 from app.adapters.vector_index.vector_rows import VectorRows, rows_of_records
 from app.processor import UnderWay, available_cores
-from app.protocols import EVERYWHERE, SearchScope, Vector, VectorHit, VectorRecord, Vectors
+from app.protocols import (
+    EVERYWHERE,
+    UNKNOWN_DOCUMENT,
+    Compared,
+    SearchScope,
+    Vector,
+    VectorHit,
+    VectorRecord,
+    Vectors,
+)
 
 FIRST_CAPACITY_ROWS = 131_072
 """Rows reserved from the start. Rows that were never written take no memory (the system provides
 pages when they are touched), while growing needs the old and the new matrix at once."""
 COMPACTED_FROM_ROWS = 256
 """From this size on, the rows are copied once a quarter of them is dead."""
+NO_ROW = -1
 GATHER_BELOW = 0.05
 """A scope that leaves less than this share of the rows is answered from a copy of just these; above
 it, the rough scan of everything is faster (measured at 100,000 x 384)."""
@@ -117,9 +127,14 @@ class ExactVectorIndex:
         rows = None if allowed is None else np.flatnonzero(allowed)
         if rows is None or len(rows) >= GATHER_BELOW * snapshot.rows:
             rows = self._rows_in_question(snapshot, query, limit, allowed)
-        return best_hits(
-            snapshot.chunk_ids, rows, scores_of_rows(snapshot.matrix, rows, query), limit
-        )
+        scores = scores_of_rows(snapshot.matrix, rows, query)
+        best = best_rows(snapshot.chunk_ids, rows, scores, limit)
+        codes = snapshot.document_codes[[row for _, _, row in best]]
+        numbers = snapshot.documents.numbers(codes).tolist()
+        return [
+            VectorHit(chunk_id, -negative, number)
+            for (negative, chunk_id, _), number in zip(best, numbers, strict=True)
+        ]
 
     def _rows_in_question(
         self,
@@ -139,13 +154,18 @@ class ExactVectorIndex:
             scores[~allowed] = -np.inf
         return rows_near_the_best(scores, limit, largest_error(steps, rough_query))
 
-    def similarities(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """The cosine of each of these records, -1 to 1; unknown ids are left out."""
+    def compared(self, vector: Vector, chunk_ids: Sequence[str]) -> Compared:
+        """The cosine of each of these records to the vector, and the number of its document."""
         query = checked_vector(vector, self.dimension)
         snapshot = self._snapshot
-        found, rows = _held(snapshot, chunk_ids)
-        scores = scores_of_rows(snapshot.matrix, rows, query)
-        return dict(zip(found, as_similarities(scores), strict=True))
+        cosines = np.zeros(len(chunk_ids))
+        numbers = np.full(len(chunk_ids), UNKNOWN_DOCUMENT)
+        rows = np.array([snapshot.row_of.get(key, NO_ROW) for key in chunk_ids], np.int64)
+        places = np.flatnonzero(rows != NO_ROW)
+        rows = rows[places]
+        cosines[places] = as_cosines(scores_of_rows(snapshot.matrix, rows, query))
+        numbers[places] = snapshot.documents.numbers(snapshot.document_codes[rows])
+        return Compared(cosines, numbers)
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         """The document number of each of these records; unknown ids are left out."""

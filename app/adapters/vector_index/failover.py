@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from app.adapters.healing_pauses import HealingPauses
 from app.adapters.vector_index.checks import checked_vector
+from app.adapters.vector_index.exact import ExactVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.adapters.vector_index.primary import PrimaryIndex, PrimaryStore
 from app.adapters.vector_index.primary_keeper import PrimaryKeeper
@@ -13,6 +14,8 @@ from app.adapters.vector_index.status import VectorIndexStatus
 from app.errors import VectorIndexError
 from app.protocols import (
     EVERYWHERE,
+    UNKNOWN_DOCUMENT,
+    Compared,
     SearchScope,
     Vector,
     VectorHit,
@@ -83,16 +86,15 @@ class FailoverVectorIndex:
             primary = self._keeper.index
             if primary is not None and not primary.busy:
                 hits = self._answer(primary, lambda index: index.search(query, limit))
-                cosines = exact.similarities(query, [hit.chunk_id for hit in hits])
+                nearest = _with_exact_cosines(exact, query, [hit.chunk_id for hit in hits])
                 # A search of the graph may find fewer records than it holds.
-                if len(cosines) >= min(limit, exact.count()):
-                    nearest = sorted(cosines.items(), key=lambda found: (-found[1], found[0]))
-                    return [VectorHit(*found) for found in nearest]
+                if len(nearest) >= min(limit, exact.count()):
+                    return nearest
         return exact.search(query, limit, scope)
 
-    def similarities(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """The cosine of each of these records, -1 to 1; unknown ids are left out."""
-        return self._exact.similarities(vector, chunk_ids)
+    def compared(self, vector: Vector, chunk_ids: Sequence[str]) -> Compared:
+        """The cosine of each of these records to the vector, and the number of its document."""
+        return self._exact.compared(vector, chunk_ids)
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         """The document number of each of these records; unknown ids are left out."""
@@ -216,3 +218,13 @@ class FailoverVectorIndex:
             except VectorIndexError as error:
                 self._keeper.lay_aside(primary, error.detail)
         return ask(self._exact)
+
+
+def _with_exact_cosines(
+    exact: ExactVectorIndex, query: Vector, chunk_ids: Sequence[str]
+) -> list[VectorHit]:
+    """Those of the chunks that the exact index holds, best first; equal ones by their ids."""
+    cosines, numbers = exact.compared(query, chunk_ids)
+    compared = zip(chunk_ids, cosines.tolist(), numbers.tolist(), strict=True)
+    hits = [VectorHit(*hit) for hit in compared if hit[2] != UNKNOWN_DOCUMENT]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.chunk_id))

@@ -9,7 +9,15 @@ from app.adapters.vector_index.status import CLOSED, VectorIndexStatus
 from app.adapters.vector_index.vector_rows import VectorRowSource
 from app.errors import AppError, VectorIndexError
 from app.processor import UnderWay
-from app.protocols import EVERYWHERE, SearchScope, Vector, VectorHit, VectorPart, VectorRecord
+from app.protocols import (
+    EVERYWHERE,
+    Compared,
+    SearchScope,
+    Vector,
+    VectorHit,
+    VectorPart,
+    VectorRecord,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -123,9 +131,9 @@ class LoadedExactIndex:
         """The nearest records within the scope, best first."""
         return self.full().search(vector, limit, scope)
 
-    def similarities(self, vector: Vector, chunk_ids: Sequence[str]) -> dict[str, float]:
-        """The cosine of each of these records, -1 to 1; unknown ids are left out."""
-        return self.full().similarities(vector, chunk_ids)
+    def compared(self, vector: Vector, chunk_ids: Sequence[str]) -> Compared:
+        """The cosine of each of these records to the vector, and the number of its document."""
+        return self.full().compared(vector, chunk_ids)
 
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         """The document number of each of these records; unknown ids are left out."""

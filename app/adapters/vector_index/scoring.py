@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from app.protocols import Vector, VectorHit, Vectors
+from app.protocols import Vector, Vectors
 
 Rows = npt.NDArray[np.int64]
 Scores = npt.NDArray[np.float32]
@@ -30,20 +30,24 @@ def scores_of_rows(matrix: Vectors, rows: Rows, query: Vector) -> Scores:
     return scores
 
 
-def as_similarities(scores: Scores) -> list[float]:
+def as_cosines(scores: Scores) -> npt.NDArray[np.float64]:
     """The scores as they are answered: rounded, and within -1 and 1."""
     rounded = np.round(scores.astype(np.float64), SCORE_DECIMALS)
-    answered: list[float] = np.clip(rounded, -1.0, 1.0).tolist()
-    return answered
+    return np.clip(rounded, -1.0, 1.0)
 
 
-def best_hits(chunk_ids: Sequence[str], rows: Rows, scores: Scores, limit: int) -> list[VectorHit]:
-    """The `limit` best of these rows by score. The chunk id settles ties, at the cut too."""
+def best_rows(
+    chunk_ids: Sequence[str], rows: Rows, scores: Scores, limit: int
+) -> list[tuple[float, str, int]]:
+    """Negative cosine, chunk id and row of each of the `limit` best of these rows, best first.
+
+    The chunk id settles ties, at the cut too.
+    """
     if len(scores) > limit:
         cut = np.partition(scores, len(scores) - limit)[len(scores) - limit]
         # One rounding step below the cut still rounds to the same score.
         places = np.flatnonzero(scores >= cut - np.float32(10.0**-SCORE_DECIMALS))
         rows, scores = rows[places], scores[places]
-    negative = np.clip(-np.round(scores.astype(np.float64), SCORE_DECIMALS), -1.0, 1.0).tolist()
-    best = sorted(zip(negative, [chunk_ids[row] for row in rows.tolist()], strict=True))[:limit]
-    return [VectorHit(chunk_id, -score) for score, chunk_id in best]
+    negative, found = (-as_cosines(scores)).tolist(), rows.tolist()
+    ids = [chunk_ids[row] for row in found]
+    return sorted(zip(negative, ids, found, strict=True))[:limit]

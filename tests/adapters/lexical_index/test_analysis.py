@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.adapters.lexical_index.analysis import MAX_TERM_CHARACTERS, Analyser, fold
+from app.adapters.lexical_index.terms import StretchTerms, Token
 
 ANALYSER = Analyser()
 TEXTS = st.text(
@@ -223,6 +224,16 @@ def test_tokens_stand_in_the_text_and_agree_with_what_is_indexed(text: str):
         assert 0 < len(token.term) <= MAX_TERM_CHARACTERS
         assert not set(token.term) & set(" =\t\n\ud800")
     assert [part for word in ANALYSER.words(text) for part in word.parts] == indexed.parts
+
+
+@given(st.from_regex(r"[A-Za-z][a-z]*|[A-Z]+s?|[0-9]+|[A-Za-z0-9]+", fullmatch=True))
+@example("x" * (MAX_TERM_CHARACTERS + 1))
+@settings(max_examples=400)
+def test_what_is_quickly_analysed_is_what_the_parts_of_its_words_say(word: str):
+    said = StretchTerms.of(ANALYSER.words(word))
+    assert ANALYSER.analyse(word) == [Token(*values) for values in said.tokens]
+    indexed = ANALYSER.index_terms(word)
+    assert [tuple(terms) for terms in indexed] == list(said[1:])
 
 
 @given(TEXTS)

@@ -11,6 +11,7 @@ from app.adapters.lexical_index.compiling import QueryCompiler
 from app.adapters.lexical_index.fields import FieldWeights, make_document, make_schema
 from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.spelling import Spelling
+from app.adapters.lexical_index.term_counts import TermCounts, term_counts
 from tests.contracts.lexical_index_contract import record
 
 NAMES = "getUserName loadFile savePath findThing makeValue runJob"
@@ -48,16 +49,24 @@ def searcher(tmp_path: Path) -> CountingSearcher:
     return CountingSearcher(index.searcher())
 
 
-def compiled(searcher: CountingSearcher, query: str) -> str:
+def compiled(searcher: CountingSearcher, query: str, counts: TermCounts | None = None) -> str:
     queries = Languages().queries(query, {"german"})
     spelling = Spelling(searcher, Languages())  # type: ignore[arg-type]
-    compiler = QueryCompiler(make_schema(), searcher, FieldWeights(), queries, spelling)  # type: ignore[arg-type]
+    counts = counts or term_counts(searcher)  # type: ignore[arg-type]
+    compiler = QueryCompiler(make_schema(), searcher, counts, FieldWeights(), queries, spelling)  # type: ignore[arg-type]
     return str(compiler.compile())
 
 
 @pytest.mark.parametrize("query", [f'"{NAMES}"', f'user -"{NAMES}"', NAMES])
 def test_each_term_is_counted_once_a_query(searcher: CountingSearcher, query: str) -> None:
     compiled(searcher, query)
+    assert set(searcher.asked.values()) == {1}
+
+
+def test_each_term_is_counted_once_in_one_state_of_the_index(searcher: CountingSearcher):
+    counts = term_counts(searcher)  # type: ignore[arg-type]
+    for query in (NAMES, f'"{NAMES}"', f"user {NAMES}"):
+        compiled(searcher, query, counts)
     assert set(searcher.asked.values()) == {1}
 
 

@@ -452,7 +452,9 @@ def test_hits_are_as_many_and_with_the_same_cosines_whichever_index_knows_them(m
         hits = index.search(QUERY, limit)
         assert primary.searches == 1
         assert [hit.chunk_id for hit in hits] == expected_order(RECORDS, QUERY, limit)
-        assert dict(hits) == index.similarities(QUERY, [hit.chunk_id for hit in hits])
+        cosines, numbers = index.compared(QUERY, [hit.chunk_id for hit in hits])
+        assert [hit.score for hit in hits] == cosines.tolist()
+        assert [hit.document_number for hit in hits] == numbers.tolist()
     index.close()
 
 

@@ -18,7 +18,7 @@ from app.adapters.vector_index.exact import ExactVectorIndex
 from app.adapters.vector_index.failover import FailoverVectorIndex
 from app.adapters.vector_index.loaded_exact import LoadedExactIndex
 from app.adapters.vector_index.primary import PrimaryIndex
-from app.protocols import SearchScope, VectorIndex, VectorRecord
+from app.protocols import UNKNOWN_DOCUMENT, SearchScope, VectorIndex, VectorRecord
 from tests.adapters.vector_index.stores import FlakyStore, NoStore, Table, failover
 from tests.contracts.vector_index_contract import (
     DIMENSION,
@@ -193,15 +193,20 @@ class VectorIndexHistory(RuleBasedStateMachine):
         for hit in hits:
             record = self.model[hit.chunk_id]
             assert allows(scope, record)
+            assert hit.document_number == record.document_number
             assert abs(hit.score - float(record.vector @ query)) < 1e-5
 
     @rule(seed=st.integers(0, 39), keys=CHUNKS)
-    def similarities(self, seed: int, keys: list[str]) -> None:
+    def compared(self, seed: int, keys: list[str]) -> None:
         query = VECTORS[seed]
-        similarities = self.index.similarities(query, keys)
-        assert similarities.keys() == self.model.keys() & set(keys)
-        for key, score in similarities.items():
-            assert abs(score - float(self.model[key].vector @ query)) < 1e-5
+        cosines, numbers = self.index.compared(query, keys)
+        for key, cosine, number in zip(keys, cosines, numbers, strict=True):
+            record = self.model.get(key)
+            if record is None:
+                assert (cosine, number) == (0.0, UNKNOWN_DOCUMENT)
+            else:
+                assert abs(cosine - float(record.vector @ query)) < 1e-5
+                assert number == record.document_number
 
     @invariant()
     def holds_what_the_model_holds(self) -> None:
