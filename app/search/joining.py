@@ -55,7 +55,7 @@ class JoinedRows:
         return [
             result_of(
                 row,
-                self.ranked.cosines[position],
+                float(self.ranked.cosines[position]),
                 self.tags.get(row.item_id, ()),
                 Shown(
                     highlights=demands.words.of(row.collection).highlights(row.content, row.key)
@@ -92,10 +92,10 @@ def join(
     results would have got just these, and scores depend on how many candidates there are.
     `fingerprint` is that of the model by whose vectors `diversity` tells what repeats what.
     """
-    found_first = len(ranked.chunk_ids)
+    found_first = len(ranked.places)
     if ranking.weighs:
         ranked = weigh(connection, ranked, ranking, demands, fingerprint, now)
-    left_out = found_first - len(ranked.chunk_ids)
+    left_out = found_first - len(ranked.places)
     for wanted in (_wanted_hits(request, deeper), found_first):
         spread_out, found = _spread_hits(
             connection, ranked, request, ranking, demands, earlier, wanted
@@ -157,7 +157,9 @@ def _grouped(
     if group_by is None:
         return [(row, position, None) for row, position in hits]
     by_chunk = {row.id: (row, position) for row, position in hits}
-    groups = GROUPINGS[group_by]([hit_of(row, ranked.cosines[position]) for row, position in hits])
+    groups = GROUPINGS[group_by](
+        [hit_of(row, float(ranked.cosines[position])) for row, position in hits]
+    )
     return [
         (*by_chunk[group.best.chunk_id], ResultGroup(group.count, group.others))
         for group in groups[:most]

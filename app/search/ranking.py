@@ -1,6 +1,7 @@
 """Puts a search's candidates in order, and explains how each came to its place."""
 
 import dataclasses
+import functools
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -30,8 +31,10 @@ class RankedCandidates:
     A position is where a candidate stands in this order, a place where it stood when retrieved.
     """
 
-    chunk_ids: tuple[str, ...]
-    cosines: tuple[float, ...]
+    retrieved_ids: Sequence[str]
+    """By place."""
+    retrieved_cosines: fusion.Floats
+    """By place."""
     places: fusion.Ranks
     """The place of each among the candidates as they were retrieved; shape (ranked,)."""
     fused: fusion.Fusion
@@ -44,6 +47,16 @@ class RankedCandidates:
     """What else decided the order besides the fused score, if anything did."""
     penalties: fusion.Floats | None = None
     """By position: what each loses to the better ones of its document. None: nothing."""
+
+    @functools.cached_property
+    def chunk_ids(self) -> tuple[str, ...]:
+        """By position."""
+        return tuple(self.retrieved_ids[place] for place in self.places.tolist())
+
+    @functools.cached_property
+    def cosines(self) -> fusion.Floats:
+        """By position."""
+        return self.retrieved_cosines[self.places]
 
     @property
     def lowered(self) -> fusion.Floats:
@@ -104,8 +117,6 @@ class RankedCandidates:
         chosen = np.asarray(positions, np.int64)
         return dataclasses.replace(
             self,
-            chunk_ids=tuple(self.chunk_ids[position] for position in chosen.tolist()),
-            cosines=tuple(self.cosines[position] for position in chosen.tolist()),
             places=self.places[chosen],
             weighed=None if self.weighed is None else self.weighed.in_order(chosen),
             penalties=None if self.penalties is None else self.penalties[chosen],
@@ -151,8 +162,8 @@ def rank(
         lowered = fused.scores - test_penalties
         places = places[np.argsort(-lowered[places], kind="stable")]
     return RankedCandidates(
-        chunk_ids=tuple(candidates.chunk_ids[place] for place in places.tolist()),
-        cosines=tuple(candidates.cosines[places].tolist()),
+        retrieved_ids=candidates.chunk_ids,
+        retrieved_cosines=candidates.cosines,
         places=places,
         fused=fused,
         scale=RRF_SCALE if request.mode == "hybrid" and request.fusion == "rrf" else 1.0,

@@ -280,8 +280,9 @@ def _is_nearest(
         return True
     if ranking.weighs or ranking.widens:
         return candidates.lexical_exhausted
-    farthest = min((joined.ranked.cosines[position] for _, position, _ in joined.rows), default=1.0)
-    return candidates.lexical_exhausted or farthest >= candidates.complete_above
+    cosines = joined.ranked.cosines[[position for _, position, _ in joined.rows]]
+    farthest = cosines.min(initial=1.0)
+    return candidates.lexical_exhausted or bool(farthest >= candidates.complete_above)
 
 
 def _must_read(candidates: Candidates, words: WordsByCollection) -> bool:

@@ -63,7 +63,7 @@ def _comparable(
     held: list[str] = []
     gone: set[str] = set()
     vectors: dict[str, Vector] = {}
-    for start in range(0, len(ranked.chunk_ids), DIVERSE_DEPTH):
+    for start in range(0, len(ranked.places), DIVERSE_DEPTH):
         keys = ranked.chunk_ids[start : start + DIVERSE_DEPTH]
         suiting = demands.suiting(connection, keys) if demands.words.demand_texts else keys
         vectors |= vectors_of_chunks(connection, suiting, fingerprint)
@@ -106,7 +106,7 @@ def _weighed(
     now: datetime,
 ) -> Weighed:
     each = [] if facts is None else [facts[key] for key in ranked.chunk_ids]
-    nothing = np.zeros(len(ranked.chunk_ids))
+    nothing = np.zeros(len(ranked.places))
 
     def values(weight: float, value: Callable[[SignalFacts], float]) -> Floats:
         return np.array([value(fact) for fact in each]) if weight and each else nothing
@@ -124,7 +124,7 @@ def _weighed(
     boosts = nothing + 1.0
     if ranking.boosts and each:
         boosts = np.array([boost(fact, ranking) for fact in each])
-    fused, cosines = ranked.scaled_scores(), np.array(ranked.cosines, np.float64)
+    fused, cosines = ranked.scaled_scores(), ranked.cosines
     sums = (
         ranking.fused_weight * fused
         + ranking.cosine_weight * cosines

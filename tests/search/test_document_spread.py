@@ -29,8 +29,8 @@ def ranked(scores: Sequence[float], documents: Sequence[int] | None) -> RankedCa
     )
     fused = fusion.convex(sides, dense_share=1.0)
     return RankedCandidates(
-        chunk_ids=tuple(str(place) for place in fused.order.tolist()),
-        cosines=tuple(cosines[fused.order].tolist()),
+        retrieved_ids=[str(place) for place in range(len(cosines))],
+        retrieved_cosines=cosines,
         places=fused.order,
         fused=fused,
     )
