@@ -114,7 +114,11 @@ class GenerationParts:
             collection_languages=shared.collection_settings.languages,
         )
         self.context = ContextAssembler(
-            database=shared.database, searcher=self.searcher, token_meter=embedder.token_meter
+            database=shared.database,
+            searcher=self.searcher,
+            token_meter=embedder.token_meter,
+            languages=self.languages,
+            collection_languages=shared.collection_settings.languages,
         )
         self.caretaker = self._make_caretaker(shared)
         self.maintenance = self._make_maintenance(shared)

@@ -10,6 +10,11 @@ from app.search import results as search_results
 from app.search.requests import SearchRequest
 from app.web.complete_answer import CompleteAnswer
 
+BESIDE = (
+    "With context_chunks. Null at that end of the document, and where the text says what the query "
+    "excludes."
+)
+
 
 class HighlightKind(StrEnum):
     """What is highlighted."""
@@ -182,8 +187,8 @@ class SearchResult(CompleteAnswer):
     citation: str = Field(
         description="`document` and lines, to be quoted.", examples=["guide/auth.md#L120-L135"]
     )
-    before: NeighbourText | None = Field(None, description="With context_chunks.")
-    after: NeighbourText | None = Field(None, description="With context_chunks.")
+    before: NeighbourText | None = Field(None, description=BESIDE)
+    after: NeighbourText | None = Field(None, description=BESIDE)
     group: ResultGroup | None = Field(None, description="With group_by.")
     explain: Explanation | None = Field(None, description="With explain.")
 

@@ -21,8 +21,9 @@ async def get_context(body: ContextBody, rag: RAGDep, request: Request) -> Respo
     """Search, and put the passages that answer together for a prompt.
 
     Each hit is widened to whole lines, with `context_chunks` neighbours on each side; what overlaps
-    or adjoins becomes one passage. They come in the order of the search until `max_tokens` are
-    reached: a passage that is too long is cut at the end of a line, and a line that is too long
+    or adjoins becomes one passage. Where that would say what the query excludes, the hits stand
+    alone, without the rest of their lines. They come in the order of the search until `max_tokens`
+    are reached: a passage that is too long is cut at the end of a line, and a line that is too long
     around the words that were found in it; `omitted` says what is missing.
     """
     answer = await unless_client_leaves(request, rag.context(body.context_request()))

@@ -1,16 +1,19 @@
 """Assembles the passages that answer a question for a prompt, within a token budget."""
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from sqlalchemy import Connection
 
+from app.adapters.lexical_index.languages import Languages
+from app.adapters.lexical_index.shown import shown_paragraphs
 from app.database import Database
 from app.protocols import TokenMeter
 from app.search.context_budget import ContextBudget, Omission
 from app.search.context_formats import FORMATS
+from app.search.excerpts import Excerpt, hits_of_plan
 from app.search.passage_queries import (
     Extent,
     PlacedChunk,
@@ -28,6 +31,7 @@ from app.search.passages import (
 )
 from app.search.requests import ContextFormatName, ContextRequest, SearchRequest
 from app.search.results import SearchAnswer, SearchResult
+from app.search.words_by_collection import WordsByCollection
 
 SEARCHES = 3
 """How many searches are made at most, because a document got a new version since each of them. Of
@@ -69,12 +73,23 @@ class ContextAssembler:
     """Makes contexts. Safe to call from many threads."""
 
     def __init__(
-        self, *, database: Database, searcher: AnswersSearches, token_meter: TokenMeter | None
+        self,
+        *,
+        database: Database,
+        searcher: AnswersSearches,
+        token_meter: TokenMeter | None,
+        languages: Languages,
+        collection_languages: Callable[[], Mapping[str, str]] = dict,
     ) -> None:
-        """Without a token meter, tokens are estimated from the characters of the text."""
+        """Without a token meter, tokens are estimated from the characters of the text.
+
+        `collection_languages` gives the languages of collections that have one of their own.
+        """
         self._database = database
         self._searcher = searcher
         self._token_meter = token_meter
+        self._languages = languages
+        self._collection_languages = collection_languages
 
     def assemble(self, request: ContextRequest) -> ContextAnswer:
         """The passages that answer best, best first, up to `max_tokens`.
@@ -91,7 +106,7 @@ class ContextAssembler:
             searches_left -= 1
             answer = self._without_copies(search)
             with self._database.snapshot() as connection:
-                places = _unchanged(connection, answer.results)
+                places = _unchanged(connection, request.search, answer.results)
                 if len(places) == len(answer.results) or not searches_left:
                     return self._from_snapshot(connection, request, answer, places)
 
@@ -115,7 +130,11 @@ class ContextAssembler:
         plans = _plans(connection, answer.results, places, request.search.context_chunks)
         budget = ContextBudget(request.max_tokens, self._token_meter, FORMATS[request.format])
         reader = _LineReader(connection, plans)
-        budget.fill(plans, reader.lines)
+        words = WordsByCollection(
+            request.search.query, self._languages, self._collection_languages()
+        )
+        shown = _without_excluded(plans, reader, words) if words.exclude_any else plans
+        budget.fill(shown, reader.lines)
         made = budget.finished()
         return ContextAnswer(
             query=answer.query,
@@ -148,13 +167,29 @@ class _LineReader:
         return self._lines_by_rank[plan.rank]
 
 
-def _unchanged(connection: Connection, results: Sequence[SearchResult]) -> dict[str, PlacedChunk]:
-    """The results that SQL holds now as the search saw them, by chunk id.
+def _without_excluded(
+    plans: Sequence[PassagePlan], reader: _LineReader, words: WordsByCollection
+) -> list[PassagePlan | Excerpt]:
+    """The plans, and of those whose lines say what the query excludes the hits alone."""
+    shown: list[PassagePlan | Excerpt] = []
+    for plan in plans:
+        lines, document = reader.lines(plan), plan.document
+        text = lines.passage(lines.first_line, lines.last_line).content
+        texts = (text, *shown_paragraphs(text, document.key))
+        rejected = words.of(document.collection).reject(*texts)
+        shown += hits_of_plan(lines) if rejected else [plan]
+    return shown
 
-    A chunk keeps its id when a new version of its document moves it: so its place must agree, and
-    the licence, by which the search may have chosen.
+
+def _unchanged(
+    connection: Connection, request: SearchRequest, results: Sequence[SearchResult]
+) -> dict[str, PlacedChunk]:
+    """The results that SQL holds now as the search saw them, and the filter allows, by chunk id.
+
+    A chunk keeps its id when a new version of its document moves it, or has other labels, or says
+    more around it: so its place must agree, and the whole filter is applied again.
     """
-    places = places_of_chunks(connection, [result.chunk_id for result in results])
+    places = places_of_chunks(connection, [result.chunk_id for result in results], request)
     return {
         result.chunk_id: places[result.chunk_id]
         for result in results
@@ -168,6 +203,7 @@ def _agrees(result: SearchResult, place: PlacedChunk) -> bool:
         (result.start_index, result.end_index) == (extent.start_index, extent.end_index)
         and (result.start_line, result.end_line) == (extent.start_line, extent.end_line)
         and result.licence == place.document.licence
+        and result.chunk_type == place.chunk_type
     )
 
 

@@ -65,10 +65,12 @@ class ContextBudget:
         return token_count(text, self._meter)
 
     def fill(
-        self, plans: Sequence[PassagePlan], lines_of: Callable[[PassagePlan], PassageLines]
+        self,
+        plans: Sequence[PassagePlan | Excerpt],
+        lines_of: Callable[[PassagePlan], PassageLines],
     ) -> None:
         """Take what fits, best rank first: whole lines, or else excerpts around what was found."""
-        waiting: list[PassagePlan | Excerpt] = list(plans)
+        waiting = sorted(plans, key=lambda each: each.rank)
         while waiting:
             best = waiting.pop(0)
             if isinstance(best, Excerpt):

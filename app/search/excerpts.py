@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -208,9 +208,26 @@ def excerpts_of(lines: PassageLines, is_too_long: Callable[[Passage], bool]) -> 
     An excerpt is widened to whole lines, except where a line is too long.
     """
     text = "".join(lines.lines)
-    excerpts = []
     is_long = functools.cache(lambda number: is_too_long(lines.passage(number, number)))
     parts = [_widened(part, lines, text, is_long) for part in lines.plan.parts or (lines.plan,)]
+    return _excerpts(parts, lines, text)
+
+
+def hits_of_plan(lines: PassageLines) -> list[Excerpt]:
+    """The hits of a plan as they are, without neighbours and the rest of their lines.
+
+    Those that adjoin are merged; the best come first.
+    """
+    hits = sorted(lines.plan.hits, key=lambda hit: hit.rank)
+    parts = [
+        dataclasses.replace(lines.plan, rank=hit.rank, hits=(hit,), extent=hit.extent, parts=())
+        for hit in hits
+    ]
+    return _excerpts(parts, lines, "".join(lines.lines))
+
+
+def _excerpts(parts: Sequence[PassagePlan], lines: PassageLines, text: str) -> list[Excerpt]:
+    excerpts = []
     for plan in merge_plans(parts, Extent.adjoins):
         start = plan.extent.start_index - lines.first_index
         end = plan.extent.end_index - lines.first_index

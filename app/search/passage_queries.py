@@ -7,6 +7,8 @@ from sqlalchemy import Connection, bindparam, func, select
 
 from app.models import ChunkRow, DocumentRow, ItemRow
 from app.search.neighbours import HIT, IS_NEAR, NEAR
+from app.search.requests import SearchRequest
+from app.search.scope import conditions_now
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,7 @@ class DocumentFacts:
     uri: str
     licence: str | None
     language: str | None
+    collection: str
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ class PlacedChunk:
     document: DocumentFacts
     extent: Extent
     heading_path: tuple[str, ...]
+    chunk_type: str
 
 
 _PLACES = (
@@ -71,6 +75,7 @@ _PLACES = (
         ChunkRow.start_line,
         ChunkRow.end_line,
         ChunkRow.heading_path,
+        ChunkRow.chunk_type,
         DocumentRow.key,
         DocumentRow.title,
         DocumentRow.uri,
@@ -78,6 +83,7 @@ _PLACES = (
         DocumentRow.language,
         ItemRow.title.label("item_title"),
         ItemRow.licence.label("item_licence"),
+        ItemRow.collection,
     )
     .join(DocumentRow, DocumentRow.id == ChunkRow.document_id)
     .join(ItemRow, ItemRow.id == ChunkRow.item_id)
@@ -99,14 +105,19 @@ _NEAR = (
 _TEXT = select(DocumentRow.content).where(DocumentRow.id == bindparam("row_id"))
 
 
-def places_of_chunks(connection: Connection, chunk_ids: Collection[str]) -> dict[str, PlacedChunk]:
-    """Where these chunks stand now, by id; those of archived items and unknown ones are left out.
+def places_of_chunks(
+    connection: Connection, chunk_ids: Collection[str], request: SearchRequest
+) -> dict[str, PlacedChunk]:
+    """Where these chunks stand now, by id; those that the request's filter rules out now, those of
+    archived items and unknown ones are left out.
 
     At most some hundred ids, as one search answers them.
     """
     if not chunk_ids:
         return {}
-    rows = connection.execute(_PLACES, {"chunk_ids": list(chunk_ids)})
+    conditions, paths = conditions_now(connection, request)
+    statement = _PLACES.where(*conditions) if conditions else _PLACES
+    rows = connection.execute(statement, {"chunk_ids": list(chunk_ids)})
     return {
         row.id: PlacedChunk(
             DocumentFacts(
@@ -117,11 +128,14 @@ def places_of_chunks(connection: Connection, chunk_ids: Collection[str]) -> dict
                 uri=row.uri,
                 licence=row.licence or row.item_licence,
                 language=row.language,
+                collection=row.collection,
             ),
             Extent(row.start_index, row.end_index, row.start_line, row.end_line),
             tuple(row.heading_path),
+            row.chunk_type,
         )
         for row in rows
+        if paths.allows(row.key)
     }
 
 

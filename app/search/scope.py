@@ -122,6 +122,21 @@ def resolve_filter(
     return ResolvedFilter(scope, (*of_few_items, *of_documents), paths)
 
 
+def conditions_now(
+    connection: Connection, request: SearchRequest
+) -> tuple[tuple[ColumnElement[bool], ...], PathFilter]:
+    """The conditions and the paths of a ResolvedFilter, as they are in this snapshot."""
+    paths = PathFilter(request.paths)
+    by_document = documents_decide(connection, request.category, request.tags)
+    return (
+        (
+            *_item_conditions(request, by_document=by_document, of_few=True),
+            *_document_conditions(connection, request, paths),
+        ),
+        paths,
+    )
+
+
 def _item_conditions(
     request: SearchRequest, *, by_document: bool, of_few: bool
 ) -> list[ColumnElement[bool]]:

@@ -5,13 +5,15 @@ import json
 import re
 import textwrap
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 import numpy as np
 import numpy.typing as npt
 import pytest
-from sqlalchemy import update
+from sqlalchemy import delete, select, update
 
-from app.models import DocumentRow, ItemRow
+from app.adapters.lexical_index.languages import Languages
+from app.models import DocumentRow, DocumentTagRow, ItemRow
 from app.protocols import TokenMeter
 from app.search.context import (
     SEARCHES,
@@ -55,13 +57,15 @@ def assemble(
     max_tokens: int = 2000,
     context_chunks: int = 0,
     style: ContextFormatName = "markdown",
+    search: SearchRequest | None = None,
 ) -> ContextAnswer:
     assembler = ContextAssembler(
         database=shelf.database,
         searcher=searcher or FixedSearcher(results),
         token_meter=meter or FakeEmbedder(),
+        languages=Languages(),
     )
-    search = SearchRequest("q", context_chunks=context_chunks)
+    search = search or SearchRequest("q", context_chunks=context_chunks)
     return assembler.assemble(ContextRequest(search, max_tokens, style))
 
 
@@ -302,7 +306,10 @@ def test_the_tool_never_says_that_nothing_was_found_when_nothing_fits(shelf: She
     giant = shelf.put("very " * 200 + "long.md", "word " * 400)
     for meter in (FakeEmbedder(), None):
         answer = ContextAssembler(
-            database=shelf.database, searcher=FixedSearcher(giant[:1]), token_meter=meter
+            database=shelf.database,
+            searcher=FixedSearcher(giant[:1]),
+            token_meter=meter,
+            languages=Languages(),
         ).assemble(ContextRequest(SearchRequest("q"), 50, "tool"))
         assert answer.context == NOTHING_FITS
         assert answer.truncated
@@ -334,7 +341,10 @@ def test_of_a_line_that_is_too_long_each_hit_is_shown_by_itself(
     chunks = Shelf(shelf.database, chunk_size=400).put("one.json", RECORDS)
     hits = [telling(chunk, "saw nothing", "nothing") for chunk in (chunks[300], chunks[7])]
     answer = ContextAssembler(
-        database=shelf.database, searcher=FixedSearcher(hits), token_meter=meter
+        database=shelf.database,
+        searcher=FixedSearcher(hits),
+        token_meter=meter,
+        languages=Languages(),
     ).assemble(ContextRequest(SearchRequest("q"), max_tokens, style))
     assert answer.total_tokens <= max_tokens
     assert [p.rank for p in answer.passages] == ([1, 2] if max_tokens == 2000 else [1])
@@ -452,7 +462,10 @@ def test_blank_lines_beside_what_is_shown_are_no_omission(
 def test_without_a_token_meter_four_characters_are_a_token(shelf: Shelf):
     hit = shelf.put("a.md", "word " * 7 + "end\n")[0]
     assembler = ContextAssembler(
-        database=shelf.database, searcher=FixedSearcher([hit]), token_meter=None
+        database=shelf.database,
+        searcher=FixedSearcher([hit]),
+        token_meter=None,
+        languages=Languages(),
     )
     answer = assembler.assemble(ContextRequest(SearchRequest("q")))
     assert answer.total_tokens == -(-len(answer.context) // 4)
@@ -485,7 +498,7 @@ def test_many_short_lines_are_counted_a_few_times(
     monkeypatch: pytest.MonkeyPatch, meter: TokenMeter | None, first_line: str
 ):
     budget = ContextBudget(4000, meter, FORMATS["markdown"])
-    document = DocumentFacts(1, 1, "numbers.txt", "t", "u", None, None)
+    document = DocumentFacts(1, 1, "numbers.txt", "t", "u", None, None, "knowledge_base")
     content = first_line + "7\n" * 20_000
     hits = (PassageHit(1, "1", 0.5, Extent(0, 100, 1, 50)),)
     plan = PassagePlan(1, document, (), hits, Extent(0, len(content), 1, 20_000))
@@ -549,7 +562,7 @@ def test_a_short_passage_has_room_where_a_part_of_a_long_one_would_say_too_littl
 
 def line_of_document(rank: int, line: str) -> PassagePlan:
     """A passage of a document of its own that has one line."""
-    document = DocumentFacts(rank, 1, f"{rank}.md", "t", "u", None, None)
+    document = DocumentFacts(rank, 1, f"{rank}.md", "t", "u", None, None, "knowledge_base")
     extent = Extent(0, len(line), 1, 1)
     return PassagePlan(rank, document, (), (PassageHit(rank, str(rank), 0.5, extent),), extent)
 
@@ -652,6 +665,68 @@ def test_a_source_that_changes_all_the_time_gives_what_still_holds(shelf: Shelf)
     assert [passage.document.key for passage in answer.passages] == ["q.md"]
 
 
+FILTERED = {
+    "category": SearchRequest("q", category="public"),
+    "tags": SearchRequest("q", tags=("open",)),
+    "language": SearchRequest("q", languages=("en",)),
+    "indexed_at": SearchRequest("q", indexed_before=datetime(2001, 1, 1, tzinfo=UTC)),
+    "item": SearchRequest("q", collection="knowledge_base"),
+}
+
+
+@pytest.mark.parametrize("label", FILTERED)
+def test_no_passage_is_shown_that_its_filter_rules_out_by_now(shelf: Shelf, label: str):
+    item = shelf.add_item()
+    results = shelf.put("p.md", PROSE, item_id=item)
+
+    def set_labels(*, allowed: bool) -> None:
+        with shelf.database.write() as session:
+            document = session.execute(select(DocumentRow)).scalar_one()
+            document.category = "public" if allowed else "secret"
+            document.language = "en" if allowed else "de"
+            document.indexed_at = datetime(2000 if allowed else 2002, 1, 1, tzinfo=UTC)
+            session.execute(delete(DocumentTagRow))
+            session.flush()
+            tag = "open" if allowed else "closed"
+            session.add(DocumentTagRow(document_id=document.id, tag=tag))
+            session.get_one(ItemRow, item).collection = "knowledge_base" if allowed else "other"
+
+    set_labels(allowed=True)
+    search = dataclasses.replace(FILTERED[label], context_chunks=1)
+    assert assemble(shelf, results[2:3], search=search).passages
+    searcher = FixedSearcher(results[2:3], afterwards=lambda: set_labels(allowed=False))
+    answer = assemble(shelf, (), searcher=searcher, search=search)
+    assert (searcher.searches, answer.passages) == (SEARCHES, ())
+
+
+def test_what_the_query_excludes_does_not_come_with_the_rest_of_a_line(shelf: Shelf):
+    line = "A secret stands here. " + "Padding words stand here. " * 9 + "The tapir weighs much."
+    chunks = shelf.put("one.md", f"{line}\nThe next line.\n")
+    hit = holding(chunks, "tapir")
+    assert "secret" not in hit.content
+    whole = assemble(shelf, [hit], search=SearchRequest("tapir"))
+    assert line in whole.context
+    answer = assemble(shelf, [hit], search=SearchRequest("tapir -secret"))
+    (passage,) = answer.passages
+    assert passage.content == hit.content.strip()
+    assert passage.cut_before
+    assert "secret" not in answer.context
+
+
+def test_neighbours_that_say_what_the_query_excludes_are_left_out(shelf: Shelf):
+    text = PROSE.replace("Line 7 ", "Line 7 forbidden ")
+    chunks = shelf.put("p.md", text)
+    hit = next(chunk for chunk in chunks if chunk.start_line == 5)
+    assert "forbidden" not in hit.content
+    wide = SearchRequest("pilots", context_chunks=4)
+    assert "forbidden" in assemble(shelf, [hit], search=wide).context
+    without = dataclasses.replace(wide, query="pilots -forbidden")
+    answer = assemble(shelf, [hit], search=without)
+    assert answer.passages[0].content == hit.content.strip()
+    elsewhere = dataclasses.replace(wide, query="pilots -unicorn")
+    assert "forbidden" in assemble(shelf, [hit], search=elsewhere).context
+
+
 @pytest.mark.parametrize("change", ["deleted", "archived", "relicensed"])
 def test_what_is_no_longer_allowed_is_not_read(shelf: Shelf, change: str):
     item = shelf.add_item()
@@ -696,7 +771,10 @@ def test_a_search_for_a_context_is_asked_for_nothing_that_no_context_shows(shelf
             return super().search(request)
 
     assembler = ContextAssembler(
-        database=shelf.database, searcher=NotingSearcher(results[:2]), token_meter=None
+        database=shelf.database,
+        searcher=NotingSearcher(results[:2]),
+        token_meter=None,
+        languages=Languages(),
     )
     plain = SearchRequest("question")
     wanted = dataclasses.replace(plain, explain=True, context_chunks=1)
@@ -717,7 +795,10 @@ def test_copies_are_left_out_unless_other_groups_are_asked_for(
             return super().search(request)
 
     assembler = ContextAssembler(
-        database=shelf.database, searcher=NotingSearcher(copies), token_meter=None
+        database=shelf.database,
+        searcher=NotingSearcher(copies),
+        token_meter=None,
+        languages=Languages(),
     )
     assembler.assemble(ContextRequest(SearchRequest("q", group_by=group_by)))
     assert asked == ([None, "text"] if group_by is None else [group_by])

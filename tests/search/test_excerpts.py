@@ -28,7 +28,7 @@ PIECES = st.sampled_from(
         "שלום ",
     ]
 )
-DOCUMENT = DocumentFacts(1, 7, "one.json", "One", "/srv/one.json", None, None)
+DOCUMENT = DocumentFacts(1, 7, "one.json", "One", "/srv/one.json", None, None, "knowledge_base")
 
 
 def excerpt_of(text: str, *highlights: Highlight) -> Excerpt:

@@ -793,8 +793,8 @@ def told(stage: Stage) -> Callable[..., SearchResult]:
     text = "\n\n".join(f"Paragraph {n} says. " + f"filler{n} " * 15 for n in range(9))
     stage.add([text])
 
-    def ask(**wanted: Any) -> SearchResult:
-        return stage.ask("paragraph 4 filler4", n_results=1, **wanted)[0]
+    def ask(without: str = "", **wanted: Any) -> SearchResult:
+        return stage.ask(f"paragraph 4 filler4{without}", n_results=1, **wanted)[0]
 
     return ask
 
@@ -807,6 +807,13 @@ def test_neighbours_come_when_they_are_asked_for(told):
     assert "filler5" in wide.after.content
     assert wide.before.end_index == wide.start_index
     assert wide.after.start_index == wide.end_index
+
+
+def test_a_neighbour_that_says_what_the_query_excludes_is_left_out(told):
+    wide = told(" -filler3", context_chunks=1)
+    assert wide.content == told().content
+    assert wide.before is None
+    assert "filler5" in wide.after.content
 
 
 def test_highlights_and_explanations_come_when_they_are_wanted(told):

@@ -29,7 +29,7 @@ METERS = st.sampled_from([None, FakeEmbedder()])
 
 
 def document(row_id: int = 1, key: str = "guide.md") -> DocumentFacts:
-    return DocumentFacts(row_id, 7, key, "Guide", f"/srv/{key}", "MIT", None)
+    return DocumentFacts(row_id, 7, key, "Guide", f"/srv/{key}", "MIT", None, "knowledge_base")
 
 
 def plan(
