@@ -2,8 +2,11 @@
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+
+import regex
 
 from app.search.passages import Passage
 from app.search.queries import one_line
@@ -28,6 +31,13 @@ _LIKE_A_HEADER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """The beginning of such a line, of either format, whatever signs and blanks stand around it."""
+
+LOOKED_THROUGH = 1_000
+"""Characters at the beginning of a line in which letters may stand for others: lines may have
+millions."""
+
+_UNSEEN = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
+"""What nobody sees: joiners, soft hyphens, selectors, and letters that are blank."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +106,22 @@ def _text_of(passage: Passage) -> str:
     before = CUT + " " if passage.cut_before else ""
     after = " " + CUT if passage.cut_after else ""
     text = before + passage.content + after
-    if any(map(_LIKE_A_HEADER.match, passage.content.splitlines())):
+    if any(map(_is_like_a_header, passage.content.splitlines())):
         return "".join(QUOTED + line for line in text.splitlines(keepends=True))
     return text
+
+
+def _is_like_a_header(line: str) -> bool:
+    """Whether it reads like one as it is, or with letters for what they stand for (NFKC), if they
+    are seen.
+    """
+    if _LIKE_A_HEADER.match(line):
+        return True
+    start = line[:LOOKED_THROUGH]
+    if start.isascii():
+        return False
+    seen = unicodedata.normalize("NFKC", _UNSEEN.sub("", start, concurrent=False))
+    return _LIKE_A_HEADER.match(seen) is not None
 
 
 FORMATS: Mapping[ContextFormatName, ContextWriter] = {

@@ -17,7 +17,10 @@ from app.search.results import Explanation, Highlight, ResultGroup, SearchResult
 from app.search.scope import ResolvedFilter
 from app.searched_titles import searched_titles
 
-_NOT_ON_ONE_LINE = re.compile("[\\x00-\\x1f\\x7f\\x85\\u2028\\u2029]+")
+_NOT_ON_ONE_LINE = re.compile(
+    "[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]+"
+)
+"""Ends of lines and other control characters, and what turns the direction of a line round."""
 
 # Built once: putting a statement together costs more than SQLite takes to answer it.
 _RESULTS = (
