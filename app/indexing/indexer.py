@@ -27,7 +27,7 @@ from app.knowledge.queries import existing_item
 from app.protocols import Embedder, Progress, ProgressListener, TextSplitter
 from app.web.metrics import Metrics
 
-TAKEN_OUT = "The item was deleted or removed from the index before the turn of this job came."
+TAKEN_OUT = "The item was deleted or removed from the index before this job was done."
 
 
 class Indexer:

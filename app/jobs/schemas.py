@@ -50,7 +50,11 @@ class JobProgress(CompleteAnswer):
 
     documents_found: int = Field(0, description="In the source, so far.")
     documents_done: int = Field(0, description="Looked at: read, unchanged or skipped.")
-    documents_skipped: int = Field(0, description="Not taken in: see `skipped`.")
+    documents_skipped: int = Field(
+        0,
+        description="Not taken in: see `skipped`. What is passed over for its name or kind counts "
+        "here alone.",
+    )
     chunks_embedded: int = Field(
         0, description="Chunks that went through the model; equal text never does so twice."
     )

@@ -136,22 +136,23 @@ def _as_many_as_fit(lines: list[str]) -> list[str]:
 def _range(lines: str, first_line: int, last_line: int) -> tuple[int, int]:
     """The lines asked for, of a text with these; raises InvalidRequestError.
 
-    An end behind the last line stands for the last, as in ranges of bytes (RFC 9110, 14.1.2):
-    whoever wants some lines around a hit need not know how many follow.
+    An end behind the last line stands for the last, as in ranges of bytes (RFC 9110, 14.1.2), and
+    a start within the frontmatter for the first: whoever wants some lines around a hit need not
+    know how many there are on each side.
     """
     written = _LINES.fullmatch(lines)
     if not written:
         raise _bad_lines("Write lines as 120-160, 120 or 120-.")
     start = int(written["start"])
     end = int(written["end"] or (last_line if written["dash"] else start))
-    if 1 <= start < first_line and start <= end:
+    if 1 <= start <= end < first_line:
         raise _bad_lines(
             f"Lines 1 to {first_line - 1} are the document's frontmatter, which is not stored; its "
             f"text has lines {first_line}-{last_line}."
         )
-    if not first_line <= start <= min(end, last_line):
+    if not 1 <= start <= min(end, last_line):
         raise _bad_lines(f"The document has lines {first_line}-{last_line}, not {lines}.")
-    return start, min(end, last_line)
+    return max(start, first_line), min(end, last_line)
 
 
 def _bad_lines(detail: str) -> InvalidRequestError:

@@ -25,6 +25,7 @@ def list_documents(
         select(
             DocumentRow.id,
             DocumentRow.key,
+            DocumentRow.document_id,
             DocumentRow.title,
             DocumentRow.uri,
             DocumentRow.first_line,
@@ -48,6 +49,7 @@ def list_documents(
         StoredDocument(
             row_id=row.id,
             key=row.key,
+            document_id=row.document_id,
             title=row.title,
             uri=row.uri,
             first_line=row.first_line,

@@ -11,6 +11,8 @@ class StoredDocument:
     row_id: int
     key: str
     """Unique within the item: a relative path or an address."""
+    document_id: str
+    """As its frontmatter calls it, else its path or address."""
     title: str | None
     uri: str
     first_line: int

@@ -68,8 +68,8 @@ def get_content(
         Query(
             max_length=30,
             description="`120-160`, `120`, `120-` (to the end) or `L120-L160`: lines of the "
-            "source, counted as in citations. An end past the last line stands for the last one. "
-            "Left out: all.",
+            "source, counted as in citations. An end past the last line stands for the last one, "
+            "and a start in the frontmatter for the first line of the text. Left out: all.",
             examples=["120-160"],
             json_schema_extra={"pattern": LINES_PATTERN},
         ),

@@ -36,6 +36,10 @@ class Document(BaseModel):
         "address.",
         examples=["guide/auth.md"],
     )
+    document_id: str = Field(
+        description="As its frontmatter calls it (`document_id`), for those who made it: nothing "
+        "is found or cited by it, and several may have the same. Else its path or address."
+    )
     title: str | None = Field(description="Null: it has none of its own.")
     uri: str = Field(description="Address of the document.")
     first_line: int = Field(

@@ -15,7 +15,7 @@ class LoadedDocument:
 
     content: str
     document_id: str
-    """Unique within its source: from frontmatter, else the relative path or the address."""
+    """As its frontmatter calls it, else the relative path or the address; not always unique."""
     content_hash: str
     """SHA-256 of the content in UTF-8, in hex."""
     source_uri: str

@@ -199,7 +199,8 @@ class SearchAnswer(CompleteAnswer):
     query: str
     results: list[SearchResult] = Field(
         description="Best first. Empty where no text passes the filters, `min_score`, and the "
-        "words in quotes or after a minus sign: leave some of these out. Otherwise `hybrid` and "
+        "words in quotes or after a minus sign, or where `max_tokens` has no room for the first "
+        "one: leave some of these out. Otherwise `hybrid` and "
         "`dense` always have nearest texts, also to a question that none answers."
     )
     total_results: int = Field(description="Results in this answer.")

@@ -108,7 +108,7 @@ def result_of(row: Any, score: float, tags: tuple[str, ...], shown: Shown) -> Se
         language=row.language,
         citation=citation(row.key, row.start_line, row.end_line),
         chunk_type=row.chunk_type,
-        symbol=first_symbol(row.key, row.content),
+        symbol=first_symbol(row.key, row.content, is_code=row.chunk_type == "code"),
         highlights=shown.highlights,
         before=shown.near.before,
         after=shown.near.after,

@@ -126,9 +126,13 @@ def test_the_lines_of_the_frontmatter_count_and_are_not_there(shelf: Shelf, get:
     assert (whole["first_line"], whole["last_line"], whole["total_lines"]) == (5, 14, 14)
     cited = get(item, lines=hit.citation.partition("#")[2]).json()
     assert hit.content in cited["content"]
-    response = get(item, lines="4-6")
-    assert_problem(response, 422, "invalid-request", "#/lines")
-    assert "frontmatter" in response.json()["detail"]
+    part = get(item, lines="4-6").json()
+    assert (part["first_line"], part["last_line"]) == (5, 6)
+    assert part["content"] == "".join(TEN_LINES.splitlines(keepends=True)[:2])
+    for lines in ("1-4", "4"):
+        response = get(item, lines=lines)
+        assert_problem(response, 422, "invalid-request", "#/lines")
+        assert "frontmatter" in response.json()["detail"]
     for lines in ("0", "3-1"):
         response = get(item, lines=lines)
         assert_problem(response, 422, "invalid-request", "#/lines")
@@ -311,6 +315,7 @@ def test_a_document_is_listed_with_what_is_known_of_it(shelf: Shelf, client: Tes
     assert first.pop("indexed_at")
     assert first == {
         "key": "a.md",
+        "document_id": "a.md",
         "title": "Ten",
         "uri": "/srv/docs/a.md",
         "first_line": 5,

@@ -58,9 +58,13 @@ _MAY_BE_CONSTANT = re.compile(r"^[ \t]*[^\Wa-z\d_][^\Wa-z]{2}[^=\n]*=", re.MULTI
 none."""
 
 
-def first_symbol(path: str, text: str) -> str | None:
-    """The first name that a stretch of a document defines, if it is code or holds a block of it."""
-    is_prose = "://" in path or path.lower().endswith(FENCED_SUFFIXES)
+def first_symbol(path: str, text: str, *, is_code: bool = False) -> str | None:
+    """The first name that a stretch of a document defines, if it is code or holds a block of it.
+
+    `is_code`: whether most of it is known to be, as where it stands within a block that began
+    before it.
+    """
+    is_prose = not is_code and ("://" in path or path.lower().endswith(FENCED_SUFFIXES))
     if is_prose and "```" not in text:
         return None
     return next((found.symbol for found in _found(text, path) if found.symbol), None)

@@ -94,6 +94,9 @@ may be a tenth of a page of `man`."""
 
 CONTROL_BYTES = bytes({*range(9), 11, *range(14, 27), *range(28, 32), 127})
 CONTROL_CHARACTERS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+NOT_SHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""With those of eight bits, of which one begins the escapes of terminals. They tell nothing of
+whether data is text."""
 
 
 def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
@@ -121,7 +124,7 @@ def decode(data: bytes, declared: str | None = None) -> tuple[str, str]:
 
 def clean(text: str) -> str:
     """Replace what must not reach an index or an answer; length and lines stay as they are."""
-    text = CONTROL_CHARACTERS.sub(" ", text)
+    text = NOT_SHOWN.sub(" ", text)
     # Escapes in YAML can spell half of a surrogate pair, which no UTF-8 can hold.
     return text.encode("utf-8", "replace").decode("utf-8")
 

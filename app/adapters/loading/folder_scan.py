@@ -83,7 +83,7 @@ def is_text_document(name: str) -> bool:
     return PurePosixPath(name).suffix.lower() in TEXT_SUFFIXES
 
 
-FILE_READING_RULES = "16"
+FILE_READING_RULES = "17"
 """Raised whenever the same file would be read differently, for example in another encoding or under
 another title: then files are read again."""
 

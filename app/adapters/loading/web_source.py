@@ -34,7 +34,7 @@ from app.errors import SourceUnreadableError
 from app.protocols import LoadedDocument, SourceEntry, SourceListing
 from app.text_suffixes import MARKDOWN_SUFFIXES
 
-PAGE_READING_RULES = "32"
+PAGE_READING_RULES = "33"
 """Raised whenever the same page would be turned into another text: then a 304 does not count."""
 
 MOST_STAMP_CHARACTERS = 200

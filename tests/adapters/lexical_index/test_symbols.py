@@ -69,6 +69,12 @@ def test_the_symbol_is_what_is_defined_and_not_where(path: str, code: str, symbo
     assert first_symbol(path, code) == symbol
 
 
+def test_code_that_goes_on_within_a_block_of_prose_has_its_symbol():
+    code = "    return 1\n\n\ndef rotate_keys():\n    pass\n"
+    assert first_symbol("guide.md", code) is None
+    assert first_symbol("guide.md", code, is_code=True) == "rotate_keys"
+
+
 def test_the_first_name_is_one_that_is_defined_rather_than_assigned():
     assert first_symbol("a.py", "LIMIT = 1\ndef run():\n") == "run"
     assert first_symbol("a.py", "LIMIT = 1\nrun()\n") == "LIMIT"

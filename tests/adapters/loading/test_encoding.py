@@ -2,6 +2,7 @@
 import codecs
 import re
 import time
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -529,6 +530,7 @@ def test_binary_data_is_refused(data, declared):
 def test_control_characters_become_spaces_and_line_endings_stay():
     assert decode(b"a\x1bb\x0cc\r\nd\te\rf" + b"x" * 100)[0] == "a b c\r\nd\te\rf" + "x" * 100
     assert decode(b"x" * 9000 + b"\0")[0] == "x" * 9000 + " "
+    assert decode("a\x9b31mb\x80c\x85d\xa0e\n".encode())[0] == "a 31mb c d\xa0e\n"
 
 
 def overstruck(text: str) -> str:
@@ -595,6 +597,7 @@ def test_cleaning_keeps_length_and_lines(text):
         i for i, c in enumerate(text) if c in "\r\n\t"
     ]
     assert clean(cleaned) == cleaned
+    assert {c for c in cleaned if unicodedata.category(c) == "Cc"} <= set("\r\n\t")
 
 
 @pytest.mark.parametrize(
