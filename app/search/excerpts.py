@@ -260,19 +260,23 @@ def _widened(
 
 
 def _closest_words(hit: PassageHit, sentence: Highlight, size: int) -> tuple[int, int]:
-    """The stretch of at most `size` characters with the most different matches of the sentence."""
+    """The stretch of at most `size` characters with the most different matches of the sentence.
+
+    Of several such stretches it is the shortest, and of these the first.
+    """
     words = [
         word
         for word in hit.highlights
         if word.kind == "word" and sentence.start <= word.start < sentence.end
     ]
-    closest, most = (sentence.start, sentence.start), 0
+    closest, best = (sentence.start, sentence.start), (0, 0)
     for number, first in enumerate(words):
         different: set[str] = set()
         for word in words[number:]:
             if word.end - first.start > size:
                 break
             different.add(word.text.casefold())
-            if len(different) > most:
-                closest, most = (first.start, word.end), len(different)
+            said = len(different), first.start - word.end
+            if said > best:
+                closest, best = (first.start, word.end), said
     return closest

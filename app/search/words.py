@@ -4,6 +4,7 @@ import bisect
 import functools
 import heapq
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.adapters.lexical_index.analysis import Analyser
@@ -119,8 +120,8 @@ class QueryWords:
     def highlights(self, content: str, path: str = "") -> tuple[Highlight, ...]:
         """The sentence that says most of the matched words, and the words in order; empty if none.
 
-        If there are too many, full matches are kept rather than partial ones. `path` is the key of
-        the document.
+        If there are too many, full matches are kept rather than partial ones, and some of each
+        word. `path` is the key of the document.
         """
         found = list(self._matches(content))
         words = tuple(
@@ -233,9 +234,16 @@ def _longer_version(parsed: ParsedQuery) -> re.Pattern[str] | None:
 
 
 def _best(found: Sequence[_Match]) -> list[_Match]:
+    """As many as are shown: full matches first, and of each word the first ones."""
     if len(found) <= MAX_WORD_HIGHLIGHTS:
         return list(found)
-    return sorted(sorted(found, key=lambda match: -len(match[2]))[:MAX_WORD_HIGHLIGHTS])
+    times: Counter[frozenset[str]] = Counter()
+    ranked = []
+    for match in found:
+        times[match[2]] += 1
+        ranked.append((-len(match[2]), times[match[2]], match))
+    best = sorted(ranked, key=lambda each: each[:2])[:MAX_WORD_HIGHLIGHTS]
+    return sorted(match for _, _, match in best)
 
 
 def _holds(tokens: Sequence[Token], phrase: Sequence[Word]) -> bool:

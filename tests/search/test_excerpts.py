@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
@@ -85,8 +86,9 @@ def test_lines_around_words_are_whole_and_keep_to_their_size(
     assert not (passage.content and passage.is_cut)
 
 
-def test_where_the_sentence_has_no_room_its_words_are_shown_that_stand_closest() -> None:
-    text = "lamp " + "of no matter " * 20 + "lamp keeper harbour " + "of no matter " * 20
+@pytest.mark.parametrize("before", ["lamp ", "lamp keeper " + "and " * 9 + "harbour "])
+def test_where_the_sentence_has_no_room_its_words_are_shown_that_stand_closest(before: str) -> None:
+    text = before + "of no matter " * 20 + "lamp keeper harbour " + "of no matter " * 20
     words = [
         Highlight(*match.span(), match.group(), "word")
         for match in regex.finditer("lamp|keeper|harbour", text)

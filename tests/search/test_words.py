@@ -132,6 +132,13 @@ def test_of_too_many_words_those_that_match_in_full_are_marked():
     assert set(found) == {"Region", "Region150"}
 
 
+def test_of_too_many_words_the_rare_ones_are_marked_too():
+    rows = ", ".join(f"value {n} of merlin" for n in range(200))
+    found = marked("value of merlin 150", rows)
+    assert len(found) == MAX_WORD_HIGHLIGHTS
+    assert set(found) == {"value", "merlin", "150"}
+
+
 @pytest.mark.parametrize(
     "heading", ["## Upload files", "**Upload a file**", "Upload files\n------------"]
 )
