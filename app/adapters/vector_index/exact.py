@@ -44,6 +44,7 @@ pages when they are touched), while growing needs the old and the new matrix at 
 COMPACTED_FROM_ROWS = 256
 """From this size on, the rows are copied once a quarter of them is dead."""
 NO_ROW = -1
+"""Stands for the row of a chunk that is not held."""
 GATHER_BELOW = 0.05
 """A scope that leaves less than this share of the rows is answered from a copy of just these; above
 it, the rough scan of everything is faster (measured at 100,000 x 384)."""
