@@ -11,8 +11,8 @@ from app.search.requests import SearchRequest
 from app.web.complete_answer import CompleteAnswer
 
 BESIDE = (
-    "With context_chunks. Null at that end of the document, and where the text says what the query "
-    "excludes."
+    "With context_chunks. Null at that end of the document, and where `content` would say with it "
+    "what the query excludes."
 )
 
 

@@ -21,10 +21,10 @@ async def get_context(body: ContextBody, rag: RAGDep, request: Request) -> Respo
     """Search, and put the passages that answer together for a prompt.
 
     Each hit is widened to whole lines, with `context_chunks` neighbours on each side; what overlaps
-    or adjoins becomes one passage. Where that would say what the query excludes, the hits stand
-    alone, without the rest of their lines. They come in the order of the search until `max_tokens`
-    are reached: a passage that is too long is cut at the end of a line, and a line that is too long
-    around the words that were found in it; `omitted` says what is missing.
+    or adjoins becomes one passage. What would say in this way what the query excludes is narrowed
+    to the hits, in whole lines or without the rest of them. Passages come in the order of the
+    search until `max_tokens` are reached: one that is too long is cut at the end of a line, and a
+    line that is too long around the words that were found in it; `omitted` says what is missing.
     """
     answer = await unless_client_leaves(request, rag.context(body.context_request()))
     return answer if isinstance(answer, Response) else ContextAnswer.of(answer)

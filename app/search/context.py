@@ -8,12 +8,10 @@ from typing import Protocol
 from sqlalchemy import Connection
 
 from app.adapters.lexical_index.languages import Languages
-from app.adapters.lexical_index.shown import shown_paragraphs
 from app.database import Database
 from app.protocols import TokenMeter
 from app.search.context_budget import ContextBudget, Omission
 from app.search.context_formats import FORMATS
-from app.search.excerpts import Excerpt, hits_of_plan
 from app.search.passage_queries import (
     Extent,
     PlacedChunk,
@@ -128,13 +126,19 @@ class ContextAssembler:
     ) -> ContextAnswer:
         """Everything is read here from one state of the database, so no versions are mixed."""
         plans = _plans(connection, answer.results, places, request.search.context_chunks)
-        budget = ContextBudget(request.max_tokens, self._token_meter, FORMATS[request.format])
-        reader = _LineReader(connection, plans)
         words = WordsByCollection(
             request.search.query, self._languages, self._collection_languages()
         )
-        shown = _without_excluded(plans, reader, words) if words.exclude_any else plans
-        budget.fill(shown, reader.lines)
+
+        def allows(passage: Passage) -> bool:
+            document = passage.document
+            return not words.of(document.collection).leave_out(passage.content, document.key)
+
+        budget = ContextBudget(
+            request.max_tokens, self._token_meter, FORMATS[request.format], allows
+        )
+        reader = _LineReader(connection, plans)
+        budget.fill(plans, reader.lines)
         made = budget.finished()
         return ContextAnswer(
             query=answer.query,
@@ -165,20 +169,6 @@ class _LineReader:
                 if other.document == document:
                     self._lines_by_rank[other.rank] = lines_of_plan(other, text)
         return self._lines_by_rank[plan.rank]
-
-
-def _without_excluded(
-    plans: Sequence[PassagePlan], reader: _LineReader, words: WordsByCollection
-) -> list[PassagePlan | Excerpt]:
-    """The plans, and of those whose lines say what the query excludes the hits alone."""
-    shown: list[PassagePlan | Excerpt] = []
-    for plan in plans:
-        lines, document = reader.lines(plan), plan.document
-        text = lines.passage(lines.first_line, lines.last_line).content
-        texts = (text, *shown_paragraphs(text, document.key))
-        rejected = words.of(document.collection).reject(*texts)
-        shown += hits_of_plan(lines) if rejected else [plan]
-    return shown
 
 
 def _unchanged(

@@ -51,8 +51,18 @@ class ContextText:
 class ContextBudget:
     """Takes passages in the order of their ranks as long as there is room. For one thread."""
 
-    def __init__(self, max_tokens: int, meter: TokenMeter | None, style: ContextWriter) -> None:
-        """`max_tokens` must have room for the format's own sentences: at least 25."""
+    def __init__(
+        self,
+        max_tokens: int,
+        meter: TokenMeter | None,
+        style: ContextWriter,
+        allows: Callable[[Passage], bool] = lambda _: True,
+    ) -> None:
+        """`max_tokens` must have room for the format's own sentences: at least 25.
+
+        `allows`: whether a passage may be shown as it is.
+        """
+        self._allows = allows
         self._max_tokens = max_tokens
         self._meter = meter
         self._style = style
@@ -66,22 +76,28 @@ class ContextBudget:
 
     def fill(
         self,
-        plans: Sequence[PassagePlan | Excerpt],
+        plans: Sequence[PassagePlan],
         lines_of: Callable[[PassagePlan], PassageLines],
     ) -> None:
-        """Take what fits, best rank first: whole lines, or else excerpts around what was found."""
-        waiting = sorted(plans, key=lambda each: each.rank)
+        """Take what fits, best rank first: whole lines, or else excerpts around what was found.
+
+        Of what is not allowed, what is narrower.
+        """
+        waiting: list[PassagePlan | Excerpt] = list(plans)
         while waiting:
             best = waiting.pop(0)
+            instead: Sequence[Excerpt] = ()
             if isinstance(best, Excerpt):
-                self._add_excerpt(best)
+                if not self._add_excerpt(best):
+                    instead = best.narrower()
             elif self._cannot_hold(best):
                 self._leave_out(best)
             else:
                 lines = lines_of(best)
                 if not self._add_lines(lines):
-                    for excerpt in excerpts_of(lines, self._is_too_long):
-                        bisect.insort(waiting, excerpt, key=lambda each: each.rank)
+                    instead = excerpts_of(lines, self._is_too_long)
+            for excerpt in instead:
+                bisect.insort(waiting, excerpt, key=lambda each: each.rank)
 
     def _cannot_hold(self, plan: PassagePlan) -> bool:
         """Whether neither the whole nor a useful part can fit; this is known before it is read."""
@@ -90,13 +106,18 @@ class ContextBudget:
         return is_too_long and self._left < USEFUL_TOKENS
 
     def _add_lines(self, lines: PassageLines) -> bool:
-        """Take the passage whole, or those of its lines that fit and are useful, if any."""
+        """Take the passage whole, or those of its lines that fit and are useful, if any are.
+
+        False if none are, or they are not allowed.
+        """
         passage = lines.passage(lines.first_line, lines.last_line)
         if self._cost(passage) > self._left:
             part = self._useful_part(lines)
             if part is None:
                 return False
             passage = part
+        if not self._allows(passage):
+            return False
         self._take(passage)
         if lines.have_text(lines.first_line, passage.start_line - 1):
             self._note(lines.plan, lines.first_line, passage.start_line - 1)
@@ -104,15 +125,20 @@ class ContextBudget:
             self._note(lines.plan, passage.end_line + 1, lines.last_line)
         return True
 
-    def _add_excerpt(self, excerpt: Excerpt) -> None:
-        """Take the excerpt whole, or as much around its words as fits, if that is useful."""
+    def _add_excerpt(self, excerpt: Excerpt) -> bool:
+        """Take the excerpt whole, or as much around its words as fits, if that is useful.
+
+        False if that is not allowed.
+        """
         passage = excerpt.whole()
         if self._cost(passage) > self._left:
             part = self._part_of(excerpt)
             if part is None:
                 self._leave_out(excerpt.plan)
-                return
+                return True
             passage = part
+        if not self._allows(passage):
+            return False
         self._take(passage)
         extent = excerpt.plan.extent
         last_before = passage.start_line - (not passage.cut_before)
@@ -121,6 +147,7 @@ class ContextBudget:
             self._note(passage, extent.start_line, last_before)
         if excerpt.says_more_after(passage):
             self._note(passage, first_after, extent.end_line)
+        return True
 
     def _part_of(self, excerpt: Excerpt) -> Passage | None:
         """Whole lines of an excerpt, or a part of lines that no context of this size could hold."""

@@ -26,17 +26,18 @@ QUOTED = "> "
 """Before each line of a text that says what could pass for the header of another."""
 
 _LIKE_A_HEADER = re.compile(
-    r"""(?=[\W_]*[\#\uff03])[\W_]*+file[\W_]{0,9}?[:\uff1a]
-        | (?=[\W_]*[-\u2010-\u2015\u2212\u2500\u2501\uff0d]{2})[\W_]*+result[\W_]{0,9}+\d""",
+    r"""(?=[\W_]*[\#\uff03])[\W_]*+file[\W_]{0,9}?[:\uff1a\u2236\ua789]
+        | (?=[\W_]*(?:[-\u2010-\u2015\u2212\u2500\u2501\uff0d]{2}|[\u2e3a\u2e3b]))
+          [\W_]*+result[\W_]{0,9}+\d""",
     re.IGNORECASE | re.VERBOSE,
 )
 """The beginning of such a line, of either format, whatever signs and blanks stand around it."""
 
 LOOKED_THROUGH = 1_000
-"""Characters at the beginning of a line in which letters may stand for others: lines may have
+"""Characters seen at the beginning of a line in which letters may stand for others: lines may have
 millions."""
 
-_UNSEEN = regex.compile(r"\p{Default_Ignorable_Code_Point}+")
+_UNSEEN = regex.compile(r"[\p{Default_Ignorable_Code_Point}\p{Cf}]+")
 """What nobody sees: joiners, soft hyphens, selectors, and letters that are blank."""
 
 
@@ -115,13 +116,10 @@ def _is_like_a_header(line: str) -> bool:
     """Whether it reads like one as it is, or with letters for what they stand for (NFKC), if they
     are seen.
     """
-    if _LIKE_A_HEADER.match(line):
-        return True
-    start = line[:LOOKED_THROUGH]
-    if start.isascii():
-        return False
-    seen = unicodedata.normalize("NFKC", _UNSEEN.sub("", start, concurrent=False))
-    return _LIKE_A_HEADER.match(seen) is not None
+    if line.isascii() or _LIKE_A_HEADER.match(line):
+        return _LIKE_A_HEADER.match(line) is not None
+    seen = _UNSEEN.sub("", line, concurrent=False)[:LOOKED_THROUGH]
+    return _LIKE_A_HEADER.match(unicodedata.normalize("NFKC", seen)) is not None
 
 
 FORMATS: Mapping[ContextFormatName, ContextWriter] = {

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from app.search.queries import contents_of, rows_by_chunk, texts_of
+from app.search.queries import rows_by_chunk, texts_of
 from app.search.scope import ResolvedFilter
 from app.search.words_by_collection import WordsByCollection
 
@@ -29,7 +29,7 @@ class Demands:
         if self.chunk_types and row.chunk_type not in self.chunk_types:
             return False
         words = self.words.of(row.collection)
-        if words.reject(*(contents_of(row) if words.exclude_phrases else (row.content,))):
+        if words.leave_out(row.content, row.key):
             return False
         if not self.words.require_words:
             return True

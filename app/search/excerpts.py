@@ -2,7 +2,7 @@
 
 import dataclasses
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,6 +98,44 @@ class Excerpt:
         """Whether any text follows `part`, in this excerpt or in the part's last line."""
         end = part.end_index - self.plan.extent.start_index
         return part.cut_after or bool(self.text[end:].strip())
+
+    def narrower(self) -> list["Excerpt"]:
+        """Its hits without their neighbours, else one by one, else without the rest of their lines.
+
+        Hits that adjoin stay together as long as that is less than all of this; of one hit alone
+        nothing is narrower.
+        """
+        in_lines = [self._of_hit(hit, in_lines=True) for hit in self.plan.hits]
+        alone = [self._of_hit(hit, in_lines=False) for hit in self.plan.hits]
+        for plans in (merge_plans(in_lines, Extent.adjoins), in_lines, alone):
+            if len(plans) > 1 or plans[0].extent != self.plan.extent:
+                return [self._excerpt(plan) for plan in plans]
+        return []
+
+    def _of_hit(self, hit: PassageHit, *, in_lines: bool) -> PassagePlan:
+        extent = hit.extent
+        if in_lines:
+            first = self.plan.extent.start_index
+            start, end = extent.start_index - first, extent.end_index - first
+            extent = dataclasses.replace(
+                extent,
+                start_index=first + line_start(self.text, start),
+                end_index=first + max(end, line_end(self.text, end - 1)),
+            )
+        return dataclasses.replace(self.plan, rank=hit.rank, hits=(hit,), extent=extent, parts=())
+
+    def _excerpt(self, plan: PassagePlan) -> "Excerpt":
+        """The part of this excerpt for which the plan stands."""
+        first = self.plan.extent.start_index
+        start, end = plan.extent.start_index - first, plan.extent.end_index - first
+        line, line_ends = line_start(self.text, start), line_end(self.text, end - 1)
+        return Excerpt(
+            plan,
+            self.text[start:end],
+            begins_line=self._begins_line(line, start),
+            ends_line=not self.text[end:line_ends].strip()
+            and (line_ends < len(self.text) or self.ends_line),
+        )
 
     def _window(self, start: int, end: int, size: int) -> tuple[int, int]:
         """`size` characters with the given stretch, which must not be longer, in the middle.
@@ -210,23 +248,6 @@ def excerpts_of(lines: PassageLines, is_too_long: Callable[[Passage], bool]) -> 
     text = "".join(lines.lines)
     is_long = functools.cache(lambda number: is_too_long(lines.passage(number, number)))
     parts = [_widened(part, lines, text, is_long) for part in lines.plan.parts or (lines.plan,)]
-    return _excerpts(parts, lines, text)
-
-
-def hits_of_plan(lines: PassageLines) -> list[Excerpt]:
-    """The hits of a plan as they are, without neighbours and the rest of their lines.
-
-    Those that adjoin are merged; the best come first.
-    """
-    hits = sorted(lines.plan.hits, key=lambda hit: hit.rank)
-    parts = [
-        dataclasses.replace(lines.plan, rank=hit.rank, hits=(hit,), extent=hit.extent, parts=())
-        for hit in hits
-    ]
-    return _excerpts(parts, lines, "".join(lines.lines))
-
-
-def _excerpts(parts: Sequence[PassagePlan], lines: PassageLines, text: str) -> list[Excerpt]:
     excerpts = []
     for plan in merge_plans(parts, Extent.adjoins):
         start = plan.extent.start_index - lines.first_index

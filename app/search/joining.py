@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from app.adapters.lexical_index.shown import shown_paragraphs
 from app.knowledge.tag_queries import tags_of
 from app.search.demands import Demands
 from app.search.document_spread import spread
@@ -18,7 +17,7 @@ from app.search.profiles import Ranking
 from app.search.queries import Shown, hit_of, result_of
 from app.search.ranking import RankedCandidates, explain
 from app.search.requests import GroupBy, SearchRequest
-from app.search.results import Explanation, NeighbourText, ResultGroup, SearchResult
+from app.search.results import Explanation, ResultGroup, SearchResult
 from app.search.retrieval import Candidates
 from app.search.row_hits import RowHits, strong_hits
 from app.search.weighing import weigh
@@ -62,7 +61,7 @@ class JoinedRows:
                     highlights=demands.words.of(row.collection).highlights(row.content, row.key)
                     if request.highlight
                     else (),
-                    near=_without_excluded(self.near.get(row.id, NO_NEIGHBOURS), row, demands),
+                    near=_allowed(self.near.get(row.id, NO_NEIGHBOURS), row, demands),
                     group=group,
                     explanation=(
                         earlier.get(row.id) or explain(self.ranked, candidates, position, deeper)
@@ -75,18 +74,19 @@ class JoinedRows:
         ]
 
 
-def _without_excluded(near: Neighbours, row: Any, demands: Demands) -> Neighbours:
-    """The text on each side of a row, unless it says what the query excludes."""
+def _allowed(near: Neighbours, row: Any, demands: Demands) -> Neighbours:
+    """The text on each side of a row, unless it says, together with it, what the query excludes."""
     words = demands.words.of(row.collection)
     if not words.exclude_any:
         return near
-
-    def allowed(text: NeighbourText | None) -> NeighbourText | None:
-        if text is None or words.reject(text.content, *shown_paragraphs(text.content, row.key)):
-            return None
-        return text
-
-    return Neighbours(allowed(near.before), allowed(near.after))
+    before, after, text = near.before, near.after, row.content
+    if before is not None and words.leave_out(before.content + text, row.key):
+        before = None
+    if before is not None:
+        text = before.content + text
+    if after is not None and words.leave_out(text + after.content, row.key):
+        after = None
+    return Neighbours(before, after)
 
 
 def join(

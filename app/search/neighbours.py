@@ -15,9 +15,9 @@ class Neighbours:
     """The text on both sides of a chunk: `before + chunk + after` is text of the document."""
 
     before: NeighbourText | None = None
-    """None at the start of the document, and where the text says what the query excludes."""
+    """None at the start of the document."""
     after: NeighbourText | None = None
-    """None at its end, and where the text says what the query excludes."""
+    """None at its end."""
 
 
 NO_NEIGHBOURS = Neighbours()

@@ -89,10 +89,11 @@ class QueryWords:
         """Whether a text may be ruled out by what it says."""
         return self.require_words or self.exclude_any
 
-    @property
-    def exclude_phrases(self) -> bool:
-        """Whether it matters what stands side by side in a text."""
-        return any(len(phrase) > 1 for phrase in self._parsed.excluded)
+    def leave_out(self, content: str, path: str) -> bool:
+        """Whether a stretch of a document says something that the query excludes, as it is written
+        or as a reader sees it; `path` is the key of the document.
+        """
+        return self.exclude_any and self.reject(content, *shown_paragraphs(content, path))
 
     def reject(self, *contents: str) -> bool:
         """Whether one of the texts says something that the query excludes."""
@@ -120,8 +121,8 @@ class QueryWords:
     def highlights(self, content: str, path: str = "") -> tuple[Highlight, ...]:
         """The sentence that says most of the matched words, and the words in order; empty if none.
 
-        If there are too many, full matches are kept rather than partial ones, and some of each
-        word. `path` is the key of the document.
+        If there are too many, full matches are kept rather than partial ones, and of each word
+        about as many. `path` is the key of the document.
         """
         found = list(self._matches(content))
         words = tuple(
@@ -234,16 +235,19 @@ def _longer_version(parsed: ParsedQuery) -> re.Pattern[str] | None:
 
 
 def _best(found: Sequence[_Match]) -> list[_Match]:
-    """As many as are shown: full matches first, and of each word the first ones."""
+    """As many as are shown: of each word the first ones, and parts of words only after these."""
     if len(found) <= MAX_WORD_HIGHLIGHTS:
         return list(found)
+    said = {terms for _, _, terms in found}
+    parts = {terms for terms in said if any(terms < other for other in said)}
     times: Counter[frozenset[str]] = Counter()
     ranked = []
     for match in found:
-        times[match[2]] += 1
-        ranked.append((-len(match[2]), times[match[2]], match))
+        terms = match[2]
+        times[terms] += 1
+        ranked.append((terms in parts, times[terms], match))
     best = sorted(ranked, key=lambda each: each[:2])[:MAX_WORD_HIGHLIGHTS]
-    return sorted(match for _, _, match in best)
+    return sorted((match for _, _, match in best), key=lambda match: match[0])
 
 
 def _holds(tokens: Sequence[Token], phrase: Sequence[Word]) -> bool:

@@ -816,6 +816,14 @@ def test_a_neighbour_that_says_what_the_query_excludes_is_left_out(told):
     assert "filler5" in wide.after.content
 
 
+def test_a_neighbour_that_says_what_is_excluded_together_with_its_hit_is_left_out(told):
+    plain = told(context_chunks=1)
+    last, first = plain.content.split()[-1].strip("."), plain.after.content.split()[0]
+    wide = told(f' -"{last} {first}"', context_chunks=1)
+    assert (wide.content, wide.before) == (plain.content, plain.before)
+    assert wide.after is None
+
+
 def test_highlights_and_explanations_come_when_they_are_wanted(told):
     assert {found.kind for found in told().highlights} == {"sentence", "word"}
     assert told(highlight=False).highlights == ()

@@ -139,6 +139,13 @@ def test_of_too_many_words_the_rare_ones_are_marked_too():
     assert set(found) == {"value", "merlin", "150"}
 
 
+@pytest.mark.parametrize("many", ["e-mail", "getUserName", "\u6771\u4eac\u90fd"])
+def test_of_too_many_words_names_do_not_push_out_plain_words(many: str):
+    found = marked(f"{many} token", f"{many} " * 80 + "token " * 5)
+    assert len(found) == MAX_WORD_HIGHLIGHTS
+    assert found.count("token") == 5
+
+
 @pytest.mark.parametrize(
     "heading", ["## Upload files", "**Upload a file**", "Upload files\n------------"]
 )
@@ -211,10 +218,9 @@ def test_a_phrase_counts_as_a_reader_sees_it():
     assert all(text[found.start : found.end] == found.text for found in marked)
     assert {found.text for found in marked} == {"the", "The", "guide", "for", "all"}
     excluding = words('x -"the brown fox"')
-    assert excluding.exclude_phrases
-    assert not words("x -brown").exclude_phrases
     assert not excluding.reject(text)
-    assert excluding.reject(text, *shown_paragraphs(text, "a.md"))
+    assert excluding.leave_out(text, "a.md")
+    assert not excluding.leave_out(text, "a.py")
 
 
 @pytest.mark.parametrize(
