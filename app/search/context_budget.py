@@ -75,9 +75,7 @@ class ContextBudget:
         return token_count(text, self._meter)
 
     def fill(
-        self,
-        plans: Sequence[PassagePlan],
-        lines_of: Callable[[PassagePlan], PassageLines],
+        self, plans: Sequence[PassagePlan], lines_of: Callable[[PassagePlan], PassageLines]
     ) -> None:
         """Take what fits, best rank first: whole lines, or else excerpts around what was found.
 

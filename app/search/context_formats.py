@@ -116,8 +116,10 @@ def _is_like_a_header(line: str) -> bool:
     """Whether it reads like one as it is, or with letters for what they stand for (NFKC), if they
     are seen.
     """
-    if line.isascii() or _LIKE_A_HEADER.match(line):
-        return _LIKE_A_HEADER.match(line) is not None
+    if _LIKE_A_HEADER.match(line):
+        return True
+    if line.isascii():
+        return False
     seen = _UNSEEN.sub("", line, concurrent=False)[:LOOKED_THROUGH]
     return _LIKE_A_HEADER.match(unicodedata.normalize("NFKC", seen)) is not None
 

@@ -66,12 +66,8 @@ def rows_by_chunk(
 def texts_of(row: Any) -> tuple[str, ...]:
     """What a row says, in the places where a phrase in quotes counts."""
     titles = searched_titles(row.document_title, row.title, row.document_type)
-    return (*contents_of(row), *titles, *row.heading_path)
-
-
-def contents_of(row: Any) -> tuple[str, ...]:
-    """The content of a row as it is written, and what a reader sees otherwise."""
-    return (row.content, *shown_paragraphs(row.content, row.key))
+    shown = shown_paragraphs(row.content, row.key)
+    return (row.content, *shown, *titles, *row.heading_path)
 
 
 @dataclass(frozen=True)

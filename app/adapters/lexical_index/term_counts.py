@@ -9,9 +9,9 @@ TermCounts = Callable[[str, str], int]
 """In how many records a field holds a term; called with the field and the term."""
 
 REMEMBERED = 8_192
-"""Terms whose counts are remembered, in 2 MB: searches ask for those of one query two to six times,
-and for most of its words again with the next query. Each time that tantivy is asked, it lets
-another thread have the interpreter."""
+"""Terms whose counts are remembered, in 2 MB. Of 78 counts that a question asks for at 100,000
+records, 68 are (767 questions, none twice); each time that tantivy is asked, it lets another thread
+have the interpreter."""
 
 
 def term_counts(searcher: tantivy.Searcher) -> TermCounts:

@@ -1,5 +1,6 @@
 """The exact vector index: a scan over vectors held in memory."""
 
+import itertools
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -161,7 +162,7 @@ class ExactVectorIndex:
         snapshot = self._snapshot
         cosines = np.zeros(len(chunk_ids))
         numbers = np.full(len(chunk_ids), UNKNOWN_DOCUMENT)
-        rows = np.array([snapshot.row_of.get(key, NO_ROW) for key in chunk_ids], np.int64)
+        rows = _rows_of(snapshot, chunk_ids)
         places = np.flatnonzero(rows != NO_ROW)
         rows = rows[places]
         cosines[places] = as_cosines(scores_of_rows(snapshot.matrix, rows, query))
@@ -171,9 +172,10 @@ class ExactVectorIndex:
     def documents_of(self, chunk_ids: Sequence[str]) -> dict[str, int]:
         """The document number of each of these records; unknown ids are left out."""
         snapshot = self._snapshot
-        found, rows = _held(snapshot, chunk_ids)
-        numbers = snapshot.documents.numbers(snapshot.document_codes[rows]).tolist()
-        return dict(zip(found, numbers, strict=True))
+        rows = _rows_of(snapshot, chunk_ids)
+        held = rows != NO_ROW
+        numbers = snapshot.documents.numbers(snapshot.document_codes[rows[held]]).tolist()
+        return dict(zip(itertools.compress(chunk_ids, held), numbers, strict=True))
 
     def chunk_ids(self) -> set[str]:
         """The ids of all records."""
@@ -299,13 +301,9 @@ def _chosen(rows: VectorRows, these: Rows) -> VectorRows:
     )
 
 
-def _held(snapshot: _Snapshot, chunk_ids: Sequence[str]) -> tuple[Sequence[str], Rows]:
-    """The ids that are held, with their rows."""
-    rows = list(map(snapshot.row_of.get, chunk_ids))
-    if None in rows:
-        chunk_ids = [key for key, row in zip(chunk_ids, rows, strict=True) if row is not None]
-        rows = [row for row in rows if row is not None]
-    return chunk_ids, np.array(rows, np.int64)
+def _rows_of(snapshot: _Snapshot, chunk_ids: Sequence[str]) -> Rows:
+    """The row of each chunk; NO_ROW for one that is not held."""
+    return np.array([snapshot.row_of.get(key, NO_ROW) for key in chunk_ids], np.int64)
 
 
 def _allowed(snapshot: _Snapshot, scope: SearchScope) -> npt.NDArray[np.bool_] | None:
