@@ -74,11 +74,12 @@ def store_document(
 ) -> tuple[Changes, list[str]]:
     """Replace a document's version; returns the counts, and the chunks that went or moved.
 
-    If the document's title has changed, all chunks that stay count as moved, since its words are
-    indexed with them. With `anew` they do, too: they are written again, whatever is stored.
+    If the document's title or address has changed, all chunks that stay count as moved, since their
+    records hold it. With `anew` they do, too: they are written again, whatever is stored, from the
+    text that is stored, so that the source was fetched no later than it was.
     Chunks of other generations are deleted as well: they were made from the old text.
     """
-    stored = _upsert_document(session, item_id, document)
+    stored = _upsert_document(session, item_id, document, anew=anew)
     row_id = stored.row_id
     if not stored.is_new:
         _forget_in_generations(session, row_id, but=generation_id)
@@ -162,10 +163,12 @@ class _Stored:
     is_new: bool
     """Nothing refers to it yet; looking for what might took half of the time of storing it."""
     is_renamed: bool
-    """It had another title, or was not there."""
+    """It had another title or address, or was not there."""
 
 
-def _upsert_document(session: Session, item_id: int, document: PreparedDocument) -> _Stored:
+def _upsert_document(
+    session: Session, item_id: int, document: PreparedDocument, *, anew: bool
+) -> _Stored:
     loaded, moment = document.loaded, now()
     same_key = (DocumentRow.item_id == item_id, DocumentRow.key == document.entry.key)
     row = session.scalar(select(DocumentRow).where(*same_key))
@@ -174,7 +177,7 @@ def _upsert_document(session: Session, item_id: int, document: PreparedDocument)
         key = document.entry.key
         row = DocumentRow(item_id=item_id, key=key, number=document_number(item_id, key))
         session.add(row)
-    is_renamed = row.title != loaded.title
+    is_renamed = (row.title, row.uri) != (loaded.title, loaded.source_uri)
     row.document_id = loaded.document_id
     row.uri = loaded.source_uri
     row.title = loaded.title
@@ -186,7 +189,9 @@ def _upsert_document(session: Session, item_id: int, document: PreparedDocument)
     times = SourceTimes.of(document.entry, loaded)
     row.stamp, row.modified_at = times.stamp, times.modified_at
     row.first_line = loaded.first_line
-    row.fetched_at = row.indexed_at = moment
+    row.indexed_at = moment
+    if is_new or not anew:
+        row.fetched_at = moment
     row.content = loaded.content
     session.flush()
     if not is_new:

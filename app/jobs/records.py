@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from app.jobs.kinds import UNREADABLE_JOB
 from app.protocols import ProgressListener
 
 BACKGROUND, WAITED_FOR = 0, 10
@@ -43,6 +44,11 @@ class Job:
     def has_ended(self) -> bool:
         """Whether nothing more will happen to it by itself."""
         return self.state in ENDED_STATES
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether nothing tells any more what it was to do; work of every kind has arguments."""
+        return self.kind == UNREADABLE_JOB or not self.arguments
 
 
 @dataclass(frozen=True)

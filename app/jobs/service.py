@@ -122,10 +122,16 @@ class JobService:
     def retry(self, job_id: int) -> Job:
         """Queue a failed or cancelled job again.
 
-        Raises ConflictError when it is in another state, or when a job that does the same is
-        queued, and OverloadedError when too much is queued.
+        Raises ConflictError when it is in another state, when a job that does the same is queued,
+        or when it is not known any more what it was to do, and OverloadedError when too much is
+        queued.
         """
         job = self.get(job_id)
+        if job.is_lost:
+            raise ConflictError(
+                f"Job {job_id} cannot be retried: the database holds it damaged, and nothing tells "
+                "any more what it was to do. Ask anew for that."
+            )
         with self._database.write() as session:
             twin = queries.queued_twin(session, job.kind, job.arguments)
             if twin not in (None, job_id):

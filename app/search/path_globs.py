@@ -27,9 +27,8 @@ _ALTERNATIVES = re.compile(r"\{[^{}/]*,[^{}/]*\}")
 
 _CLASS = re.compile(r"\[(\^?)(\]?[^\]]*\])")
 """A class of characters; git negates one with `^` as with `!`."""
-
-
-_ASCII_START = re.compile(r"[\x00-\x7f]*")
+_ASCII_START = re.compile(r"[^\x80-\U0010ffffK;`]*")
+"""Without the ASCII that NFC makes of other signs: of U+212A, U+037E and U+1FEF."""
 
 
 def require_a_glob(path: str) -> str:

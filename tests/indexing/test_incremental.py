@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import event, select
 
+from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
 from app.errors import EmbeddingError, ItemStoppedError, WorkStoppedError
 from app.indexing import pipeline
@@ -26,6 +27,7 @@ from app.protocols import (
     SourceEntry,
     SourceListing,
     SourceOpener,
+    VectorRecord,
     Vectors,
 )
 from app.search.requests import SearchRequest
@@ -110,6 +112,29 @@ def test_chunks_that_merely_move_keep_their_id_and_get_new_lines(
     assert after.content.strip() == before.content.strip()
     assert after.end_line == before.end_line + 3
     assert container.maintenance.verify().problems == ()
+
+
+def test_chunks_of_a_document_that_only_moves_to_another_address_are_told_it(
+    docs, add_item, index, embedder: FakeEmbedder, monkeypatch: pytest.MonkeyPatch
+):
+    told: dict[str, object] = {}
+    upsert = ExactVectorIndex.upsert
+
+    def note(vectors: ExactVectorIndex, records: Sequence[VectorRecord]) -> None:
+        told.update((record.chunk_id, record.metadata["uri"]) for record in records)
+        upsert(vectors, records)
+
+    monkeypatch.setattr(ExactVectorIndex, "upsert", note)
+    moving = "---\nsource_url: https://example.com/{}\n---\n\n# Third\n\nA text about zebras."
+    write(docs / "third.md", moving.format("old"))
+    item = add_item(docs)
+    index(item)
+    (chunk_id,) = [each for each, uri in told.items() if uri == "https://example.com/old"]
+    write(docs / "third.md", moving.format("newer"))
+    embedder.embedded_texts.clear()
+    index(item)
+    assert told[chunk_id] == "https://example.com/newer"
+    assert embedder.embedded_texts == []
 
 
 def test_a_deleted_file_is_gone_from_search(docs, add_item, index, found):

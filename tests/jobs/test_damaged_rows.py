@@ -22,6 +22,7 @@ from app.models import JobRow
 from app.protocols import ProgressListener
 from tests.databases import sqlite_only
 from tests.patience import PATIENCE_SECONDS
+from tests.web.problem_checks import assert_problem
 
 
 def succeed(_arguments: Mapping[str, Any], _listener: ProgressListener) -> dict[str, Any]:
@@ -165,6 +166,21 @@ def test_a_job_that_was_damaged_after_its_end_keeps_its_own_error_and_can_be_ret
         session.execute(text("UPDATE jobs SET error = 'of its own'"))
     assert client.get(f"/api/v1/jobs/{job_id}").json()["error"] == "of its own"
     assert client.post(f"/api/v1/jobs/{job_id}/retry").json()["error"] is None
+
+
+@sqlite_only
+@pytest.mark.parametrize(("column", "stored"), [("kind", b"\xff"), ("arguments", "{broken")])
+def test_a_job_of_which_nothing_tells_what_it_was_to_do_is_not_retried(
+    client: TestClient, jobs: JobService, database: Database, column: str, stored: str | bytes
+) -> None:
+    job_id = jobs.add("index", {"knowledge_id": 1}).id
+    damage(database, job_id, column, stored)
+    JobWorker(database, {"index": succeed}, 0).drain()
+    failed = client.get(f"/api/v1/jobs/{job_id}").json()
+    refused = client.post(f"/api/v1/jobs/{job_id}/retry")
+    assert_problem(refused, 409, "conflict")
+    assert "nothing tells any more what it was to do" in refused.json()["detail"]
+    assert client.get(f"/api/v1/jobs/{job_id}").json() == failed
 
 
 @sqlite_only

@@ -88,7 +88,7 @@ def test_jobs_are_listed_by_state(client: TestClient, jobs: JobService) -> None:
 
 
 def test_a_queued_job_is_cancelled_and_retried(client: TestClient, jobs: JobService) -> None:
-    job_id = jobs.add("index", {}).id
+    job_id = jobs.add("index", {"force": False}).id
     assert client.post(f"{JOBS}/{job_id}/cancel").json()["state"] == "cancelled"
     assert client.post(f"{JOBS}/{job_id}/retry").json()["state"] == "queued"
 

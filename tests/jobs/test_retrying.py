@@ -161,7 +161,7 @@ def test_the_worker_knows_when_the_next_job_is_due(jobs: JobService, database: D
 def test_a_job_that_never_gets_better_fails_in_the_end_with_its_last_error(
     jobs: JobService, database: Database
 ) -> None:
-    job_id = jobs.add("index", {}).id
+    job_id = jobs.add("index", {"force": False}).id
     for number in range(MOST_RETRIES + 1):
         assert jobs.get(job_id).state == "queued"
         run(database, errors.StorageError(f"The disk is full, time {number}."))
@@ -207,9 +207,9 @@ def test_what_was_also_promised_in_the_background_is_tried_again(
 def test_what_is_tried_again_goes_behind_what_a_client_waits_for(
     jobs: JobService, database: Database, by_hand: bool
 ) -> None:
-    job_id = jobs.add("index", {}, waited_for=True).id
+    job_id = jobs.add("index", {"force": False}, waited_for=True).id
     if not by_hand:
-        jobs.add("index", {})
+        jobs.add("index", {"force": False})
     run(database, errors.StorageError("The disk is full."))
     job = jobs.retry(job_id) if by_hand else jobs.get(job_id)
     assert (job.state, job.priority) == ("queued", BACKGROUND)

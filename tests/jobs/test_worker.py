@@ -294,7 +294,7 @@ def test_a_job_that_was_cancelled_while_it_ran_is_not_cancelled_again_when_retri
         listener(Progress())
         return {}
 
-    job_id = jobs.add("index", {}).id
+    job_id = jobs.add("index", {"force": False}).id
     worker = open_worker(cancelled_the_first_time)
     worker.drain()
     jobs.retry(job_id)
@@ -305,7 +305,7 @@ def test_a_job_that_was_cancelled_while_it_ran_is_not_cancelled_again_when_retri
 def test_only_a_failed_or_cancelled_job_can_be_retried(
     jobs: JobService, database: Database, open_worker: OpenWorker
 ) -> None:
-    job_id = jobs.add("index", {}).id
+    job_id = jobs.add("index", {"force": False}).id
     with pytest.raises(ConflictError, match="queued"):
         jobs.retry(job_id)
     claim(database)
