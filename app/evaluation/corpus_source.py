@@ -3,10 +3,10 @@
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from app.adapters.loading.text_document import NO_CONTENT, content_hash
+from app.adapters.loading.text_document import content_hash
 from app.errors import SourceNotFoundError, SourceUnreadableError
 from app.evaluation.question_set import CorpusDocument
-from app.protocols import LoadedDocument, Source, SourceEntry, SourceListing
+from app.protocols import NO_CONTENT, LoadedDocument, Source, SourceEntry, SourceListing
 
 
 class CorpusSource:

@@ -4,8 +4,6 @@ import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from app.adapters.loading.folder_scan import HIDDEN, ORDINARY_REASONS
-from app.adapters.loading.text_document import NO_CONTENT
 from app.database import Database
 from app.errors import (
     AppError,
@@ -23,7 +21,7 @@ from app.indexing.documents import KnownDocument, PreparedDocument
 from app.indexing.embedding import GROUP_CHUNKS, TextsUnderWay, embed_unknown
 from app.indexing.generation import Generation
 from app.indexing.prefetch import prefetched
-from app.indexing.preparing import DocumentPreparer
+from app.indexing.preparing import DocumentPreparer, Survey
 from app.indexing.publisher import Publisher
 from app.indexing.refresh_queries import leave_host_alone
 from app.indexing.results import IndexingResult, reported
@@ -32,7 +30,7 @@ from app.jobs.listening import TAKEN_AWAY
 from app.knowledge import history_queries
 from app.knowledge.existing_items import item_exists, require_item
 from app.knowledge.items import with_relative_path_explained
-from app.protocols import MANY_DOCUMENTS, Embedder, SourceNote, SourceOpener, TextSplitter
+from app.protocols import MANY_DOCUMENTS, NO_CONTENT, Embedder, SourceOpener, TextSplitter
 from app.slices import slices
 from app.surviving import WENT_WRONG, survive
 from app.web.metrics import Metrics
@@ -117,7 +115,7 @@ class IndexingPipeline:
         if "" in listing.incomplete:
             raise SourceUnavailableError(_unmounted(run.item.uri))
         if not listing.entries and not known:
-            raise SourceUnreadableError(_nothing_to_index(listing.skipped))
+            raise SourceUnreadableError(_nothing_to_index(Survey(listing)))
         run.found = len(listing.entries)
         preparer = DocumentPreparer(
             item_id=run.item.id,
@@ -185,7 +183,7 @@ class IndexingPipeline:
         with self._database.write() as session:
             require_item(session, run.item.id, run.item.created_at)
             if not item_queries.has_documents(session, run.item.id):
-                raise SourceUnreadableError(_nothing_to_index(run.survey.skipped))
+                raise SourceUnreadableError(_nothing_to_index(run.survey))
             content_hash, documents, chunks = item_queries.finish_item(
                 session, run.item.id, (run.item.uri, run.item.document_type), run.mounts
             )
@@ -203,7 +201,9 @@ class IndexingPipeline:
             chunks_removed=run.changes.removed + run.tally.removed_chunks,
             chunks_unchanged=chunks - run.changes.added,
             chunks_embedded=run.embedded,
-            skipped=reported(run.survey.skipped, run.item.uri, run.survey.skipped_unreported),
+            skipped=reported(
+                run.survey.skipped, run.item.uri, run.survey.listing.skipped_unreported
+            ),
             warnings=reported(run.survey.warnings, run.item.uri),
         )
 
@@ -304,7 +304,7 @@ def _failure(run: IndexingRunState, error: str) -> IndexingResult:
         chunks_added=run.changes.added,
         chunks_removed=run.changes.removed + run.tally.removed_chunks,
         chunks_embedded=run.embedded,
-        skipped=reported(run.survey.skipped, run.item.uri, run.survey.skipped_unreported),
+        skipped=reported(run.survey.skipped, run.item.uri, run.survey.listing.skipped_unreported),
         warnings=reported(run.survey.warnings, run.item.uri),
     )
 
@@ -330,14 +330,10 @@ def _unmounted(uri: str) -> str:
     )
 
 
-def _nothing_to_index(skipped: Sequence[SourceNote]) -> str:
-    """The message, with the most telling reason: `.git`, say, is hidden in almost every folder."""
-    reasons = [note for note in skipped if note.reason != NO_CONTENT]
-    if not reasons:
+def _nothing_to_index(survey: Survey) -> str:
+    """The message, with an example of what could not be read or else of what was left out."""
+    unreadable = (note for note in survey.unreadable if note.reason != NO_CONTENT)
+    example = next(unreadable, survey.listing.telling)
+    if example is None:
         return NO_CONTENT
-    telling = min(reasons, key=_says_little)  # of equally telling ones, the first
-    return f"{NO_CONTENT}; for example, {telling.uri} was skipped: {telling.reason}"
-
-
-def _says_little(note: SourceNote) -> tuple[bool, bool]:
-    return note.reason.startswith(ORDINARY_REASONS), note.reason == HIDDEN
+    return f"{NO_CONTENT}; for example, {example.uri} was skipped: {example.reason}"

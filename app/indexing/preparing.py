@@ -40,9 +40,9 @@ logger = logging.getLogger(__name__)
 class Survey:
     """What was found at the source besides the documents to store. Filled while iterating."""
 
-    skipped: list[SourceNote] = field(default_factory=list)
-    skipped_unreported: int = 0
-    """How many more places of the listing were skipped."""
+    listing: SourceListing = field(default_factory=lambda: SourceListing(()))
+    unreadable: list[SourceNote] = field(default_factory=list)
+    """Listed documents that could not be read, and why."""
     warnings: list[SourceNote] = field(default_factory=list)
     """What is odd about documents that were indexed all the same."""
     errors: list[SourceError] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Survey:
     restamped: dict[int, SourceTimes] = field(default_factory=dict)
     """New times of documents (by row id) that were touched but say the same."""
     gone: list[KnownDocument] = field(default_factory=list)
-    """Documents that the source no longer has."""
+    """Documents that the source no longer has, or that say nothing that can be read any more."""
     gone_by_own_account: list[KnownDocument] = field(default_factory=list)
     """Documents of which the source itself says, when asked for them, that they are gone."""
     seen: int = 0
@@ -63,9 +63,14 @@ class Survey:
     """Chunks of these."""
 
     @property
+    def skipped(self) -> list[SourceNote]:
+        """What was skipped: by the listing, as far as it reports that, then as unreadable."""
+        return [*self.listing.skipped, *self.unreadable]
+
+    @property
     def skipped_count(self) -> int:
         """How many places were skipped, reported or not."""
-        return len(self.skipped) + self.skipped_unreported
+        return len(self.skipped) + self.listing.skipped_unreported
 
 
 class DocumentPreparer:
@@ -94,9 +99,7 @@ class DocumentPreparer:
         self._rules = splitting_rules(splitter)
         self._force = force
         self._signal = signal
-        self.survey = Survey(
-            skipped=list(listing.skipped), skipped_unreported=listing.skipped_unreported
-        )
+        self.survey = Survey(listing)
 
     def __iter__(self) -> Iterator[PreparedDocument]:
         """Yield new and changed documents; afterwards the survey is complete."""
@@ -126,7 +129,7 @@ class DocumentPreparer:
                 f"({type(error).__name__}); the server's log says more."
             )
             self.survey.errors.append(failure)
-            self.survey.skipped.append(SourceNote(entry.uri, failure.detail))
+            self.survey.unreadable.append(SourceNote(entry.uri, failure.detail))
             return None
 
     def _prepare(self, entry: SourceEntry) -> PreparedDocument | None:
@@ -164,7 +167,7 @@ class DocumentPreparer:
                 loaded = self._source.read(entry)
         except SourceError as error:
             self.survey.errors.append(error)
-            self.survey.skipped.append(SourceNote(entry.uri, error.detail))
+            self.survey.unreadable.append(SourceNote(entry.uri, error.detail))
             # A source that did not answer may come back; a document without text has none to find.
             if known and not isinstance(error, SourceUnavailableError | SourceNotFoundError):
                 self.survey.gone.append(known)

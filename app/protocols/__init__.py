@@ -10,6 +10,7 @@ from app.protocols.lexical_index import (
 )
 from app.protocols.loading import (
     MANY_DOCUMENTS,
+    NO_CONTENT,
     ConditionalSource,
     LoadedDocument,
     Source,
@@ -37,6 +38,7 @@ __all__ = [
     "EVERYWHERE",
     "MANY_DOCUMENTS",
     "MOST_SKIPPED_SHOWN",
+    "NO_CONTENT",
     "UNKNOWN_DOCUMENT",
     "Compared",
     "ConditionalSource",

@@ -63,6 +63,11 @@ _NOT_MOUNTED = (
 )
 
 
+NO_CONTENT = "No content to index"
+"""The detail of the SourceUnreadableError for a document that says nothing; the error of an item
+of which nothing could be taken in begins with it."""
+
+
 @dataclass(frozen=True)
 class SourceListing:
     """What a source offers now."""
@@ -71,6 +76,8 @@ class SourceListing:
     skipped: tuple[SourceNote, ...] = ()
     skipped_unreported: int = 0
     """How many more places were skipped."""
+    telling: SourceNote | None = None
+    """Of what was skipped, the place that says most about why nothing else may be there."""
     incomplete: tuple[str, ...] = ()
     """Prefixes of keys that could not be listed now: documents below them do not count as gone."""
     mounts: tuple[str, ...] = ()

@@ -4,6 +4,8 @@ import codecs
 import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
+from typing import NamedTuple
 
 from app.adapters.loading.ignore_rules import IgnoreFile, deciding_file, parse_ignore_file
 from app.adapters.loading.path_guard import GuardedPath, PathGuard
@@ -24,8 +26,25 @@ GIT_IGNORE = ".gitignore"
 OWN_IGNORE = ".ragignore"
 IGNORE_FILE_MAX_BYTES = 512 * 1024
 
-EXCLUDED = "excluded by"
-FILLED_BY_TOOLS = "folder that tools fill"
+
+class Telling(IntEnum):
+    """How much it says of a folder that something in it is left out, from little to much."""
+
+    HIDDEN = 0
+    """`.git`, say, is in almost every folder."""
+    ORDINARY = 1
+    """As in most folders."""
+    WISHED = 2
+    """Somebody's rule says so. With the ones above, a tree of code has thousands."""
+    UNEXPECTED = 3
+
+
+class SkipReason(NamedTuple):
+    """Why something in a folder is left out."""
+
+    text: str
+    telling: Telling = Telling.UNEXPECTED
+
 
 Complaint = Callable[[str, str], None]
 """Told the path of an ignore file that cannot be followed, and why."""
@@ -44,16 +63,20 @@ class FolderRules:
     git: tuple[IgnoreFile, ...] = ()
     own: tuple[IgnoreFile, ...] = ()
 
-    def excluded(self, name: str, is_folder: bool) -> str | None:
+    def excluded(self, name: str, is_folder: bool) -> SkipReason | None:
         """Why a file or folder in this folder is left out, or None."""
         path = self.base + os.fsencode(name)
         for files in (self.own, self.git):
             decided = deciding_file(files, path, is_folder)
             if decided:
                 file, excluded = decided
-                return f"{EXCLUDED} {file.source}" if excluded else None
+                reason = SkipReason(f"excluded by {file.source}", Telling.WISHED)
+                return reason if excluded else None
         if is_folder and name in MACHINE_MADE:
-            return f"{FILLED_BY_TOOLS}; write !{name}/ into {OWN_IGNORE} to take it in"
+            return SkipReason(
+                f"folder that tools fill; write !{name}/ into {OWN_IGNORE} to take it in",
+                Telling.ORDINARY,
+            )
         return None
 
     def inside(self, name: str) -> "FolderRules":

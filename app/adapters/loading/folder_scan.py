@@ -11,12 +11,12 @@ from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
 from app.adapters.loading.folder_rules import (
-    EXCLUDED,
-    FILLED_BY_TOOLS,
     GIT_IGNORE,
     OWN_IGNORE,
     FolderRules,
     RuleReader,
+    SkipReason,
+    Telling,
 )
 from app.adapters.loading.path_guard import GuardedPath, PathGuard, printable
 from app.errors import SourceError, SourceUnavailableError
@@ -27,14 +27,7 @@ MAX_DEPTH = 64
 SETTLING_NS = 2_000_000_000
 """Coarsest grain of a file system's clock: 2 s, on FAT."""
 MAX_SKIPPED = 1000
-"""Reports beyond this are only counted, first those with one of EXPECTED_REASONS."""
-
-HIDDEN = "hidden"
-NO_TEXT_DOCUMENT = "not a text document"
-ORDINARY_REASONS = (HIDDEN, NO_TEXT_DOCUMENT, FILLED_BY_TOOLS)
-"""Beginnings of the reasons for which something is skipped in most folders."""
-EXPECTED_REASONS = (*ORDINARY_REASONS, EXCLUDED)
-"""With those for which what is skipped is meant to be: a tree of code has thousands of such."""
+"""Reports beyond this are only counted, first those of what nobody is surprised at."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +55,23 @@ class _Found:
     device: int | None = None
     """The scanned folder's own, as it was listed."""
     skipped_unreported: int = 0
+    most_telling: tuple[Telling, SourceNote] | None = None
+    """Of equally telling ones, the first."""
 
-    def skip(self, uri: str, reason: str) -> None:
-        is_expected = reason.startswith(EXPECTED_REASONS)
+    def complain(self, uri: str, text: str) -> None:
+        """Note what nobody expects."""
+        self.skip(uri, SkipReason(text))
+
+    def skip(self, uri: str, reason: SkipReason) -> None:
+        is_expected = reason.telling < Telling.UNEXPECTED
         notes = self.skipped_as_expected if is_expected else self.skipped
+        note = SourceNote(printable(uri), reason.text)
         if len(notes) < MAX_SKIPPED:
-            notes.append(SourceNote(printable(uri), reason))
+            notes.append(note)
         else:
             self.skipped_unreported += 1
+        if self.most_telling is None or reason.telling > self.most_telling[0]:
+            self.most_telling = reason.telling, note
 
     def reports(self) -> tuple[tuple[SourceNote, ...], int]:
         """At most MAX_SKIPPED reports, the unexpected ones first, and how many more there are."""
@@ -157,6 +159,7 @@ class FolderScan:
             entries=tuple(sorted(found.entries, key=lambda entry: entry.key)),
             skipped=skipped,
             skipped_unreported=unreported,
+            telling=found.most_telling[1] if found.most_telling else None,
             incomplete=tuple(found.incomplete),
             mounts=tuple(found.mounts),
             left_out=tuple(found.left_out),
@@ -189,13 +192,13 @@ class FolderScan:
         # A listing that fails because everything is gone must not look like an emptied folder.
         require_still_there(self._guard, self._folder)
         found.incomplete.append(folder.key)
-        found.skip(str(folder.place.path), error.detail)
+        found.complain(str(folder.place.path), error.detail)
 
     def _list(self, folder: _Folder, found: _Found) -> list[_Folder]:
         """List one folder into `found`; gives the folders in it that are to be listed too."""
         if folder.key.count("/") > MAX_DEPTH:
             found.incomplete.append(folder.key)
-            found.skip(str(folder.place.path), f"nested more than {MAX_DEPTH} folders deep")
+            found.complain(str(folder.place.path), f"nested more than {MAX_DEPTH} folders deep")
             return []
         with self._guard.open_folder(folder.place) as descriptor:
             try:
@@ -207,7 +210,7 @@ class FolderScan:
                 if not folder.key:
                     found.device = device
                 names = {child.name for child in children}
-                rules = self._rules.within(folder.rules, folder.place, names, found.skip)
+                rules = self._rules.within(folder.rules, folder.place, names, found.complain)
                 folder = _Folder(folder.place, folder.key, rules, device)
                 inner = (self._take(folder, child, found) for child in children)
                 return [deeper for deeper in inner if deeper]
@@ -241,24 +244,24 @@ class FolderScan:
 
     def _reason_to_skip(
         self, folder: _Folder, name: str, status: os.stat_result, is_folder: bool
-    ) -> str | None:
+    ) -> SkipReason | None:
         if printable(name) != name:
-            return "its name is not UTF-8"
+            return SkipReason("its name is not UTF-8")
         if name.startswith("."):
-            return HIDDEN
+            return SkipReason("hidden", Telling.HIDDEN)
         excluded = folder.rules.excluded(name, is_folder)
         return excluded if excluded or is_folder else self._no_document(name, status)
 
-    def _no_document(self, name: str, status: os.stat_result) -> str | None:
+    def _no_document(self, name: str, status: os.stat_result) -> SkipReason | None:
         if stat.S_ISLNK(status.st_mode):
-            return "symbolic link; what it leads to is read only where it lies"
+            return SkipReason("symbolic link; what it leads to is read only where it lies")
         if not stat.S_ISREG(status.st_mode):
-            return "device, pipe or socket"
+            return SkipReason("device, pipe or socket")
         if not is_text_document(name):
-            suffix = PurePosixPath(name).suffix.lower()
-            return f"{NO_TEXT_DOCUMENT} ({suffix or 'no extension'})"
+            suffix = PurePosixPath(name).suffix.lower() or "no extension"
+            return SkipReason(f"not a text document ({suffix})", Telling.ORDINARY)
         if status.st_size > self._max_bytes:
-            return (
+            return SkipReason(
                 f"too large: {status.st_size:,} bytes, "
                 f"the limit (FILE_MAX_BYTES) is {self._max_bytes:,}"
             )

@@ -10,10 +10,9 @@ from app.adapters.loading.frontmatter_blocks import LINE_BREAK
 from app.adapters.loading.titles import find_title
 from app.adapters.splitting.markup import Markup, markup_of
 from app.errors import SourceUnreadableError
-from app.protocols import LoadedDocument
+from app.protocols import NO_CONTENT, LoadedDocument
 from app.text_suffixes import FRONTMATTER_SUFFIXES
 
-NO_CONTENT = "No content to index"
 _POINTER_OF_LFS = b"version https://git-lfs.github.com/spec/"
 _MOST_POINTER_BYTES = 1024
 """What a file says whose content Git LFS keeps elsewhere, where that was not fetched, and the most

@@ -17,12 +17,7 @@ from app.adapters.loading.guarded_fetch import (
     check_address,
 )
 from app.adapters.loading.robots import RobotsRules
-from app.adapters.loading.text_document import (
-    NO_CONTENT,
-    content_hash,
-    document_from_bytes,
-    losses,
-)
+from app.adapters.loading.text_document import content_hash, document_from_bytes, losses
 from app.adapters.loading.web_page import (
     HTML_TYPES,
     XHTML,
@@ -31,7 +26,7 @@ from app.adapters.loading.web_page import (
     read_page,
 )
 from app.errors import SourceUnreadableError
-from app.protocols import LoadedDocument, SourceEntry, SourceListing
+from app.protocols import NO_CONTENT, LoadedDocument, SourceEntry, SourceListing
 from app.text_suffixes import MARKDOWN_SUFFIXES
 
 PAGE_READING_RULES = "33"
