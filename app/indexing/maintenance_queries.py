@@ -45,7 +45,6 @@ class ChunkState(NamedTuple):
     """What the indexes must agree with SQL on."""
 
     id: str
-    item_id: int
     document_number: int
     vector: bytes | None
     """Little-endian float32; None: no vector under the model is stored."""
@@ -69,11 +68,10 @@ def states_of(
     return [ChunkState(*row) for row in session.execute(wanted)]
 
 
-def _states(generation: Generation) -> Select[str, int, int, bytes, str]:
+def _states(generation: Generation) -> Select[str, int, bytes, str]:
     return (
         select(
             ChunkRow.id,
-            ChunkRow.item_id,
             DocumentRow.number,
             EmbeddingRow.vector,
             CollectionLanguageRow.language,

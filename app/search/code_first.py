@@ -9,7 +9,7 @@ from app.search.requests import SearchRequest
 from app.search.retrieval import Candidates, Retriever
 
 
-def test_penalties(
+def penalties_of_tests(
     request: SearchRequest,
     ranking: Ranking,
     meaning: str,

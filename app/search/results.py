@@ -13,7 +13,8 @@ class SignalExplanation:
     """
 
     fused_part: float
-    """The weight times the fused score; `rrf`'s times 61 first, so that both lists' best has 1."""
+    """The weight times the fused score less `test_penalty`; `rrf`'s times 61 first, so that both
+    lists' best has 1."""
     cosine_part: float
     recency: float | None
     """None, here and below: does not count."""

@@ -15,7 +15,7 @@ from app.database import Database
 from app.errors import OverloadedError
 from app.protocols import TokenMeter, VectorIndex
 from app.search.candidate_filter import of_types
-from app.search.code_first import test_penalties
+from app.search.code_first import penalties_of_tests
 from app.search.demands import Demands
 from app.search.joining import JoinedRows, join
 from app.search.profiles import NO_WISHES, Ranking, RankingWishes, resolved
@@ -175,7 +175,7 @@ class Searcher:
                 request,
                 candidates,
                 words_required=require_words,
-                test_penalties=test_penalties(
+                test_penalties=penalties_of_tests(
                     request, ranking, demands.words.meaning, candidates, self._retriever
                 ),
             )

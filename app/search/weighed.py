@@ -18,7 +18,7 @@ class Weighed:
 
     ranking: Ranking
     fused: Floats
-    """The fused scores, scaled: what `fused_weight` weighs."""
+    """The fused scores, less the penalties of tests and scaled: what `fused_weight` weighs."""
     cosines: Floats
     recency: Floats
     """0, here and in the next two, where it does not count."""

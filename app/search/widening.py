@@ -12,7 +12,7 @@ from app.adapters.lexical_index.languages import Languages
 from app.database import Database
 from app.errors import EmbeddingError
 from app.protocols import SearchScope, Vector, VectorIndex
-from app.search.code_first import test_penalties
+from app.search.code_first import penalties_of_tests
 from app.search.demands import Demands
 from app.search.fusion import LEAST_CEILING, Floats
 from app.search.profiles import Ranking
@@ -155,7 +155,7 @@ class Widener:
             request,
             found,
             words_required=demands.words.require_words,
-            test_penalties=test_penalties(
+            test_penalties=penalties_of_tests(
                 request, ranking, demands.words.meaning, found, self._retriever
             ),
         )
