@@ -133,9 +133,11 @@ def score_of(cosine: float) -> float:
 
 
 def citation(document_key: str, start_line: int, end_line: int) -> str:
-    """Where it is said, in the form that code hosts use: `guide/auth.md#L120-L135`."""
-    lines = f"L{start_line}" if start_line == end_line else f"L{start_line}-L{end_line}"
-    return f"{one_line(document_key)}#{lines}"
+    """Where it is said, in the form that code hosts use: `guide/auth.md#L120-L135`.
+
+    Of one line, both ends are the same, so that every citation is read in one way.
+    """
+    return f"{one_line(document_key)}#L{start_line}-L{end_line}"
 
 
 def one_line(key: str) -> str:

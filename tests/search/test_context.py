@@ -368,7 +368,7 @@ def test_of_a_line_that_is_too_long_each_hit_is_shown_by_itself(
         assert passage.chunk_ids == (hit.chunk_id,)
         assert "nothing" in passage.content
         assert (passage.citation, passage.cut_before, passage.cut_after) == (
-            "one.json#L1",
+            "one.json#L1-L1",
             True,
             True,
         )
@@ -381,7 +381,7 @@ def test_of_a_line_that_is_too_long_each_hit_is_shown_by_itself(
             answer.passages
         )
     assert answer.truncated
-    assert [omission.citation for omission in answer.omitted] == ["one.json#L1"]
+    assert [omission.citation for omission in answer.omitted] == ["one.json#L1-L1"]
 
 
 @pytest.mark.parametrize("style", ["markdown", "json", "tool"])

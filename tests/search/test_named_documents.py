@@ -91,7 +91,7 @@ def test_under_a_filter_what_else_may_be_meant_comes_first(index, search):
     index("docs", FILES)
     inner = {"index.md": "Only the guide.", "list.md": f"See guide/index.md. {PROSE}"}
     guide = index("guide", inner)
-    assert search("guide/index.md")[0].citation == "guide/index.md#L1"
+    assert search("guide/index.md")[0].citation == "guide/index.md#L1-L1"
     first = search("guide/index.md", knowledge_ids=(guide,))[0]
     assert (first.knowledge_id, first.document) == (guide, "index.md")
 

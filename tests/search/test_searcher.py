@@ -124,7 +124,7 @@ def test_lines_and_offsets_are_those_of_the_file_frontmatter_included(add, ask, 
 
 
 @pytest.mark.parametrize(
-    ("lines", "expected"), [((3, 3), "guide/a.md#L3"), ((3, 9), "guide/a.md#L3-L9")]
+    ("lines", "expected"), [((3, 3), "guide/a.md#L3-L3"), ((3, 9), "guide/a.md#L3-L9")]
 )
 def test_a_citation_names_document_and_lines(lines, expected):
     assert citation("guide/a.md", *lines) == expected
@@ -133,7 +133,7 @@ def test_a_citation_names_document_and_lines(lines, expected):
 @pytest.mark.parametrize("key", ["b\r\nc.md", "b\x85c.md", "b\u2028\u2029c.md", "b\tc.md"])
 def test_a_citation_is_one_line_whatever_the_file_is_called(add, ask, key):
     add(key, "the pilot boards")
-    assert ask("the pilot boards", n_results=1)[0].citation == "b c.md#L1"
+    assert ask("the pilot boards", n_results=1)[0].citation == "b c.md#L1-L1"
 
 
 def test_filters_allow_just_what_they_say(add, ask):
