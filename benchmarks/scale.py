@@ -24,8 +24,8 @@ import numpy.typing as npt
 from sqlalchemy import insert
 
 from app.adapters.embedding.local import LocalEmbedder
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.query import parse_query
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.query import parse_query
 from app.assembly.generation_parts import splitter_of_settings
 from app.clock import now
 from app.database import Database

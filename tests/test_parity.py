@@ -17,7 +17,7 @@ import pytest
 from pydantic import Field, TypeAdapter, ValidationError
 
 from app import errors
-from app.adapters.lexical_index import symbols
+from app.adapters.text_analysis import symbols
 from app.command import sources
 from app.indexing.results import IndexingResult
 from app.jobs.schemas import FOR_THE_WORKER, JobKind

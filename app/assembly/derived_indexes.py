@@ -8,8 +8,8 @@ from app.adapters.index_files import any_file
 from app.adapters.index_seal import IndexSeal
 from app.adapters.lexical_index.healing import HealingLexicalIndex
 from app.adapters.lexical_index.keeper import LexicalIndexKeeper
-from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.tantivy_store import TantivyStore, lexical_files
+from app.adapters.text_analysis.languages import Languages
 from app.adapters.vector_index.chroma_files import IndexIdentity, index_files, wipe
 from app.adapters.vector_index.chroma_store import ChromaStore
 from app.adapters.vector_index.failover import FailoverVectorIndex

@@ -7,14 +7,6 @@ import typer
 
 from app.web.numbers import LARGEST_ID
 
-
-def _address_of_server(url: str | None) -> str | None:
-    """Callback of an option: refuse what is no address that a server can have."""
-    if url and "://" in url and not url.lower().startswith(("http://", "https://")):
-        raise typer.BadParameter("the address of a server begins with http:// or https://.")
-    return url
-
-
 Json = Annotated[bool, typer.Option("--json", help="Only JSON on stdout, for scripts.")]
 Url = Annotated[
     str | None,
@@ -22,7 +14,6 @@ Url = Annotated[
         "--url",
         envvar="GROUNDWORK_URL",
         metavar="ADDRESS",
-        callback=_address_of_server,
         help="Work on a running server, such as http://127.0.0.1:8000, instead of DATA_DIR.",
     ),
 ]

@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, WithJsonSchema
 
-from app.adapters.lexical_index.analysis import KNOWN_LANGUAGES, language_complaint
+from app.adapters.text_analysis.analyser import KNOWN_LANGUAGES, language_complaint
 from app.rag.ranking_schemas import StoredRanking
 from app.search import collection_settings
 

@@ -14,7 +14,7 @@ from pydantic import (
     StrictBool,
 )
 
-from app.adapters.lexical_index.query import MAX_PHRASES
+from app.adapters.text_analysis.query import MAX_PHRASES
 from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
 from app.knowledge.items import DocumentType
 from app.labels import normalise_category

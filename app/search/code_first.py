@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from app.adapters.lexical_index.code_tests import asks_for_tests
+from app.adapters.text_analysis.code_tests import asks_for_tests
 from app.search.fusion import Floats
 from app.search.profiles import Ranking
 from app.search.requests import SearchRequest

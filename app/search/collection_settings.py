@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.adapters.lexical_index.analysis import language_complaint
+from app.adapters.text_analysis.analyser import language_complaint
 from app.database import Database
 from app.errors import InvalidRequestError, NotFoundError
 from app.knowledge.index_changes import note_collection_changes

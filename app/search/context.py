@@ -7,7 +7,7 @@ from typing import Protocol
 
 from sqlalchemy import Connection
 
-from app.adapters.lexical_index.languages import Languages
+from app.adapters.text_analysis.languages import Languages
 from app.database import Database
 from app.protocols import TokenMeter
 from app.search.context_budget import ContextBudget, Omission

@@ -7,8 +7,8 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, select
 
-from app.adapters.lexical_index.shown import shown_paragraphs
-from app.adapters.lexical_index.symbols import first_symbol
+from app.adapters.text_analysis.shown import shown_paragraphs
+from app.adapters.text_analysis.symbols import first_symbol
 from app.models import ChunkRow, DocumentRow, ItemRow
 from app.search.document_labels import all_tags, own_or_items_category
 from app.search.grouping import RowHit

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.adapters.lexical_index.languages import Languages
+from app.adapters.text_analysis.languages import Languages
 from app.clock import now
 from app.content_versions import ContentVersions
 from app.database import Database

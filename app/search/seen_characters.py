@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Set
 
 import numpy as np
 
-from app.adapters.lexical_index.terms import Token
 from app.adapters.splitting.boundaries import Positions
 from app.adapters.splitting.graphemes import grapheme_breaks, may_be_torn
+from app.adapters.text_analysis.terms import Token
 
 _FLAG = re.compile("[\U0001f1e6-\U0001f1ff]{2}")
 

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from app.accents import composed
-from app.adapters.lexical_index.code_tests import is_code_test
+from app.adapters.text_analysis.code_tests import is_code_test
 from app.labels import normalise_category
 from app.search.fusion import Floats
 from app.search.language_tags import language_tag, tags_that_hold

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
-from app.adapters.lexical_index.languages import Languages
+from app.adapters.text_analysis.languages import Languages
 from app.database import Database
 from app.errors import EmbeddingError
 from app.protocols import SearchScope, Vector, VectorIndex

@@ -7,13 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.operators import operator_places, operators_in
-from app.adapters.lexical_index.query import ParsedQuery
-from app.adapters.lexical_index.said_words import PhrasesByBeginning, SaidWords
-from app.adapters.lexical_index.shown import shown_paragraphs
-from app.adapters.lexical_index.term_finder import TermFinder
-from app.adapters.lexical_index.terms import Token, Word
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.operators import operator_places, operators_in
+from app.adapters.text_analysis.query import ParsedQuery
+from app.adapters.text_analysis.said_words import PhrasesByBeginning, SaidWords
+from app.adapters.text_analysis.shown import shown_paragraphs
+from app.adapters.text_analysis.term_finder import TermFinder
+from app.adapters.text_analysis.terms import Token, Word
 from app.search.results import Highlight
 from app.search.seen_characters import flags_in, whole_characters
 

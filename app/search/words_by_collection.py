@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.adapters.lexical_index.languages import Languages
+from app.adapters.text_analysis.languages import Languages
 from app.search.words import QueryWords
 
 

@@ -336,12 +336,6 @@ def test_a_server_may_be_named_by_the_address_of_its_api(
     assert run_local("list", "--url", server_url.removeprefix("http://") + ending).exit_code == 0
 
 
-def test_an_address_that_no_server_has_is_a_wrong_use(run_local: Run) -> None:
-    result = run_local("list", "--url", "ftp://127.0.0.1:8000")
-    assert result.exit_code == 2
-    assert "begins with http:// or https://" in result.stderr
-
-
 @pytest.mark.parametrize("command", ["verify", "rebuild", "compact"])
 def test_care_is_never_taken_through_a_server(run_local: Run, command: str) -> None:
     result = run_local(command, "--url", "http://127.0.0.1:1")

@@ -4,15 +4,15 @@ import threading
 from collections.abc import Mapping, Sequence
 
 from app.adapters.lexical_index.as_typed import raised
-from app.adapters.lexical_index.code_tests import is_code_test
-from app.adapters.lexical_index.headings import heading_terms, names_of
-from app.adapters.lexical_index.languages import Languages
-from app.adapters.lexical_index.numbered_names import numbered_names
-from app.adapters.lexical_index.operators import operators_in
-from app.adapters.lexical_index.path_tails import AskedPath, path_tails
-from app.adapters.lexical_index.said_words import SaidWords
-from app.adapters.lexical_index.shown import shown_paragraphs
-from app.adapters.lexical_index.terms import Phrase, Word, needs_signs
+from app.adapters.text_analysis.code_tests import is_code_test
+from app.adapters.text_analysis.headings import heading_terms, names_of
+from app.adapters.text_analysis.languages import Languages
+from app.adapters.text_analysis.numbered_names import numbered_names
+from app.adapters.text_analysis.operators import operators_in
+from app.adapters.text_analysis.path_tails import AskedPath, path_tails
+from app.adapters.text_analysis.said_words import SaidWords
+from app.adapters.text_analysis.shown import shown_paragraphs
+from app.adapters.text_analysis.terms import Phrase, Word, needs_signs
 from app.errors import LexicalIndexError
 from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, QueryWorth, SearchScope
 

@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import delete, select, update
 from sqlalchemy.orm import Session
 
-from app.adapters.lexical_index.languages import Languages
+from app.adapters.text_analysis.languages import Languages
 from app.models import ChunkRow, DocumentRow, DocumentTagRow, ItemRow
 from app.protocols import TokenMeter
 from app.search.context import (

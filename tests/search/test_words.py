@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.query import parse_query
-from app.adapters.lexical_index.shown import shown_paragraphs
 from app.adapters.splitting.graphemes import grapheme_breaks
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.query import parse_query
+from app.adapters.text_analysis.shown import shown_paragraphs
 from app.search.words import MAX_WORD_HIGHLIGHTS, QueryWords
 
 ENGLISH = Analyser("english")

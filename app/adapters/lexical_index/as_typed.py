@@ -9,8 +9,8 @@ measured in docs/adr/0025.
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
-from app.adapters.lexical_index.languages import SpokenQuery
-from app.adapters.lexical_index.terms import Member, Word
+from app.adapters.text_analysis.languages import SpokenQuery
+from app.adapters.text_analysis.terms import Member, Word
 
 READ_AGAIN = 64
 """How many of the best hits by single words are looked at, besides those that tie with the last of

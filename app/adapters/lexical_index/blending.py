@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from app.adapters.lexical_index.languages import SpokenQuery
-from app.adapters.lexical_index.mixed_case_names import name_mark
 from app.adapters.lexical_index.term_counts import TermCounts
-from app.adapters.lexical_index.terms import Word
+from app.adapters.text_analysis.languages import SpokenQuery
+from app.adapters.text_analysis.mixed_case_names import name_mark
+from app.adapters.text_analysis.terms import Word
 
 
 class Blending:

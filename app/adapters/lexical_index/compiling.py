@@ -23,15 +23,15 @@ from app.adapters.lexical_index.fields import (
     FieldWeights,
     sign_mark,
 )
-from app.adapters.lexical_index.languages import SpokenQuery
-from app.adapters.lexical_index.mixed_case_names import name_mark
 from app.adapters.lexical_index.phrases import PhraseQueries
 from app.adapters.lexical_index.places import Place, PlaceQueries
-from app.adapters.lexical_index.query import MAX_EXCLUSIONS
 from app.adapters.lexical_index.scope_clauses import scope_clauses
 from app.adapters.lexical_index.spelling import Spelling, may_be_mistyped
 from app.adapters.lexical_index.term_counts import TermCounts
-from app.adapters.lexical_index.terms import Phrase, Word
+from app.adapters.text_analysis.languages import SpokenQuery
+from app.adapters.text_analysis.mixed_case_names import name_mark
+from app.adapters.text_analysis.query import MAX_EXCLUSIONS
+from app.adapters.text_analysis.terms import Phrase, Word
 from app.protocols import EVERYWHERE, QueryWorth, SearchScope
 
 MAX_SEARCHED_WORDS = 48

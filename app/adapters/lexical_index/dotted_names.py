@@ -7,7 +7,7 @@ from tantivy import Occur, Query
 
 from app.adapters.lexical_index.fields import QUOTABLE
 from app.adapters.lexical_index.scope_clauses import scope_clauses
-from app.adapters.lexical_index.terms import Member, Word
+from app.adapters.text_analysis.terms import Member, Word
 from app.protocols import SearchScope
 
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 import tantivy
 
-from app.adapters.lexical_index.analysis import ANALYSER_VERSION, Analyser
-from app.adapters.lexical_index.code_tests import is_code_test
-from app.adapters.lexical_index.contents_links import without_repeating_anchors
-from app.adapters.lexical_index.headings import heading_terms, names_of
-from app.adapters.lexical_index.languages import Languages
-from app.adapters.lexical_index.mixed_case_names import SPLIT_MARK
-from app.adapters.lexical_index.numbered_names import numbered_names
-from app.adapters.lexical_index.operators import operators_in
-from app.adapters.lexical_index.path_tails import path_tails
-from app.adapters.lexical_index.shown import shown_paragraphs
-from app.adapters.lexical_index.symbols import defined_symbols
-from app.adapters.lexical_index.terms import IndexTerms, has_signs
+from app.adapters.text_analysis.analyser import ANALYSER_VERSION, Analyser
+from app.adapters.text_analysis.code_tests import is_code_test
+from app.adapters.text_analysis.contents_links import without_repeating_anchors
+from app.adapters.text_analysis.headings import heading_terms, names_of
+from app.adapters.text_analysis.languages import Languages
+from app.adapters.text_analysis.mixed_case_names import SPLIT_MARK
+from app.adapters.text_analysis.numbered_names import numbered_names
+from app.adapters.text_analysis.operators import operators_in
+from app.adapters.text_analysis.path_tails import path_tails
+from app.adapters.text_analysis.shown import shown_paragraphs
+from app.adapters.text_analysis.symbols import defined_symbols
+from app.adapters.text_analysis.terms import IndexTerms, has_signs
 from app.protocols import LexicalRecord
 
 SCHEMA_VERSION = 21
@@ -36,12 +36,12 @@ SIGNED = "signed"
 """Names that differ from a word only by signs, such as `__slots__` and `-m`. They are not among the
 identifiers, since each of those counts for less the longer their field is."""
 OPERATORS = "operators"
-"""What is written only with signs, in content and titles: see operators.py."""
+"""What is written only with signs, in content and titles: see text_analysis/operators.py."""
 TAILS = "tails"
 """The names by which the document may be called from its path: see path_tails.py and
-numbered_names.py."""
+numbered_names.py in text_analysis."""
 HEADING = "heading"
-"""Terms for the titles and headings that the chunk stands under: see headings.py."""
+"""Terms for the titles and headings that the chunk stands under: see text_analysis/headings.py."""
 SHOWN = "shown"
 """Paragraphs with markup, as a reader sees them, and whole texts where BODY leaves out anchors: a
 phrase in quotes is looked for here, too."""

@@ -6,7 +6,6 @@ from itertools import islice, product
 import tantivy
 from tantivy import Occur, Query
 
-from app.adapters.lexical_index.cjk_edges import patterns_of
 from app.adapters.lexical_index.fields import (
     ALSO_ALONE,
     BODY,
@@ -18,10 +17,11 @@ from app.adapters.lexical_index.fields import (
     TITLE,
     WITHIN_NAME,
 )
-from app.adapters.lexical_index.languages import SpokenQuery
-from app.adapters.lexical_index.mixed_case_names import SPLIT_MARK, name_mark, whole_mark
 from app.adapters.lexical_index.places import Place, PlaceQueries
-from app.adapters.lexical_index.terms import Phrase, Word, needs_signs
+from app.adapters.text_analysis.cjk_edges import patterns_of
+from app.adapters.text_analysis.languages import SpokenQuery
+from app.adapters.text_analysis.mixed_case_names import SPLIT_MARK, name_mark, whole_mark
+from app.adapters.text_analysis.terms import Phrase, Word, needs_signs
 
 MAX_SPLITS = 3
 """How many ways of taking a name apart are tried, the most frequent first."""

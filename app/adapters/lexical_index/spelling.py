@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 import tantivy
 
-from app.adapters.lexical_index.analysis import Analyser
 from app.adapters.lexical_index.fields import BODY, IDENTIFIERS
-from app.adapters.lexical_index.languages import END_OF_MARK, Languages
-from app.adapters.lexical_index.stop_words import STOP_WORDS
-from app.adapters.lexical_index.terms import Phrase, Word
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.languages import END_OF_MARK, Languages
+from app.adapters.text_analysis.stop_words import STOP_WORDS
+from app.adapters.text_analysis.terms import Phrase, Word
 
 LEAST_LETTERS = 5
 """Shorter words are one letter away from too many others."""

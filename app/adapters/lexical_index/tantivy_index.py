@@ -22,12 +22,12 @@ from app.adapters.lexical_index.fields import (
     make_document,
     make_schema,
 )
-from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.scoped_search import best_and_ties
 from app.adapters.lexical_index.segment_files import SegmentFiles
 from app.adapters.lexical_index.spelling import Spelling
 from app.adapters.lexical_index.tantivy_errors import translated_errors
 from app.adapters.lexical_index.term_counts import TermCounts, term_counts
+from app.adapters.text_analysis.languages import Languages
 from app.errors import LexicalIndexError
 from app.fault_points import FaultPoint, reached
 from app.protocols import EVERYWHERE, LexicalHit, LexicalRecord, QueryWorth, SearchScope

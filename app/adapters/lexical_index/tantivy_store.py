@@ -13,10 +13,10 @@ import tantivy
 from app.adapters.index_files import any_file
 from app.adapters.lexical_index.checksums import damaged_file
 from app.adapters.lexical_index.fields import LexicalIdentity
-from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.lexical_store import NoLexicalIndexError
 from app.adapters.lexical_index.probe import probe_tantivy
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
+from app.adapters.text_analysis.languages import Languages
 from app.errors import LexicalIndexError
 from app.fault_points import FaultPoint, reached
 

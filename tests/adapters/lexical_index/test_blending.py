@@ -9,9 +9,9 @@ import tantivy
 
 from app.adapters.lexical_index.compiling import QueryCompiler
 from app.adapters.lexical_index.fields import FieldWeights, make_document, make_schema
-from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.spelling import Spelling
 from app.adapters.lexical_index.term_counts import TermCounts, term_counts
+from app.adapters.text_analysis.languages import Languages
 from tests.contracts.lexical_index_contract import record
 
 NAMES = "getUserName loadFile savePath findThing makeValue runJob"

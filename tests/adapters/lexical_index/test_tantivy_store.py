@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from app.adapters.lexical_index.healing import HealingLexicalIndex
-from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.lexical_store import NoLexicalIndexError
 from app.adapters.lexical_index.probe import probe_tantivy
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
 from app.adapters.lexical_index.tantivy_store import COMPLETE_NAME, TantivyStore
+from app.adapters.text_analysis.languages import Languages
 from app.errors import LexicalIndexError
 from app.protocols import LexicalRecord
 from tests.contracts.lexical_index_contract import found, many

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from app.adapters.lexical_index.compiling import MAX_SEARCHED_WORDS
-from app.adapters.lexical_index.languages import Languages
 from app.adapters.lexical_index.probe import probe_tantivy
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
+from app.adapters.text_analysis.languages import Languages
 from app.protocols import LexicalRecord
 from tests.contracts.lexical_index_contract import found, record
 

@@ -5,9 +5,9 @@ import time
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.query import parse_query
-from app.adapters.lexical_index.said_words import PhrasesByBeginning, SaidWords
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.query import parse_query
+from app.adapters.text_analysis.said_words import PhrasesByBeginning, SaidWords
 from tests.processor_speed import is_within
 
 ANALYSER = Analyser()

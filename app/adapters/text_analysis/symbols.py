@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import regex
 
-from app.adapters.lexical_index.definitions import NAME, Definition, definitions
 from app.adapters.splitting.markup import Markup, suffixes_of
+from app.adapters.text_analysis.definitions import NAME, Definition, definitions
 from app.text_suffixes import TEXT_SUFFIXES
 
 MAX_SYMBOLS = 64

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from app.adapters.lexical_index.definitions import definitions
+from app.adapters.text_analysis.definitions import definitions
 from tests.processor_speed import is_within
 
 

@@ -9,8 +9,8 @@ import threading
 from collections.abc import Collection
 from typing import NamedTuple
 
-from app.adapters.lexical_index.analysis import KNOWN_LANGUAGES, Analyser
-from app.adapters.lexical_index.query import ParsedQuery, parse_query
+from app.adapters.text_analysis.analyser import KNOWN_LANGUAGES, Analyser
+from app.adapters.text_analysis.query import ParsedQuery, parse_query
 
 OTHER_CACHED_WORDS = 4_096
 """Words that stay analysed of a language beside the default one, in about 4 MB: however many

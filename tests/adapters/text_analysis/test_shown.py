@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from app.adapters.lexical_index.shown import MOST_CHARACTERS, shown_paragraphs
+from app.adapters.text_analysis.shown import MOST_CHARACTERS, shown_paragraphs
 from tests.processor_speed import is_within
 
 

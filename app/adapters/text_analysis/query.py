@@ -8,19 +8,19 @@ from itertools import pairwise
 
 import regex
 
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.cjk_edges import with_open_edges
-from app.adapters.lexical_index.headings import heading_term
-from app.adapters.lexical_index.numbered_names import asked_numbers
-from app.adapters.lexical_index.operators import (
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.cjk_edges import with_open_edges
+from app.adapters.text_analysis.headings import heading_term
+from app.adapters.text_analysis.numbered_names import asked_numbers
+from app.adapters.text_analysis.operators import (
     MOST_OPERATORS,
     asked_operators,
     operator_of,
     unframed,
 )
-from app.adapters.lexical_index.path_tails import AskedPath, asked_paths
-from app.adapters.lexical_index.stop_words import StopWords, elisions, stop_words
-from app.adapters.lexical_index.terms import Phrase, Word
+from app.adapters.text_analysis.path_tails import AskedPath, asked_paths
+from app.adapters.text_analysis.stop_words import StopWords, elisions, stop_words
+from app.adapters.text_analysis.terms import Phrase, Word
 
 MAX_CHARACTERS = 8_000
 """The rest is not read; the API refuses longer queries anyway."""

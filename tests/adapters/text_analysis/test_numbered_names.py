@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.numbered_names import asked_numbers, numbered_names
-from app.adapters.lexical_index.path_tails import MOST_PATHS
-from app.adapters.lexical_index.stop_words import STOP_WORDS
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.numbered_names import asked_numbers, numbered_names
+from app.adapters.text_analysis.path_tails import MOST_PATHS
+from app.adapters.text_analysis.stop_words import STOP_WORDS
 
 ANALYSER = Analyser()
 IDLE = STOP_WORDS["english"]

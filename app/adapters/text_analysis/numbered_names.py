@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Set
 import regex
 
 from app.accents import composed
-from app.adapters.lexical_index.analysis import Analyser, fold
-from app.adapters.lexical_index.path_tails import ENDING, MOST_CHARACTERS, MOST_PATHS, AskedPath
+from app.adapters.text_analysis.analyser import Analyser, fold
+from app.adapters.text_analysis.path_tails import ENDING, MOST_CHARACTERS, MOST_PATHS, AskedPath
 
 APART = "#"
 """Between word and number in the term for those who write them apart."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence, Set
 
-from app.adapters.lexical_index.terms import Phrase, Word
+from app.adapters.text_analysis.terms import Phrase, Word
 
 MOST_OPEN = 16
 """Phrases of scripts without spaces that are looked for within words, too."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from app.adapters.lexical_index.mixed_case_names import SPLIT_MARK, Name, name_mark, whole_mark
+from app.adapters.text_analysis.mixed_case_names import SPLIT_MARK, Name, name_mark, whole_mark
 
 _VERSION = re.compile(r"v?\d+\.[\d.]+(?P<suffix>(?:a|b|c|rc|alpha|beta|dev|post)\d*)?")
 """A version number, as a word in one piece."""

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 
 import regex
 
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.terms import Word
 from app.adapters.splitting.boundaries import map_lines
 from app.adapters.splitting.lines import Lines
 from app.adapters.splitting.markup import markup_of
 from app.adapters.splitting.structure import read_structure
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.terms import Word
 
 MOST_CHARACTERS = 200
 """Of a term; a heading that gives more has none."""

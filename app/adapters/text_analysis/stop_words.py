@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.adapters.lexical_index.terms import Word
+from app.adapters.text_analysis.terms import Word
 
 _NONE: frozenset[str] = frozenset()
 _ENGLISH = """

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from app.adapters.lexical_index.contents_links import without_repeating_anchors
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
+from app.adapters.text_analysis.contents_links import without_repeating_anchors
 from app.protocols import EVERYWHERE
 from tests.contracts.lexical_index_contract import found, record
 from tests.processor_speed import is_within

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.adapters.lexical_index.code_tests import asks_for_tests, is_code_test
+from app.adapters.text_analysis.code_tests import asks_for_tests, is_code_test
 
 TESTS = [
     "tree_test.go", "test_gate.py", "tests.rs", "conftest.py", "gate.test.tsx", "gate.test-d.ts",

@@ -9,7 +9,7 @@ import re
 
 import regex
 
-from app.adapters.lexical_index.terms import Phrase, Word
+from app.adapters.text_analysis.terms import Phrase, Word
 
 _CJK = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\u30fc]")
 _MARKS = "\u0300-\u036f\u3099\u309a"

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import regex
 import Stemmer
 
-from app.adapters.lexical_index.endings import Endings
-from app.adapters.lexical_index.mixed_case_names import SPLIT_MARK, Name, names_in_mixed_case
-from app.adapters.lexical_index.terms import (
+from app.adapters.text_analysis.endings import Endings
+from app.adapters.text_analysis.mixed_case_names import SPLIT_MARK, Name, names_in_mixed_case
+from app.adapters.text_analysis.terms import (
     IndexTerms,
     Member,
     StretchTerms,

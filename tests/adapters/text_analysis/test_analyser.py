@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.adapters.lexical_index.analysis import MAX_TERM_CHARACTERS, Analyser, fold
-from app.adapters.lexical_index.terms import StretchTerms, Token
+from app.adapters.text_analysis.analyser import MAX_TERM_CHARACTERS, Analyser, fold
+from app.adapters.text_analysis.terms import StretchTerms, Token
 
 ANALYSER = Analyser()
 TEXTS = st.text(

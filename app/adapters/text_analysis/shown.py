@@ -7,9 +7,9 @@ are written.
 
 import re
 
-from app.adapters.lexical_index.symbols import FENCED_SUFFIXES
 from app.adapters.splitting.markup import Markup, suffixes_of
 from app.adapters.splitting.plain_headings import plain_heading
+from app.adapters.text_analysis.symbols import FENCED_SUFFIXES
 
 REST_SUFFIXES = suffixes_of(Markup.RESTRUCTUREDTEXT)
 EITHER_SUFFIXES = suffixes_of(Markup.UNTOLD)

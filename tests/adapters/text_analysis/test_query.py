@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.query import (
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.query import (
     MAX_EXCLUSIONS,
     MAX_PHRASE_WORDS,
     MAX_PHRASES,

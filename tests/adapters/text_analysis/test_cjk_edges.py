@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.query import parse_query
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.query import parse_query
 from app.search.words import QueryWords
 from tests.contracts.fake_lexical_index import FakeLexicalIndex
 from tests.contracts.lexical_index_contract import found, record

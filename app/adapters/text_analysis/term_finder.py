@@ -4,8 +4,8 @@ import re
 import string
 from collections.abc import Iterator, Set
 
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.terms import Token, TokenValues
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.terms import Token, TokenValues
 
 BEGINNING_CHARACTERS = 3
 """Of a term, as many at most are looked for: more find hardly fewer words."""

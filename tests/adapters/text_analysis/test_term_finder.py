@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.term_finder import TermFinder
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.term_finder import TermFinder
 from tests.processor_speed import is_within
 
 ENGLISH = Analyser("english")

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from app.adapters.lexical_index.symbols import MAX_SYMBOLS, defined_symbols, first_symbol
+from app.adapters.text_analysis.symbols import MAX_SYMBOLS, defined_symbols, first_symbol
 from tests.processor_speed import is_within
 
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.adapters.lexical_index.analysis import Analyser, fold
-from app.adapters.lexical_index.terms import Word
+from app.adapters.text_analysis.analyser import Analyser, fold
+from app.adapters.text_analysis.terms import Word
 
 MOST_PARTS = 16
 """Of a path, the last ones; the others are not looked at."""

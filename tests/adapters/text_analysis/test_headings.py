@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.headings import MOST_CHARACTERS, heading_terms, names_of
-from app.adapters.lexical_index.query import parse_query
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.headings import MOST_CHARACTERS, heading_terms, names_of
+from app.adapters.text_analysis.query import parse_query
 
 ANALYSER = Analyser()
 

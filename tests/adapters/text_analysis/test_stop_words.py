@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from app.adapters.lexical_index.analysis import KNOWN_LANGUAGES, fold
-from app.adapters.lexical_index.languages import Languages
-from app.adapters.lexical_index.stop_words import STOP_WORDS
 from app.adapters.lexical_index.tantivy_index import TantivyIndex
+from app.adapters.text_analysis.analyser import KNOWN_LANGUAGES, fold
+from app.adapters.text_analysis.languages import Languages
+from app.adapters.text_analysis.stop_words import STOP_WORDS
 from tests.contracts.lexical_index_contract import found, record
 
 QUESTIONS = {

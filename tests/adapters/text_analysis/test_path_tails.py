@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.path_tails import (
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.path_tails import (
     MOST_CHARACTERS,
     MOST_PARTS,
     MOST_PATHS,

@@ -2,14 +2,14 @@
 
 import pytest
 
-from app.adapters.lexical_index.analysis import Analyser
-from app.adapters.lexical_index.operators import (
+from app.adapters.text_analysis.analyser import Analyser
+from app.adapters.text_analysis.operators import (
     asked_operators,
     operator_of,
     operator_places,
     operators_in,
 )
-from app.adapters.lexical_index.query import parse_query
+from app.adapters.text_analysis.query import parse_query
 
 ENGLISH = Analyser("english")
 
