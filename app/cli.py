@@ -18,9 +18,9 @@ from app.command.options import ItemIdArgument, Json, Url, refuse_nan, split_tag
 from app.command.shell import EPILOG, FAILED, Commands, fail_to_write, flush_results, open_outlets
 from app.errors import SettingError, StartupError
 from app.fault_points import arm
+from app.json_numbers import LARGEST_ID
 from app.knowledge.items import DocumentType, ItemStatus
 from app.search.requests import Mode, SearchRequest
-from app.web.numbers import LARGEST_ID
 
 # Bodies, schemas and the service are imported by the command that needs them: `--help` takes 0.4 s
 # of CPU without them, and 1.7 s with them.

@@ -26,6 +26,7 @@ from app.jobs.records import Outcome
 from app.knowledge.content import ContentService
 from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
+from app.metrics import Metrics
 from app.processor import available_cores
 from app.protocols import Embedder, ProgressListener, SourceOpener, TextSplitter
 from app.rag.service import RAGService
@@ -33,7 +34,6 @@ from app.rag.threads import searches_at_once
 from app.search.collection_settings import CollectionSettings
 from app.settings import Settings
 from app.web.health_schemas import PartHealth
-from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 

@@ -19,6 +19,7 @@ from app.jobs.router import router as jobs_router
 from app.knowledge.content_router import router as content_router
 from app.knowledge.history_router import router as history_router
 from app.knowledge.router import router as knowledge_router
+from app.metrics import Metrics
 from app.rag.collections_router import router as collections_router
 from app.rag.context_router import router as context_router
 from app.rag.generations_router import router as generations_router
@@ -28,7 +29,6 @@ from app.rag.service import set_rag_service
 from app.settings import Settings, settings_from_environment
 from app.web.docs_page import install_docs
 from app.web.health import router as health_router
-from app.web.metrics import Metrics
 from app.web.middleware import BodyLimit, OriginGuard, PathAliases, RequestMeasures
 from app.web.problems import Problem, answer_unexpected, install_problem_handlers
 

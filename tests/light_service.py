@@ -17,10 +17,10 @@ from app.jobs.watching import JobWatch
 from app.knowledge.history import HistoryService
 from app.knowledge.service import KnowledgeService
 from app.main import create_app
+from app.metrics import Metrics
 from app.models import CurrentGenerationRow, GenerationRow
 from app.settings import Settings
 from app.web.health_schemas import PartHealth
-from app.web.metrics import Metrics
 from tests.databases import Databases
 from tests.patience import PATIENCE_SECONDS
 

@@ -22,11 +22,11 @@ from app.command import sources
 from app.indexing.results import IndexingResult
 from app.jobs.schemas import FOR_THE_WORKER, JobKind
 from app.main import create_app
+from app.metrics import Metrics
 from app.rag import schemas as rag_schemas
 from app.rag.indexing_jobs import IndexingJobs, IndexingParts
 from app.settings import Settings, env_example
 from app.text_suffixes import MARKDOWN_SUFFIXES, TEXT_SUFFIXES
-from app.web.metrics import Metrics
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted((ROOT / "app").rglob("*.py"))

@@ -20,9 +20,9 @@ from app.fault_points import FaultPoint, reached
 from app.generations.records import FIRST_GENERATION, StoredGeneration
 from app.indexing.index_sources import lexical_source, vector_row_source, vector_source
 from app.indexing.index_stamps import IndexStamps
+from app.metrics import Metrics
 from app.processor import UnderWay
 from app.settings import Settings
-from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 

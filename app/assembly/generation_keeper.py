@@ -18,10 +18,10 @@ from app.generations.service import GenerationService
 from app.indexing.embedding import TextsUnderWay
 from app.indexing.indexer import Indexer
 from app.indexing.publisher import Publisher
+from app.metrics import Metrics
 from app.search.collection_settings import CollectionSettings
 from app.settings import Settings
 from app.web.health_schemas import HealthStatus, PartHealth
-from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 

@@ -19,13 +19,13 @@ from app.indexing.embedding import TextsUnderWay
 from app.indexing.maintenance import IndexMaintenance
 from app.indexing.publisher import Publisher
 from app.indexing.vector_repair import VectorRepair
+from app.metrics import Metrics
 from app.protocols import Embedder
 from app.search.collection_settings import CollectionSettings
 from app.search.context import ContextAssembler
 from app.search.retrieval import Retriever
 from app.search.searcher import Searcher
 from app.settings import Settings
-from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 

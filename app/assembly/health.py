@@ -5,10 +5,10 @@ from app.assembly.generation_parts import GenerationParts
 from app.database import Database
 from app.errors import AppError
 from app.jobs.service import JobService
+from app.metrics import Metrics
 from app.protocols import Embedder
 from app.settings import Settings
 from app.web.health_schemas import HealthStatus, PartHealth
-from app.web.metrics import Metrics
 
 
 class ServiceHealth:

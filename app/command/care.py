@@ -8,7 +8,7 @@ from app.command import display, reports
 from app.command.choosing import backends_of
 from app.command.options import Json, NoUrl, Url, refuse_url
 from app.command.shell import PROBLEMS
-from app.web.numbers import LARGEST_ID
+from app.json_numbers import LARGEST_ID
 
 
 def generations(

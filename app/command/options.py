@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from app.web.numbers import LARGEST_ID
+from app.json_numbers import LARGEST_ID
 
 Json = Annotated[bool, typer.Option("--json", help="Only JSON on stdout, for scripts.")]
 Url = Annotated[

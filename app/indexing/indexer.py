@@ -24,8 +24,8 @@ from app.knowledge import history_queries
 from app.knowledge.existing_items import require_item
 from app.knowledge.history_records import IndexingRun
 from app.knowledge.queries import existing_item
+from app.metrics import Metrics
 from app.protocols import Embedder, Progress, ProgressListener, TextSplitter
-from app.web.metrics import Metrics
 
 TAKEN_OUT = "The item was deleted or removed from the index before this job was done."
 

@@ -30,10 +30,10 @@ from app.jobs.listening import TAKEN_AWAY
 from app.knowledge import history_queries
 from app.knowledge.existing_items import item_exists, require_item
 from app.knowledge.items import with_relative_path_explained
+from app.metrics import Metrics
 from app.protocols import MANY_DOCUMENTS, NO_CONTENT, Embedder, SourceOpener, TextSplitter
 from app.slices import slices
 from app.surviving import WENT_WRONG, survive
-from app.web.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 

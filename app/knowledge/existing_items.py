@@ -6,8 +6,8 @@ from sqlalchemy import Connection, select
 from sqlalchemy.orm import Session
 
 from app.errors import InvalidRequestError, NotFoundError
+from app.json_numbers import LARGEST_ID
 from app.models import ItemRow
-from app.web.numbers import LARGEST_ID
 
 
 def require_item_id(item_id: int) -> None:

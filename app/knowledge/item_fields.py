@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from app.accents import composed
+from app.json_numbers import is_number
 from app.knowledge.items import DocumentType, is_web_address
 from app.knowledge.refreshing import LOCAL_SECONDS, MOST_SECONDS, WEB_SECONDS
 from app.labels import (
@@ -17,7 +18,6 @@ from app.labels import (
     normalise_category,
     tidy_tags,
 )
-from app.web.numbers import is_number
 
 MOST_TIMES_SHORTER = 4
 """No letter is more characters in NFD than U+1F82, an alpha with three accents."""

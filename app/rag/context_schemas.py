@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field, StrictBool
 
+from app.json_numbers import is_number
 from app.rag.search_schemas import SearchBody
 from app.search import context as contexts
 from app.search import context_budget, passages, requests
-from app.web.numbers import is_number
 
 
 class ContextFormat(StrEnum):

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool
 
+from app.json_numbers import is_number
 from app.knowledge.filters import FilterText
 from app.search import profiles
 from app.search.profiles import (
@@ -19,7 +20,6 @@ from app.search.profiles import (
     MOST_WEIGHT,
     RankingWishes,
 )
-from app.web.numbers import is_number
 
 
 class RankingProfile(StrEnum):

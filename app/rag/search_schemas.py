@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from app.adapters.text_analysis.query import MAX_PHRASES
+from app.json_numbers import LARGEST_ID, is_number
 from app.knowledge.filters import CategoryFilter, NameFilter, TagFilters
 from app.knowledge.items import DocumentType
 from app.labels import normalise_category
@@ -31,7 +32,6 @@ from app.search.soundness import (
     MOST_QUERY_CHARACTERS,
     MOST_RESULTS,
 )
-from app.web.numbers import LARGEST_ID, is_number
 
 
 class SearchMode(StrEnum):

@@ -13,6 +13,7 @@ from app.clock import now
 from app.content_versions import ContentVersions
 from app.database import Database
 from app.errors import OverloadedError
+from app.metrics import Metrics
 from app.protocols import TokenMeter, VectorIndex
 from app.search.candidate_filter import of_types
 from app.search.code_first import penalties_of_tests
@@ -29,7 +30,6 @@ from app.search.stages import StageSeconds, added
 from app.search.token_counts import token_count
 from app.search.widening import Widener
 from app.search.words_by_collection import WordsByCollection
-from app.web.metrics import Metrics
 
 HASTY_ATTEMPTS = 2
 """How often new versions may overtake an answer before the search keeps them waiting."""

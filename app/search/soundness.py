@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import TypeVar, get_args
 
 from app.errors import InvalidRequestError
+from app.json_numbers import LARGEST_ID
 from app.knowledge.filters import MOST_FILTER_CHARACTERS, MOST_FILTER_TAGS
 from app.knowledge.items import DocumentType, TagsMatch
 from app.labels import normalise_category, tidy_tags
@@ -41,7 +42,6 @@ from app.search.requests import (
     Mode,
     SearchRequest,
 )
-from app.web.numbers import LARGEST_ID
 
 Item = TypeVar("Item")
 

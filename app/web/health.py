@@ -5,8 +5,8 @@ from typing import Annotated, Protocol
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import PlainTextResponse, RedirectResponse
 
+from app.metrics import Metrics
 from app.web.health_schemas import HealthStatus, Liveness, PartHealth, Readiness
-from app.web.metrics import Metrics
 from app.web.problems import RETRY_AFTER, RETRY_AFTER_SECONDS, problem_responses
 
 router = APIRouter(tags=["service"])

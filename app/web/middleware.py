@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.errors import AppError, ForbiddenRequestError, RequestTooLargeError
-from app.web.metrics import Metrics
+from app.metrics import Metrics
 from app.web.problems import ASKED_PATH, MEDIA_TYPE, problem_body, uri_path
 
 access_log = logging.getLogger("groundwork.access")

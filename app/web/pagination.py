@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass
 
 from app.errors import InvalidRequestError
-from app.web.numbers import LARGEST_ID
+from app.json_numbers import LARGEST_ID
 
 
 @dataclass(frozen=True)

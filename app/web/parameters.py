@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from pydantic import BeforeValidator, Field
 from starlette.requests import ClientDisconnect
 
-from app.web.numbers import LARGEST_ID
+from app.json_numbers import LARGEST_ID
 
 WHOLE_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)")
 MOST_NAME_CHARACTERS = 100

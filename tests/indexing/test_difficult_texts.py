@@ -9,9 +9,9 @@ from fastapi.testclient import TestClient
 
 from app.container import Container
 from app.indexing.results import IndexingResult
+from app.json_numbers import LARGEST_ID
 from app.knowledge.items import ItemFilter
 from app.knowledge.queries import list_name_of
-from app.web.numbers import LARGEST_ID
 from app.web.pagination import Cursor
 from tests.indexing.conftest import AddItem, Found, Index
 
