@@ -70,7 +70,8 @@ class Survey:
     @property
     def skipped_count(self) -> int:
         """How many places were skipped, reported or not."""
-        return len(self.skipped) + self.listing.skipped_unreported
+        reported = len(self.listing.skipped) + len(self.unreadable)
+        return reported + self.listing.skipped_unreported
 
 
 class DocumentPreparer:

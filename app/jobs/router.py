@@ -101,7 +101,11 @@ def cancel_job(job_id: JobId, service: JobServiceDep) -> schemas.Job:
     responses=problem_responses(404, 409, 422, 507),
 )
 def retry_job(job_id: JobId, service: JobServiceDep) -> schemas.Job:
-    """Queue a failed or cancelled job again; 409 while another is queued that does the same."""
+    """Queue a failed or cancelled job again.
+
+    409 while another is queued that does the same, and where the database holds so much of it
+    damaged that nothing tells what it was to do.
+    """
     return schemas.Job.model_validate(service.retry(job_id))
 
 
