@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from app.database import Database
 from app.fault_points import FaultPoint, reached
 from app.generations import queries
+from app.indexing import queries as indexing_queries
 from app.indexing.documents import PreparedChunk
 from app.indexing.embedding import GROUP_CHUNKS, TextsUnderWay, embed_unknown
 from app.indexing.generation import Generation
@@ -85,7 +86,7 @@ class GenerationFiller:
 
     def _cut(self, document_id: int) -> _Cut | None:
         with self._database.read() as session:
-            row = queries.document(session, document_id)
+            row = indexing_queries.document(session, document_id)
         if row is None:
             return None
         return _Cut(

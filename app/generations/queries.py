@@ -214,11 +214,6 @@ def last_document(session: Session) -> int:
     return session.scalar(select(func.max(DocumentRow.id))) or 0
 
 
-def document(session: Session, document_id: int) -> DocumentRow | None:
-    """A document with its text."""
-    return session.get(DocumentRow, document_id)
-
-
 def add_document(
     session: Session,
     generation: Generation,

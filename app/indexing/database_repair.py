@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from app.database import Database
 from app.errors import EmbeddingError
-from app.indexing import maintenance_queries, repair_queries
+from app.indexing import maintenance_queries, queries, repair_queries
 from app.indexing.database_check import Fault, FaultKind, vector_faults
 from app.indexing.documents import PreparedDocument, document_number
 from app.indexing.embedding import embed_unknown
@@ -150,7 +150,7 @@ class DatabaseRepair:
 
     def _split_document(self, document_id: int) -> None:
         with self._database.read() as session:
-            row = repair_queries.document(session, document_id)
+            row = queries.document(session, document_id)
         if row is None:
             return
         chunks = cut_again(row, self._splitter, self._embedder.token_meter, self._generation)
@@ -175,7 +175,7 @@ class DatabaseRepair:
     @staticmethod
     def _renumber(session: Session, document_ids: list[int]) -> None:
         for document_id in document_ids:
-            row = repair_queries.document(session, document_id)
+            row = queries.document(session, document_id)
             if row is not None:
                 number = document_number(row.item_id, row.key)
                 repair_queries.renumber_document(session, row.id, number)

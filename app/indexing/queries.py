@@ -48,6 +48,11 @@ def known_documents(session: Session, item_id: int, generation_id: int) -> dict[
     return known
 
 
+def document(session: Session, document_id: int) -> DocumentRow | None:
+    """A document with its text."""
+    return session.get(DocumentRow, document_id)
+
+
 def restamp_documents(session: Session, stamps: Mapping[int, SourceTimes]) -> None:
     """Store new times of documents whose content proved to be the same.
 

@@ -109,11 +109,6 @@ def renumber_document(session: Session, document_id: int, number: int) -> None:
     note_chunks(session, list(session.scalars(of_document)))
 
 
-def document(session: Session, document_id: int) -> DocumentRow | None:
-    """A document with its text."""
-    return session.get(DocumentRow, document_id)
-
-
 def restore_tags(session: Session, document_ids: Sequence[int]) -> None:
     """Give documents the tags that filters know them by; only their order is lost."""
     for document_id in document_ids:
