@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, PoolProxiedConnection, event, func, select
+from sqlalchemy import Connection, Dialect, PoolProxiedConnection, event, func, select
 from sqlalchemy.orm import Session
 
 from app import postgres, sqlite
@@ -40,8 +40,7 @@ class Database:
         self.is_sqlite = self._engine.dialect.name == "sqlite"
         if self.is_sqlite:
             sqlite.prepare_engine(self._engine)
-            event.listen(self._engine, "do_connect", self._before_connecting)
-            event.listen(self._engine, "connect", self._after_connecting)
+            event.listen(self._engine, "do_connect", self._open_held)
             self._reading_engine = self._engine
         else:
             postgres.prepare_engine(self._engine, lock_timeout_seconds)
@@ -120,7 +119,7 @@ class Database:
                 return str(connection.exec_driver_sql(postgres.VERSION).scalar_one())
         with self._watching_lock, storage_errors():
             if self._watching is None:
-                self._watching = self._engine.raw_connection()
+                self._watching = self._raw_connection()
             try:
                 row = self._watching.cursor().execute("PRAGMA data_version").fetchone()
             except sqlite3.Error as error:
@@ -138,13 +137,13 @@ class Database:
         if self.is_sqlite and self._log is None:
             self._log = LogFolding(self._fold_log, self._in_turn)
 
-    def _before_connecting(self, *_: object) -> None:
-        if isinstance(self._hold, SqliteHold):
-            self._hold.require_same_file()
-
-    def _after_connecting(self, *_: object) -> None:
-        if isinstance(self._hold, SqliteHold):
-            self._hold.note_opened()
+    def _open_held(
+        self, dialect: Dialect, _record: Any, arguments: list[Any], options: dict[str, Any]
+    ) -> Any:
+        """A connection to SQLite's file while that is held; None leaves it to SQLAlchemy."""
+        if not isinstance(self._hold, SqliteHold):
+            return None
+        return self._hold.open(dialect.connect, *arguments, **options)
 
     def sign(self) -> None:
         """Mark the database, once migrated, as held by this process; raises StorageError."""
@@ -253,7 +252,7 @@ class Database:
         """
         if not self.is_sqlite:
             return []
-        with storage_errors(), closing(self._engine.raw_connection()) as pooled:
+        with storage_errors(), closing(self._raw_connection()) as pooled:
             cursor = pooled.cursor()
             try:
                 found = [str(row[0]) for row in cursor.execute("PRAGMA integrity_check")]
@@ -294,7 +293,7 @@ class Database:
 
     def _ask_sqlite(self, statement: str) -> tuple[Any, ...]:
         """Run a statement outside of any transaction; returns its row, empty if it gives none."""
-        with storage_errors(), closing(self._engine.raw_connection()) as pooled:
+        with storage_errors(), closing(self._raw_connection()) as pooled:
             cursor = pooled.cursor()
             try:
                 return tuple(cursor.execute(statement).fetchone() or ())
@@ -302,6 +301,13 @@ class Database:
                 raise StorageError(sqlite_advice(str(error))) from error
             finally:
                 cursor.close()
+
+    def _raw_connection(self) -> PoolProxiedConnection:
+        """A connection outside of any transaction; SQLite's own errors become StorageError."""
+        try:
+            return self._engine.raw_connection()
+        except sqlite3.Error as error:
+            raise StorageError(sqlite_advice(str(error))) from error
 
     def close(self) -> None:
         """Close all connections; SQLite then folds its write-ahead log into the file."""

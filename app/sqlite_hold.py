@@ -1,6 +1,9 @@
 """One service a file of SQLite: PostgreSQL has locks of its own for that."""
 
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -45,10 +48,30 @@ class SqliteHold:
         except OSError as error:
             raise StorageError(sqlite_advice("unable to open")) from error
 
-    def note_opened(self) -> None:
-        """A connection has opened the file, or made it: from here on it must be this one."""
+    def open(self, connect: Callable[..., Any], address: str, **options: Any) -> Any:
+        """What `connect` gives for the file; from the first time on it must stay that file.
+
+        The first connection may make the file. A later one never does, since what is taken away
+        between a look and the opening would leave an empty file in the place of the one that is
+        held. Raises StorageError where another file is there now, or none.
+        """
         if self._opened is None:
+            connection = connect(address, **options)
             self._opened = self._identity()
+            return connection
+        self.require_same_file()
+        existing = f"{Path(address).absolute().as_uri()}?mode=rw"
+        try:
+            connection = connect(existing, **{**options, "uri": True})
+        except sqlite3.Error:
+            self.require_same_file()
+            raise
+        try:
+            self.require_same_file()
+        except StorageError:
+            connection.close()
+            raise
+        return connection
 
     def require_same_file(self) -> None:
         """Raise StorageError when the file was moved, deleted or replaced since it was opened.

@@ -29,6 +29,7 @@ from app.errors import SettingError, StorageError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.models import Base, ItemRow, TagRow
+from app.settings import Settings
 from app.table_revisions import newest_revision, present_revisions
 from tests.databases import Databases, sqlite_only
 from tests.patience import PATIENCE_SECONDS
@@ -561,6 +562,56 @@ def test_nothing_is_acknowledged_once_the_file_is_gone_or_another(
     kept.replace(path)
     add(database)
     assert count(database) == 2
+
+
+@sqlite_only
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_goes_while_a_connection_opens_it_is_noticed_and_leaves_none_in_its_place(
+    path: Path,
+    database: Database,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    replaced: bool,
+) -> None:
+    database.hold()
+    database.migrate()
+    add(database)
+    kept = tmp_path / "kept.db"
+    connect = database._engine.dialect.connect
+
+    def connect_too_late(*arguments: Any, **options: Any) -> Any:
+        path.rename(kept)
+        if replaced:
+            path.write_bytes(b"")
+        return connect(*arguments, **options)
+
+    told = "was replaced by another" if replaced else "is gone"
+    with database.read() as session:
+        count_in(session)
+        with monkeypatch.context() as patched:
+            patched.setattr(database._engine.dialect, "connect", connect_too_late)
+            with pytest.raises(StorageError, match=told):
+                count(database)
+    assert path.exists() == replaced
+    kept.replace(path)
+    add(database)
+    assert count(database) == 2
+
+
+@sqlite_only
+def test_a_file_whose_name_means_something_in_an_address_is_opened_again(tmp_path: Path) -> None:
+    folder = tmp_path / "a %41?mode=ro#b \udcff"
+    folder.mkdir()
+    url = Settings(_env_file=None, data_dir=folder).resolved_database_url
+    with closing(Database(url)) as database:
+        database.hold()
+        database.migrate()
+        with database.read() as session:
+            count_in(session)
+            add(database)
+        assert count(database) == 1
+    assert list(tmp_path.iterdir()) == [folder]
 
 
 def _backup_commands() -> list[str]:
