@@ -107,6 +107,8 @@ class Following:
         self._watch = watch
         self._bell = bell
         self._ear = ear
+        self._is_due = False
+        """Something may have happened that has not been read yet."""
 
     async def states(self, quiet_seconds: float) -> AsyncIterator[Job | None]:
         """The job as it is, then whenever it has changed, until its end or the service's.
@@ -125,11 +127,14 @@ class Following:
     async def _next(self, latest: Job, quiet_seconds: float) -> Job | None:
         with anyio.move_on_after(quiet_seconds):
             while not self._bell.stopped:
-                await self._ear.wait(self._watch.look_again_seconds)
+                if not self._is_due:
+                    await self._ear.wait(self._watch.look_again_seconds)
+                self._is_due = True  # until it was read, for which the time may not be enough
                 try:
                     job = await self._watch.read(latest.id)
-                except StorageError:  # the next look may succeed
-                    continue
+                except StorageError:
+                    job = latest  # the next look may succeed
+                self._is_due = False
                 if job != latest:
                     return job
         return None

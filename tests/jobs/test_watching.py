@@ -221,6 +221,28 @@ def test_a_job_that_stays_as_it_is_gives_a_sign_of_life_now_and_then(
     assert seen[-1].state == "cancelled"
 
 
+def test_a_change_is_seen_though_the_time_for_a_sign_of_life_ends_while_it_is_read(
+    jobs: JobService, bell: JobBell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watch = JobWatch(jobs, bell, look_again_seconds=3600.0)
+    job = jobs.add("index", {})
+    read = watch.read
+
+    async def read_slowly(job_id: int) -> Job:
+        monkeypatch.setattr(watch, "read", read)
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    def cancel() -> None:
+        monkeypatch.setattr(watch, "read", read_slowly)
+        jobs.cancel(job.id)
+
+    seen = follow_while(watch, job, [cancel], 0.2)
+    assert seen[:2] == [job, None]
+    assert seen[-1] is not None
+    assert seen[-1].state == "cancelled"
+
+
 def test_a_stop_ends_the_following(jobs: JobService, watch: JobWatch, bell: JobBell) -> None:
     job = jobs.add("index", {})
     assert follow_while(watch, job, [bell.stop]) == [job]
