@@ -1,6 +1,7 @@
 """SQLite's write-ahead log is folded into its file by a thread of its own, not by who writes."""
 
 import logging
+import queue
 import shutil
 import sqlite3
 import threading
@@ -133,21 +134,40 @@ def log_of(path: Path) -> Iterator[tuple[sqlite3.Connection, Callable[[], Folded
 
 def test_a_log_that_is_always_written_to_begins_anew_now_and_then(path: Path) -> None:
     turn = threading.Lock()
+    nobody_may, asked, over = (threading.Event() for _ in range(3))
+    answers: queue.Queue[Folded] = queue.Queue()
 
     @contextmanager
     def nobody_writes() -> Iterator[None]:
         with turn:
+            nobody_may.set()
             yield
+            nobody_may.clear()
 
     with log_of(path) as (writer, fold):
-        folding = LogFolding(fold, nobody_writes, rest_seconds=60, latest_seconds=0.02)
+
+        def fold_beside() -> Folded:
+            """Amid a transaction as a rule: there is always one, as long as somebody may write."""
+            if nobody_may.is_set() or over.is_set():
+                return fold()
+            asked.set()
+            return answers.get(timeout=PATIENCE_SECONDS)
+
+        folding = LogFolding(fold_beside, nobody_writes, rest_seconds=60, latest_seconds=0.02)
         written = 0  # pages
         while log_bytes(path) >= 0.7 * written * FRAME_BYTES and written < MOST_PAGES:
             with turn:
+                writer.execute("BEGIN IMMEDIATE")
                 writer.execute("INSERT INTO texts VALUES (?)", ("x" * 20 * PAGE_BYTES,))
+                if asked.is_set():
+                    asked.clear()
+                    answers.put(fold())
+                writer.execute("COMMIT")
             written += 20
             folding.note_write()
             threading.Event().wait(0.0005)  # what writers do between two transactions
+        over.set()
+        answers.put(WHOLE)  # to what was asked since
         folding.close()
         assert PAGES_FOLDED_BESIDE < written < MOST_PAGES
 
