@@ -14,7 +14,7 @@ from app.command.http_connection import MOST_WAITING_REQUESTS
 from app.command.serving import server_config
 from tests.cli.conftest import running
 
-PAUSE_SECONDS = 1.0
+PAUSE_SECONDS = 2.0
 
 
 def answer_to(server_url: str, request: bytes) -> tuple[int, str]:
