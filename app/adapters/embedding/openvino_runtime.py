@@ -95,7 +95,7 @@ class InferenceStream:
         for number, row in enumerate(rows):
             mask[number, : len(row)] = 1
             token_ids[number, : len(row)] = row
-        return _inferred(self._request, {INPUT_IDS: token_ids, ATTENTION_MASK: mask})
+        return _inferred(self._request, len(rows), {INPUT_IDS: token_ids, ATTENTION_MASK: mask})
 
 
 class ShapedStream:
@@ -124,20 +124,27 @@ class ShapedStream:
         self._mask[0, len(row) :] = 0
         if self._table is not None and self._vectors is not None:
             self._vectors[:] = self._table[self._token_ids]
-        return _inferred(self._request)
+        return _inferred(self._request, 1)
 
     def _input(self, name: str) -> npt.NDArray[Any]:
         data: npt.NDArray[Any] = self._request.get_tensor(name).data
         return data
 
 
-def _inferred(request: Any, inputs: dict[str, TokenIds] | None = None) -> Vectors:
-    """What a request answers, of unit length; raises EmbeddingError."""
+def _inferred(request: Any, count: int, inputs: dict[str, TokenIds] | None = None) -> Vectors:
+    """What a request answers for `count` texts, of unit length; raises EmbeddingError.
+
+    Where memory is refused, OpenVINO may return without an error and leave what it answered the
+    last time: so that is made no answer first.
+    """
     try:
+        request.get_output_tensor().data[:] = np.nan
         request.infer(inputs)
         vectors: Vectors = np.array(request.get_output_tensor().data, np.float32)
     except (RuntimeError, MemoryError) as error:
         raise EmbeddingError(f"The embedding model failed: {error}") from error
+    if len(vectors) != count:
+        raise EmbeddingError(f"The embedding model gave {len(vectors)} vectors for {count} texts.")
     # Normalised in the graph already, but at the processor's precision.
     lengths_of_vectors = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths_of_vectors).all() or not lengths_of_vectors.all():

@@ -210,3 +210,22 @@ def test_a_model_that_cannot_be_compiled_late_is_an_error_and_tried_again(path: 
     with pytest.raises(EmbeddingError, match="no memory"):
         stream.run([np.arange(3)])
     assert stream.run([np.arange(3)]).shape == (1, WIDTH)
+
+
+def test_what_is_left_of_the_answer_before_is_no_answer(
+    encoder: CompiledEncoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where memory is refused, OpenVINO may do nothing and say nothing."""
+    streams = [encoder.query_stream, encoder.document_streams[0]]
+    rows = [[np.arange(3)], [np.arange(4)]]
+    for stream, row in zip(streams, rows, strict=True):
+        stream.run(row)
+    document = rows[1]
+    with monkeypatch.context() as patched:
+        patched.setattr(import_openvino().InferRequest, "infer", lambda *_: None)
+        for stream, row in zip(streams, rows, strict=True):
+            with pytest.raises(EmbeddingError, match="not a number"):
+                stream.run(row)
+        with pytest.raises(EmbeddingError, match="1 vectors for 2 texts"):
+            encoder.document_streams[0].run(2 * document)
+    assert encoder.document_streams[0].run(2 * document).shape == (2, WIDTH)
