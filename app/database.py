@@ -78,15 +78,17 @@ class Database:
 
         It holds the write lock from its start, so that what it has read stays true.
         """
-        if self._hold is not None:
-            self._hold.ensure()
-        with (
-            self._in_turn(),
-            storage_errors(),
-            Session(self._writing_engine, expire_on_commit=False) as session,
-            session.begin(),
-        ):
-            yield session
+        with self._in_turn():
+            if self._hold is not None:
+                self._hold.ensure()
+            with (
+                storage_errors(),
+                Session(self._writing_engine, expire_on_commit=False) as session,
+                session.begin(),
+            ):
+                yield session
+                if isinstance(self._hold, SqliteHold):
+                    self._hold.require_same_file()  # what is committed elsewhere is lost
         log = self._log
         if log is not None:
             log.note_write()

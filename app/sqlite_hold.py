@@ -20,8 +20,8 @@ class SqliteHold:
 
     def __init__(self, path: Path) -> None:
         self._file = path
-        self._opened: tuple[int, int] | None = None
-        """Device and inode of the file that SQLite has open."""
+        self._held = self._identity()
+        """Device and inode of the file that it must stay; None: the first connection makes one."""
         self._path = path.resolve()
         self._lock = FileLock(
             f"{self._path}.lock", blocking=False, thread_local=False, fallback_to_soft=False
@@ -49,15 +49,15 @@ class SqliteHold:
             raise StorageError(sqlite_advice("unable to open")) from error
 
     def open(self, connect: Callable[..., Any], address: str, **options: Any) -> Any:
-        """What `connect` gives for the file; from the first time on it must stay that file.
+        """What `connect` gives for the file that is held, which it makes if there was none.
 
-        The first connection may make the file. A later one never does, since what is taken away
-        between a look and the opening would leave an empty file in the place of the one that is
-        held. Raises StorageError where another file is there now, or none.
+        Where there was one, it never begins another: taken away between a look and the opening, it
+        would leave an empty one in its place. Raises StorageError where another file is there now,
+        or none.
         """
-        if self._opened is None:
+        if self._held is None:
             connection = connect(address, **options)
-            self._opened = self._identity()
+            self._held = self._identity()
             return connection
         self.require_same_file()
         existing = f"{Path(address).absolute().as_uri()}?mode=rw"
@@ -74,15 +74,15 @@ class SqliteHold:
         return connection
 
     def require_same_file(self) -> None:
-        """Raise StorageError when the file was moved, deleted or replaced since it was opened.
+        """Raise StorageError when the file was moved, deleted or replaced since it was held.
 
         SQLite says nothing of that: what is open goes on with a file that nobody finds any more,
         and a new connection takes whatever has the name now, or begins an empty one.
         """
-        if self._opened is None:
+        if self._held is None:
             return
         found = self._identity()
-        if found != self._opened:
+        if found != self._held:
             what = "is gone" if found is None else "was replaced by another file"
             raise StorageError(
                 f"The database {self._file} {what} while the service has it open. Nothing was "
@@ -91,10 +91,13 @@ class SqliteHold:
             )
 
     def _identity(self) -> tuple[int, int] | None:
+        """Of the file that has the name now, None if none has; raises StorageError."""
         try:
             status = self._file.stat()
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
+        except OSError as error:
+            raise StorageError(sqlite_advice("unable to open")) from error
         return status.st_dev, status.st_ino
 
     def release(self) -> None:

@@ -67,6 +67,8 @@ def storage_error(error: DBAPIError) -> StorageError:
     if state == "53300":
         return DatabaseUnavailableError(_TOO_MANY_CONNECTIONS)
     if _is_sqlite(error):
+        if getattr(error.orig, "sqlite_errorname", None) == _NOT_SYNCED:
+            return StorageError(_UNCERTAIN)
         return StorageError(sqlite_advice(str(error.orig)))
     return DatabaseUnavailableError(NO_ANSWER)
 
@@ -108,6 +110,13 @@ _SQLITE_ADVICE = (
     ),
 )
 """By the words of SQLite's own messages; the first that fits."""
+
+_NOT_SYNCED = "SQLITE_IOERR_FSYNC"
+_UNCERTAIN = (
+    "The disk of the database did not confirm what was written. Nothing was changed for now, but "
+    "if the service ends before its next change, this one may be there all the same. Look at the "
+    f"disk of {_FOLDER}, and at what is there before you try again."
+)
 
 _UNREADABLE = (
     "The database holds something damaged that cannot be read. Nothing was changed; stop the "

@@ -1,5 +1,6 @@
 """The database: migrations that agree with the models, transactions, and storage that fails."""
 
+import os
 import re
 import shlex
 import shutil
@@ -20,7 +21,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Engine, create_engine, event, func, inspect, select, text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm import Session
 
 import migrations
@@ -30,6 +31,7 @@ from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter
 from app.models import Base, ItemRow, TagRow
 from app.settings import Settings
+from app.storage_errors import storage_errors
 from app.table_revisions import newest_revision, present_revisions
 from tests.databases import Databases, sqlite_only
 from tests.patience import PATIENCE_SECONDS
@@ -485,6 +487,14 @@ def test_the_log_that_advice_leads_to_says_what_is_wrong(
 
 
 @sqlite_only
+def test_what_the_disk_did_not_confirm_is_not_said_to_be_undone() -> None:
+    """SQLite finds it again in its log, if nothing is written over it before the next start."""
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = "SQLITE_IOERR_FSYNC"
+    with pytest.raises(StorageError, match="may be there all the same"), storage_errors():
+        raise OperationalError("COMMIT", None, error)
+
+
 def test_a_folder_that_is_missing_is_a_storage_error(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'missing' / 'groundwork.db'}")
     with pytest.raises(StorageError, match=r"permissions.* DATABASE_URL"):
@@ -597,6 +607,71 @@ def test_a_file_that_goes_while_a_connection_opens_it_is_noticed_and_leaves_none
     kept.replace(path)
     add(database)
     assert count(database) == 2
+
+
+@sqlite_only
+@pytest.mark.parametrize("replaced", [False, True])
+def test_a_file_that_goes_before_its_first_connection_is_not_begun_anew(
+    path: Path, database: Database, url: str, *, replaced: bool
+) -> None:
+    database.migrate()
+    add(database)
+    database.close()
+    later = Database(url)
+    later.hold()
+    kept = path.rename(path.with_name("kept.db"))
+    if replaced:
+        path.write_bytes(kept.read_bytes())
+    with pytest.raises(StorageError, match="was replaced by another" if replaced else "is gone"):
+        later.migrate()
+    later.close()
+    assert path.exists() == replaced
+
+
+@sqlite_only
+def test_a_file_that_goes_while_writers_write_and_wait_takes_none_of_their_changes(
+    path: Path, database: Database
+) -> None:
+    database.hold()
+    database.migrate()
+    add(database)
+    with database.read() as session:
+        add(database)  # one more connection, so that none has to be opened below
+        count_in(session)
+    begun, may_end = threading.Event(), threading.Event()
+
+    def add_slowly() -> None:
+        with database.write() as session:
+            queries.add_item(session, DRAFT, "knowledge_base")
+            begun.set()
+            assert may_end.wait(PATIENCE_SECONDS)
+
+    with ThreadPoolExecutor(2) as pool:
+        writing = pool.submit(add_slowly)
+        assert begun.wait(PATIENCE_SECONDS)
+        waiting = pool.submit(add, database)
+        kept = path.rename(path.with_name("kept.db"))
+        may_end.set()
+        told = [each.exception(PATIENCE_SECONDS) for each in (writing, waiting)]
+    assert all(isinstance(each, StorageError) and "is gone" in each.detail for each in told)
+    kept.replace(path)
+    assert count(database) == 2
+
+
+@sqlite_only
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
+def test_a_file_that_cannot_be_looked_at_is_not_said_to_be_gone(
+    path: Path, database: Database
+) -> None:
+    database.hold()
+    database.migrate()
+    path.parent.chmod(0)
+    try:
+        with pytest.raises(StorageError, match="cannot be opened"):
+            add(database)
+    finally:
+        path.parent.chmod(0o700)
+    add(database)
 
 
 @sqlite_only
