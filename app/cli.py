@@ -15,7 +15,15 @@ from app.command.choosing import backends_of
 from app.command.evaluation import evaluate
 from app.command.memory import bound_memory, put_off_collections
 from app.command.options import ItemIdArgument, Json, Url, refuse_nan, split_tags
-from app.command.shell import EPILOG, FAILED, Commands, fail_to_write, flush_results, open_outlets
+from app.command.shell import (
+    EPILOG,
+    FAILED,
+    Commands,
+    fail_to_write,
+    flush_results,
+    open_outlets,
+    take_names_as_utf8,
+)
 from app.errors import SettingError, StartupError
 from app.fault_points import arm
 from app.json_numbers import LARGEST_ID
@@ -265,6 +273,7 @@ def version() -> None:
 
 def main() -> None:
     """Run the command line; ends the process with an exit code."""
+    take_names_as_utf8()
     open_outlets()
     bound_memory()
     try:

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 import textwrap
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -275,8 +276,13 @@ class Settings(BaseSettings):
 
         That never opens the whole disk: system services run in `/`, and some have it as their home.
         """
-        own = (Path.cwd(), Path.home())
-        return self.source_roots or [folder for folder in own if folder != folder.parent]
+        if self.source_roots:
+            return self.source_roots
+        own = []
+        for find in (Path.cwd, Path.home):
+            with suppress(OSError, RuntimeError):  # deleted; a user whom the system does not know
+                own.append(find())
+        return [folder for folder in own if folder != folder.parent]
 
 
 def _at_home(path: Path) -> Path:
@@ -305,7 +311,10 @@ def settings_from_environment(**given: Any) -> Settings:
 
 
 def _unreadable(reason: str) -> str:
-    return f"The file {Path(ENV_FILE).absolute()} cannot be read: {reason}."
+    path = Path(ENV_FILE)
+    with suppress(OSError):  # in a folder that was deleted
+        path = path.absolute()
+    return f"The file {path} cannot be read: {reason}."
 
 
 def env_example() -> str:

@@ -73,6 +73,12 @@ def storage_error(error: DBAPIError) -> StorageError:
     return DatabaseUnavailableError(NO_ANSWER)
 
 
+def amid_a_run(error: StorageError) -> StorageError:
+    """The same, said of a run that has stored something before the step that failed."""
+    said = error.detail.replace("Nothing was changed", "What was indexed before stays as it is")
+    return type(error)(said)
+
+
 def _state(error: DBAPIError) -> str | None:
     """SQLSTATE; None on SQLite, and when no connection came about."""
     state = getattr(error.orig, "sqlstate", None)

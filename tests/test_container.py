@@ -8,6 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from app.adapters.data_directory import PROCESS_NAME
 from app.adapters.vector_index.chroma import ChromaVectorIndex
 from app.container import Container
 from app.database import Database
@@ -122,6 +123,15 @@ def test_searches_are_complete_while_the_index_is_mended(
 ):
     lose_records(settings, indexed[:25])
     assert len(open_container().vector_index.chunk_ids()) == len(indexed)
+
+
+def test_a_python_that_gives_files_other_names_is_refused(
+    settings: Settings, embedder: FakeEmbedder, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("sys.getfilesystemencoding", lambda: "iso8859-1")
+    with pytest.raises(StartupError, match=r"iso8859-1 .* PYTHONUTF8=1"):
+        Container.open(settings, embedder=embedder)
+    assert not (settings.data_dir / PROCESS_NAME).exists()
 
 
 def test_a_start_that_fails_for_want_of_a_model_takes_no_trust_away(

@@ -18,6 +18,7 @@ from tests.databases import Databases, sqlite_only
 from tests.e2e.server_process import wait_until
 from tests.fakes import FakeEmbedder
 from tests.folders import exchange, take_away
+from tests.patience import PATIENCE_SECONDS
 from tests.slow import slow
 
 OpenContainer = Callable[[], Container]
@@ -252,6 +253,18 @@ def test_an_index_that_was_made_and_then_deleted_while_serving_is_told_as_both(
     wait_until(lambda: healings(container, "lexical") == 2, "the lexical index is healed")
     told = container.rag.verify().healed
     assert ["was not on the disk" in each for each in told] == [True, False]
+
+
+def test_a_command_does_not_wait_long_for_an_index_that_cannot_be_made(
+    older: Path, settings: Settings, embedder: FakeEmbedder
+):
+    for folder in ("chroma", "lexical"):
+        shutil.rmtree(settings.data_dir / folder)
+        (settings.data_dir / folder).touch()
+    with closing(Container.open(settings, embedder=embedder, run_jobs=False)) as container:
+        assert container.parts.indexes.settle(PATIENCE_SECONDS)
+        assert not container.vector_index.status.ready
+        assert not container.lexical_index.status.ready
 
 
 def test_verify_says_nothing_of_indexes_that_are_sound(older: Path, open_container: OpenContainer):

@@ -7,6 +7,8 @@ from app.errors import AppError, DatabaseUnavailableError
 
 HEALING_PAUSES_SECONDS = (0.0, 1.0, 10.0, 60.0, 300.0)
 """Pause before each try after as many that failed one after the other."""
+BRIEF_PAUSES_SECONDS = HEALING_PAUSES_SECONDS[:2]
+"""Those of a command, for which somebody waits."""
 RETRY_SECONDS = 600.0
 """After that it counts as given up: nobody waits for it, and it is tried again only so often."""
 DATABASE_SECONDS = 10.0
@@ -42,6 +44,10 @@ class HealingPauses:
         self._began_at = clock()
         self._healed_at = float("-inf")
         self._repair_seconds = 0.0
+
+    def be_brief(self) -> None:
+        """From now on give up early, as somebody waits for what becomes of the index."""
+        self._pauses_seconds = BRIEF_PAUSES_SECONDS
 
     @property
     def given_up(self) -> bool:

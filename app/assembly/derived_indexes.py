@@ -4,6 +4,7 @@ import logging
 import shutil
 from pathlib import Path
 
+from app.adapters.healing_pauses import HealingPauses
 from app.adapters.index_files import any_file
 from app.adapters.index_seal import IndexSeal
 from app.adapters.lexical_index.healing import HealingLexicalIndex
@@ -68,8 +69,11 @@ class DerivedIndexes:
         self.lexical = HealingLexicalIndex(
             self._lexical_store, lexical_source(database, stored.generation)
         )
+        self._pauses = {name: HealingPauses() for name in (VECTOR, LEXICAL)}
         self._keeper = LexicalIndexKeeper(
-            self.lexical, on_healed=lambda: self._note_healed(LEXICAL)
+            self.lexical,
+            self._pauses[LEXICAL],
+            on_healed=lambda: self._note_healed(LEXICAL),
         )
         self._being_made: set[str] = set()
         """Indexes that did not exist yet: making them does not count as healing."""
@@ -86,11 +90,14 @@ class DerivedIndexes:
         )
         self.vector = self._make_vector_index()
 
-    def start(self, *, is_empty: bool) -> None:
+    def start(self, *, is_empty: bool, for_command: bool = False) -> None:
         """Open both, if need be in the background; `is_empty`: the database holds no chunks.
 
-        Raises StorageError.
+        `for_command`: what cannot be opened is given up soon. Raises StorageError.
         """
+        if for_command:
+            for pauses in self._pauses.values():
+                pauses.be_brief()
         self._stamps.take()
         if self._settings.vector_index == "exact":  # what Chroma may have left falls behind
             self._stamps.forget(VECTOR)
@@ -167,6 +174,7 @@ class DerivedIndexes:
             ChromaStore(self._vector_folder, identity),
             exact,
             vector_source(self._database, generation),
+            healing_pauses=self._pauses[VECTOR],
             on_healed=lambda: self._note_healed(VECTOR),
             is_intact=lambda: self._stamps.is_intact(VECTOR),
         )

@@ -101,10 +101,13 @@ class GenerationKeeper:
         return self._renewal is not None and not self._renewal.is_done
 
     def start(self, *, renew: bool) -> None:
-        """Open the indexes and take writes; with `renew`, switch if the settings want that."""
+        """Open the indexes and take writes; with `renew`, switch if the settings want that.
+
+        Without it, for a command, an index that cannot be opened is given up soon.
+        """
         parts = self.parts
         delete_other_index_files(self._shared.settings, parts.stored.generation.id)
-        parts.indexes.start(is_empty=parts.maintenance.is_empty())
+        parts.indexes.start(is_empty=parts.maintenance.is_empty(), for_command=not renew)
         self.publisher.start()
         parts.caretaker.start()
         if renew and self._renewal is not None:

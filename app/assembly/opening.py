@@ -1,5 +1,6 @@
 """Opens what a service starts from: its data directory, its database, its models."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,6 +51,7 @@ def open_data(
     An `embedder` that is passed in stands for the model of the settings, and is not closed here;
     for `open_model` and `any_model` see Container.open. On StartupError, nothing is held.
     """
+    _require_utf8()
     data_directory = DataDirectory(settings.data_dir)
     data_directory.acquire()
     with released_on_failure(data_directory):
@@ -72,6 +74,16 @@ def open_data(
                 data_directory.mark_clean()  # no index has been touched yet
             raise
     return OpenedData(data_directory, was_clean, database, choice, closes_embedder=embedder is None)
+
+
+def _require_utf8() -> None:
+    """Raise StartupError where Python would give files other names than those they are known by."""
+    encoding = sys.getfilesystemencoding()
+    if encoding != "utf-8":
+        raise StartupError(
+            f"Python reads the names of files as {encoding} here, which would give documents other "
+            "names. Set PYTHONUTF8=1, or a locale of UTF-8."
+        )
 
 
 def _require_database_of_indexes(settings: Settings, database: Database) -> None:

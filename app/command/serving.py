@@ -40,6 +40,9 @@ to whoever does not ask for more. Past that, nothing opens, and what writes to a
 STOP_SECONDS = 9.0
 """How long a stop may take in all: container engines kill after 10 s."""
 
+LAST_WORDS_SECONDS = 0.5
+"""How long whoever reads the log has for the last line: a pipe may be full."""
+
 QUIET_LOGGERS = ("uvicorn", "httpx", "httpcore", "chromadb", "alembic")
 """They tell of every start, address and statement; what they warn of is still shown."""
 
@@ -52,6 +55,8 @@ class _Server(uvicorn.Server):
         self._container = container
         self._addresses = addresses
         self.lost_because: str | None = None
+        self._deadline = threading.Timer(STOP_SECONDS, _end_at_once)
+        self._deadline.daemon = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to answer, and say so."""
@@ -64,14 +69,12 @@ class _Server(uvicorn.Server):
         The container closes before the event loop does, which would wait for worker threads that
         still index: closing is what makes them stop.
         """
+        self._set_deadline()
         say("Stopping …")
         self._container.stop_work()
-        deadline = threading.Timer(STOP_SECONDS, _end_at_once)
-        deadline.daemon = True
-        deadline.start()
         await super().shutdown(sockets)
         await anyio.to_thread.run_sync(self._container.close)
-        deadline.cancel()
+        self._deadline.cancel()
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to end: also once another service has worked on the database."""
@@ -82,7 +85,12 @@ class _Server(uvicorn.Server):
         """Stop in order at the first signal; the second Ctrl-C is as good as a kill."""
         if self.should_exit and sig == signal.SIGINT:
             os._exit(128 + sig)
+        self._set_deadline()  # at once: the event loop may wait for who does not read its log
         super().handle_exit(sig, frame)
+
+    def _set_deadline(self) -> None:
+        if self._deadline.ident is None:
+            self._deadline.start()
 
 
 def _end_at_once() -> None:
@@ -90,7 +98,13 @@ def _end_at_once() -> None:
 
     What was promised stands in SQL, and the next start goes on with it.
     """
-    logger.warning("The stop took over %.0f s: the next start checks the indexes.", STOP_SECONDS)
+    told = threading.Thread(
+        target=logger.warning,
+        args=("The stop took over %.0f s: the next start checks the indexes.", STOP_SECONDS),
+        daemon=True,
+    )
+    told.start()
+    told.join(LAST_WORDS_SECONDS)
     os._exit(0)
 
 

@@ -50,6 +50,16 @@ class Commands(TyperGroup):
         raise typer.Exit(code)
 
 
+def take_names_as_utf8() -> None:
+    """Begin anew in Python's UTF-8 mode, unless names of files are read as UTF-8 already.
+
+    A locale of another encoding gives them other names, by which nobody knows their documents.
+    """
+    if sys.getfilesystemencoding() != "utf-8" and sys.executable:
+        os.environ["PYTHONUTF8"] = "1"  # for the processes that it starts
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
+
+
 def _faults(error: "ValidationError") -> str:
     """What a pydantic model refused, with the names that the person used."""
     is_setting = error.title == "Settings"

@@ -33,6 +33,7 @@ from app.knowledge.items import with_relative_path_explained
 from app.metrics import Metrics
 from app.protocols import MANY_DOCUMENTS, NO_CONTENT, Embedder, SourceOpener, TextSplitter
 from app.slices import slices
+from app.storage_errors import amid_a_run
 from app.surviving import WENT_WRONG, survive
 
 logger = logging.getLogger(__name__)
@@ -97,6 +98,11 @@ class IndexingPipeline:
             return result or self._fail_unexpectedly(run)
         except WorkStoppedError:
             raise
+        except StorageError as error:
+            run.count_what_was_stored()
+            if not run.tally.has_changes:
+                raise
+            raise amid_a_run(error) from error
         except (SourceError, EmbeddingError, ConflictError) as error:
             return self._fail(run, error)
         finally:

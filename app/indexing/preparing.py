@@ -24,6 +24,7 @@ from app.indexing.generation import Generation, splitting_rules
 from app.protocols import (
     ConditionalSource,
     LoadedDocument,
+    RelistingSource,
     Source,
     SourceEntry,
     SourceListing,
@@ -184,6 +185,12 @@ class DocumentPreparer:
     def _note_gone(self) -> None:
         listed = {entry.key for entry in self._listing.entries}
         hidden = tuple(self._listing.incomplete)
-        for key, document in self._known.items():
-            if key not in listed and not key.startswith(hidden):
-                self.survey.gone.append(document)
+        gone = {
+            key: document
+            for key, document in self._known.items()
+            if key not in listed and not key.startswith(hidden)
+        }
+        if gone and isinstance(self._source, RelistingSource):
+            for key in self._source.still_there(gone):
+                del gone[key]
+        self.survey.gone += gone.values()

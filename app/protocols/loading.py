@@ -126,6 +126,15 @@ class ConditionalSource(Source, Protocol):
         ...
 
 
+@runtime_checkable
+class RelistingSource(Source, Protocol):
+    """A source whose listing may miss a document that is being replaced just then."""
+
+    def still_there(self, keys: Collection[str]) -> frozenset[str]:
+        """Of documents that a listing lacks, those that another one has; raises SourceError."""
+        ...
+
+
 class SourceOpener(Protocol):
     """Finds the right kind of source for a `uri`."""
 

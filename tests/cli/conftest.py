@@ -119,12 +119,11 @@ def start(
     processes = []
 
     def start_one(*arguments: object, **changed: Any) -> subprocess.Popen:
-        how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | changed
+        how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": tmp_path}
         process = subprocess.Popen(
             [sys.executable, "-m", "app.cli", *map(str, arguments)],
-            cwd=tmp_path,
             env=environment | {"PYTHONPATH": str(Path(__file__).parents[2])},
-            **how,
+            **how | changed,
         )
         processes.append(process)
         return process

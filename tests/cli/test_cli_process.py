@@ -193,6 +193,49 @@ def test_sigterm_stops_a_server_in_order_and_its_log_holds_no_query(
     assert "secretword" not in said
 
 
+def test_a_locale_of_another_encoding_gives_no_file_another_name(
+    start: Start, environment: dict[str, str], model: dict[str, Any]
+) -> None:
+    environment |= {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    name = "Käse größe 日本.md"
+    folder = Path(environment["SOURCE_ROOTS"])
+    (folder / name).write_text("# Käse\n\nRinds are washed.\n", "utf-8")
+    raw = {"text": False}
+    for arguments in (["index", folder, "--json"], ["search", "Käse", "--json"]):
+        out, err = start(*arguments, **raw).communicate(timeout=WAIT_SECONDS)
+        assert err.decode() == "" or arguments[0] == "index", err.decode()
+    (found,) = json.loads(out)["results"]
+    assert found["citation"].startswith(name)
+
+
+def test_who_has_no_home_and_no_working_directory_can_use_a_data_directory(
+    start: Start, environment: dict[str, str], model: dict[str, Any], tmp_path: Path
+) -> None:
+    deleted = tmp_path / "deleted"
+    deleted.mkdir()
+    environment.pop("HOME", None)
+    code, out, err = finish(start("stats", "--json", cwd=deleted, preexec_fn=deleted.rmdir))
+    assert code == 0, err
+    assert json.loads(out)["total_items"] == 0
+
+
+def test_a_server_whose_log_nobody_reads_can_be_stopped_all_the_same(
+    start: Start, environment: dict[str, str], model: dict[str, Any]
+) -> None:
+    server = start("serve")
+    address = address_of(server)
+    assert server.stderr is not None
+    fcntl.fcntl(server.stderr, fcntl.F_SETPIPE_SZ, 4096)
+    with httpx.Client(timeout=2) as client:
+        answered = 0
+        with suppress(httpx.TimeoutException):
+            while client.get(f"{address}/health/live"):
+                answered += 1
+                assert answered < 10_000
+    server.send_signal(signal.SIGTERM)
+    assert server.wait(WAIT_SECONDS) == 0
+
+
 def in_a_terminal(terminal: int) -> None:
     """Makes a terminal that of this process, which then hears when it closes."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)

@@ -173,6 +173,20 @@ def test_only_who_names_the_whole_disk_opens_it(
     assert Settings(source_roots="/").roots == [Path("/")]
 
 
+def test_a_home_and_a_working_directory_that_are_not_there_are_no_places_to_read_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unknown() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    def deleted() -> Path:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(Path, "home", unknown)
+    monkeypatch.setattr(Path, "cwd", deleted)
+    assert Settings().roots == []
+
+
 @pytest.mark.parametrize("name", ["", "lexical", "generations", "../link", "../link/lexical"])
 def test_the_chroma_index_lies_in_a_folder_of_its_own(
     refusal_of_stats: Callable[[], str], environment: dict[str, str], name: str

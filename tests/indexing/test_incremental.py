@@ -5,12 +5,14 @@ import re
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from sqlalchemy import event, select
 
+from app.adapters.loading.folder_scan import FolderScan
 from app.adapters.vector_index.exact import ExactVectorIndex
 from app.container import Container
 from app.errors import EmbeddingError, ItemStoppedError, WorkStoppedError
@@ -183,6 +185,33 @@ def test_a_file_that_goes_after_it_was_listed_is_kept_until_a_listing_lacks_it(
     assert note.reason.startswith("File not found")
     assert "elephants" in found("elephants")[0]
     assert index(item).chunks_removed == 1
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_file_that_a_listing_misses_stays_if_it_is_there_and_goes_if_it_is_left_out(
+    docs: Path, add_item, index, found, monkeypatch: pytest.MonkeyPatch, *, there: bool
+):
+    """As one may be missed that is replaced by a rename just then."""
+    item = add_item(docs)
+    index(item)
+    list_all, listings = FolderScan.run, []
+
+    def miss_one(scan: FolderScan) -> SourceListing:
+        listing = list_all(scan)
+        if not there or not listings:
+            rest = [entry for entry in listing.entries if entry.key != "second.md"]
+            listing = replace(listing, entries=tuple(rest))
+        listings.append(listing)
+        return listing
+
+    monkeypatch.setattr(FolderScan, "run", miss_one)
+    result = index(item)
+    assert result.success
+    assert (result.chunks_removed == 0) == there
+    assert len(listings) == 2
+    monkeypatch.undo()
+    index(item)
+    assert index(item).documents == result.documents + (not there)
 
 
 def test_an_emptied_file_of_a_folder_is_gone_from_search_and_reported(docs, add_item, index, found):

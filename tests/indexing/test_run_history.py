@@ -1,11 +1,12 @@
 """What a run writes into the history of its item."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.container import Container
-from app.errors import WorkStoppedError
+from app.errors import StorageError, WorkStoppedError
 from app.indexing.pipeline import WITHDRAWN_AT_ONCE
 from app.indexing.tally import MOST_KEYS
 from app.knowledge.history_records import IndexingRun
@@ -123,6 +124,30 @@ def test_a_run_that_is_stopped_leaves_what_it_had_stored_in_the_history(
     (run,) = history(item)
     assert run.outcome == "stopped"
     assert 0 < run.documents_added < 300
+
+
+@pytest.mark.parametrize("groups_before", [0, 1])
+def test_a_full_disk_is_not_said_to_have_changed_nothing_where_it_had_room_at_first(
+    container: Container, source_root, add_item, monkeypatch, groups_before
+):
+    for number in range(300):
+        (source_root / f"{number:03}.md").write_text(
+            "\n".join(f"Line {line} of text {number}." for line in range(20))
+        )
+    item = add_item(source_root)
+    publish, groups = container.publisher.publish, []
+
+    def publish_until_it_is_full(*arguments: Any) -> Any:
+        groups.append(1)
+        if len(groups) > groups_before:
+            raise StorageError("The disk is full. Nothing was changed; free some space.")
+        return publish(*arguments)
+
+    monkeypatch.setattr(container.publisher, "publish", publish_until_it_is_full)
+    said = "What was indexed before stays as it is" if groups_before else "Nothing was changed"
+    with pytest.raises(StorageError, match=f"full. {said}; free"):
+        container.indexer.index(item.id)
+    assert bool(container.maintenance.stats().total_chunks) == bool(groups_before)
 
 
 def test_taking_an_item_out_of_the_index_forgets_what_its_history_names(
