@@ -66,7 +66,9 @@ class TantivyIndex:
         *,
         languages: Languages | None = None,
         weights: FieldWeights | None = None,
+        must_exist: bool = False,
     ) -> None:
+        """`must_exist`: one is opened and none made; LexicalIndexError where there is none."""
         self._languages = languages or Languages()
         self._weights = weights or FieldWeights()
         self._schema = make_schema()
@@ -76,8 +78,11 @@ class TantivyIndex:
         self._view: _View | None = None
         self._has_unkept = False
         with translated_errors("be opened"):
-            folder.mkdir(parents=True, exist_ok=True)
-            self._index = tantivy.Index(self._schema, path=str(folder))
+            if must_exist:
+                self._index = tantivy.Index.open(str(folder))
+            else:
+                folder.mkdir(parents=True, exist_ok=True)
+                self._index = tantivy.Index(self._schema, path=str(folder))
             self._index.config_reader("manual")
             self._files = SegmentFiles(folder)
             self._look_again()

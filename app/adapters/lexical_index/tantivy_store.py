@@ -143,8 +143,8 @@ class TantivyStore:
                 raise LexicalIndexError(f"The lexical index did not pass its probe: {reason}")
         if not tantivy.Index.exists(str(folder)):
             raise LexicalIndexError("The lexical index has lost its files.")
+        self._latest = TantivyIndex(folder, languages=self._languages, must_exist=True)
         self._folder = folder
-        self._latest = TantivyIndex(folder, languages=self._languages)
         return self._latest
 
     def _write_note(self, name: str) -> None:

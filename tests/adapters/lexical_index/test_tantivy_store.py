@@ -249,6 +249,12 @@ def test_a_probe_that_takes_too_long_is_given_up(complete: Path):
     assert "answer" in (probe_tantivy(generation(complete), 0.001) or "")
 
 
+def test_files_that_go_right_before_they_are_opened_leave_no_empty_index(tmp_path: Path):
+    with pytest.raises(LexicalIndexError, match="be opened"):
+        TantivyIndex(tmp_path / "gone", must_exist=True)
+    assert not (tmp_path / "gone").exists()
+
+
 def test_lost_files_are_an_error_and_not_a_new_empty_index(complete: Path):
     (generation(complete) / "meta.json").unlink()
     with pytest.raises(LexicalIndexError):
