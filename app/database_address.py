@@ -1,11 +1,18 @@
 """Makes an engine of DATABASE_URL, or says why it cannot be used."""
 
+import os
+from pathlib import Path
+
 from sqlalchemy import URL, Engine, create_engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
 from app import postgres
 from app.errors import SettingError
+
+MOST_PATH_BYTES = 504
+"""SQLite takes names of up to 512 bytes (MAX_PATHNAME in its os_unix.c), and appends `-journal`:
+of all lengths from 480 to 519, it opened those of up to 504."""
 
 
 def engine_at(url: str, lock_timeout_seconds: float) -> Engine:
@@ -21,8 +28,8 @@ def engine_at(url: str, lock_timeout_seconds: float) -> Engine:
         size, more = postgres.POOL_SIZE, postgres.MOST_MORE_CONNECTIONS
         if _is_sqlite(parsed):
             options, size, more = {"timeout": lock_timeout_seconds}, 16, 48
-        if _is_sqlite(parsed) and parsed.database in (None, "", ":memory:"):
-            raise SettingError("DATABASE_URL names no file; an in-memory database would lose data.")
+        if _is_sqlite(parsed):
+            _require_file(parsed.database)
         return create_engine(
             parsed,
             pool_size=size,
@@ -48,6 +55,16 @@ def _parsed(url: str) -> URL:
     if parsed.password and "@" in f"{parsed.host}/{parsed.database}":
         raise ArgumentError("an @ in a password is written %40")
     return parsed
+
+
+def _require_file(name: str | None) -> None:
+    if not name or name == ":memory:":
+        raise SettingError("DATABASE_URL names no file; an in-memory database would lose data.")
+    if len(os.fsencode(Path(name).absolute())) > MOST_PATH_BYTES:
+        raise SettingError(
+            f"The path of the database has more than {MOST_PATH_BYTES} bytes, which SQLite does "
+            "not open. Choose a shorter DATA_DIR, or name another place in DATABASE_URL."
+        )
 
 
 def _is_sqlite(url: URL) -> bool:

@@ -296,10 +296,13 @@ def _at_home(path: Path) -> Path:
 def settings_from_environment(**given: Any) -> Settings:
     """The settings of this process; `given` goes before the environment, and that before `.env`.
 
-    Raises ValidationError for what cannot be used, and where `.env` is not text or not readable.
+    Raises ValidationError for what cannot be used, and where `.env` cannot be read.
     """
     try:
-        return Settings(**given)
+        fault_in_lines = _fault_in_lines()
+        if fault_in_lines is None:
+            return Settings(**given)
+        reason = fault_in_lines
     except UnicodeDecodeError as error:
         reason = f"it is not text in UTF-8 (byte {error.start}); save it in that encoding"
     except OSError as error:
@@ -308,6 +311,22 @@ def settings_from_environment(**given: Any) -> Settings:
     raise ValidationError.from_exception_data(
         Settings.__name__, [InitErrorDetails(type=fault, input=ENV_FILE)]
     )
+
+
+def _fault_in_lines() -> str | None:
+    """What is wrong with a line of `.env`, which would be left out, and perhaps others with it."""
+    path = Path(ENV_FILE)
+    if not path.is_file():
+        return None
+    from dotenv.parser import parse_stream  # noqa: PLC0415 - few have the file
+
+    with path.open(encoding="utf-8-sig") as file:
+        for binding in parse_stream(file):
+            if binding.error:
+                return f"line {binding.original.line} is no NAME=value, or its quotes do not close"
+            if "\0" in binding.original.string:
+                return f"line {binding.original.line} holds a character NUL"
+    return None
 
 
 def _unreadable(reason: str) -> str:

@@ -26,6 +26,7 @@ from sqlalchemy.orm import Session
 
 import migrations
 from app.database import Database
+from app.database_address import MOST_PATH_BYTES
 from app.errors import SettingError, StorageError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft, ItemFilter
@@ -421,6 +422,7 @@ import resource, sys
 from pathlib import Path
 from typing import Any
 from app.database import Database
+from app.database_address import MOST_PATH_BYTES
 from app.errors import StorageError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft
@@ -529,6 +531,23 @@ def test_an_address_that_is_no_use_is_refused_with_advice_and_without_its_passwo
         Database(url)
     assert "someone" not in caught.value.detail
     assert "hunter2" not in caught.value.detail
+
+
+@sqlite_only
+def test_a_path_that_is_too_long_for_sqlite_is_refused_and_any_other_is_not(tmp_path: Path) -> None:
+    folder = tmp_path
+    while len(str(folder)) < MOST_PATH_BYTES - 120:
+        folder /= "x" * 100
+    folder.mkdir(parents=True)
+    name = "y" * (MOST_PATH_BYTES - len(f"{folder}/"))
+    with closing(Database(f"sqlite:///{folder}/{name}")) as database:
+        database.hold()
+        database.migrate()
+        with database.read() as session:
+            count_in(session)
+            add(database)
+    with pytest.raises(SettingError, match="shorter DATA_DIR"):
+        Database(f"sqlite:///{folder}/{name}y")
 
 
 @sqlite_only

@@ -97,6 +97,11 @@ class DataDirectory:
         )
 
     def _unusable_message(self, error: OSError) -> str:
+        if os.path.lexists(self.path) and not self.path.is_dir():
+            return (
+                f"The data directory {self.path} cannot be written: it is no folder. Let DATA_DIR "
+                "name one, or a place where one can be made."
+            )
         return (
             f"The data directory {self.path} cannot be written: {error.strerror or error}. "
             "Free space, correct its permissions, or choose another DATA_DIR."

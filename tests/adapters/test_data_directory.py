@@ -124,6 +124,14 @@ def test_a_path_that_is_no_directory_is_named(tmp_path: Path):
         assert str(path) in refusal.value.detail
 
 
+@pytest.mark.parametrize("target", ["file", "missing"])
+def test_a_link_to_what_is_no_directory_is_said_to_be_none(tmp_path: Path, target: str):
+    (tmp_path / "file").touch()
+    (tmp_path / "data").symlink_to(tmp_path / target)
+    with pytest.raises(StartupError, match="data cannot be written: it is no folder"):
+        DataDirectory(tmp_path / "data").acquire()
+
+
 def test_a_full_disk_is_named_and_the_directory_is_not_held_for_it(tmp_path: Path):
     result = subprocess.run(
         [sys.executable, "-c", ON_A_FULL_DISK, str(tmp_path)],

@@ -13,7 +13,7 @@ from app.command import choosing
 from app.command.serving import listening_socket
 from app.database import Database
 from app.errors import StartupError
-from app.settings import Settings
+from app.settings import Settings, settings_from_environment
 from tests.slow import slow
 
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -49,6 +49,33 @@ def refusal_of_stats(
         return complaint(ended.exit_code, ended.stdout, ended.stderr)
 
     return ask
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('PORT=1\nDATA_DIR="/kb\n', "line 2 is no NAME=value, or its quotes do not close"),
+        ("PORT=1\nan API key\n", "line 2 is no NAME=value"),
+        ("PORT=1\nDATA_DIR=/kb\0\n", "line 2 holds a character NUL"),
+    ],
+)
+def test_a_line_of_the_env_file_that_cannot_be_read_is_told_and_not_passed_over(
+    refusal_of_stats: Callable[[], str], tmp_path: Path, text: str, told: str
+) -> None:
+    (tmp_path / ".env").write_text(text)
+    assert f"{tmp_path / '.env'} cannot be read: {told}" in refusal_of_stats()
+
+
+def test_what_dotenv_files_may_hold_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = '\ufeff# Ours\r\n\r\nexport PORT=4711\r\nHOST = "::1" # here\r\nUNKNOWN\r\n'
+    (tmp_path / ".env").write_bytes(text.encode())
+    monkeypatch.chdir(tmp_path)
+    for name in ("PORT", "HOST"):
+        monkeypatch.delenv(name, raising=False)
+    settings = settings_from_environment()
+    assert (settings.port, settings.host) == (4711, "::1")
 
 
 @pytest.mark.parametrize("command", ["serve", "stats"])
