@@ -1,5 +1,6 @@
 """The database: migrations that agree with the models, transactions, and storage that fails."""
 
+import errno
 import os
 import re
 import shlex
@@ -678,18 +679,22 @@ def test_a_file_that_goes_while_writers_write_and_wait_takes_none_of_their_chang
 
 
 @sqlite_only
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
 def test_a_file_that_cannot_be_looked_at_is_not_said_to_be_gone(
-    path: Path, database: Database
+    path: Path, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database.hold()
     database.migrate()
-    path.parent.chmod(0)
-    try:
+    look = Path.stat
+
+    def fail(looked_at: Path, **options: Any) -> os.stat_result:
+        if looked_at == path:
+            raise OSError(errno.EIO, "Input/output error")
+        return look(looked_at, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "stat", fail)
         with pytest.raises(StorageError, match="cannot be opened"):
             add(database)
-    finally:
-        path.parent.chmod(0o700)
     add(database)
 
 
