@@ -60,7 +60,8 @@ def _parsed(url: str) -> URL:
 def _require_file(name: str | None) -> None:
     if not name or name == ":memory:":
         raise SettingError("DATABASE_URL names no file; an in-memory database would lose data.")
-    if len(os.fsencode(Path(name).absolute())) > MOST_PATH_BYTES:
+    is_path = not name.startswith("file:")  # a URI of SQLite's may say more than where it lies
+    if is_path and len(os.fsencode(Path(name).absolute())) > MOST_PATH_BYTES:
         raise SettingError(
             f"The path of the database has more than {MOST_PATH_BYTES} bytes, which SQLite does "
             "not open. Choose a shorter DATA_DIR, or name another place in DATABASE_URL."

@@ -322,10 +322,13 @@ def _fault_in_lines() -> str | None:
 
     with path.open(encoding="utf-8-sig") as file:
         for binding in parse_stream(file):
+            text, line = binding.original.string, binding.original.line
             if binding.error:
-                return f"line {binding.original.line} is no NAME=value, or its quotes do not close"
-            if "\0" in binding.original.string:
-                return f"line {binding.original.line} holds a character NUL"
+                line += text[: len(text) - len(text.lstrip())].count("\n")
+                return f"line {line} is no NAME=value, or its quotes do not close"
+            if "\0" in text:
+                line += text.partition("\0")[0].count("\n")
+                return f"line {line} holds a character NUL"
     return None
 
 

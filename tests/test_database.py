@@ -423,7 +423,6 @@ import resource, sys
 from pathlib import Path
 from typing import Any
 from app.database import Database
-from app.database_address import MOST_PATH_BYTES
 from app.errors import StorageError
 from app.knowledge import queries
 from app.knowledge.items import ItemDraft
@@ -489,7 +488,6 @@ def test_the_log_that_advice_leads_to_says_what_is_wrong(
     assert "no such table: knowledge_items" in caplog.text
 
 
-@sqlite_only
 def test_what_the_disk_did_not_confirm_is_not_said_to_be_undone() -> None:
     """SQLite finds it again in its log, if nothing is written over it before the next start."""
     error = sqlite3.OperationalError("disk I/O error")
@@ -498,6 +496,7 @@ def test_what_the_disk_did_not_confirm_is_not_said_to_be_undone() -> None:
         raise OperationalError("COMMIT", None, error)
 
 
+@sqlite_only
 def test_a_folder_that_is_missing_is_a_storage_error(tmp_path: Path) -> None:
     database = Database(f"sqlite:///{tmp_path / 'missing' / 'groundwork.db'}")
     with pytest.raises(StorageError, match=r"permissions.* DATABASE_URL"):

@@ -1,6 +1,7 @@
 """The data directory: made, locked for one process, and marked when it was left in order."""
 
 import os
+import stat
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -97,7 +98,7 @@ class DataDirectory:
         )
 
     def _unusable_message(self, error: OSError) -> str:
-        if os.path.lexists(self.path) and not self.path.is_dir():
+        if self._is_no_folder():
             return (
                 f"The data directory {self.path} cannot be written: it is no folder. Let DATA_DIR "
                 "name one, or a place where one can be made."
@@ -106,3 +107,12 @@ class DataDirectory:
             f"The data directory {self.path} cannot be written: {error.strerror or error}. "
             "Free space, correct its permissions, or choose another DATA_DIR."
         )
+
+    def _is_no_folder(self) -> bool:
+        """Whether something else has its place; a link that leads to nothing is so, too."""
+        try:
+            return not stat.S_ISDIR(self.path.stat().st_mode)
+        except FileNotFoundError:
+            return self.path.is_symlink()
+        except OSError:  # nobody can say what it is
+            return False

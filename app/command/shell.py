@@ -1,8 +1,10 @@
 """How a command ends: exit codes, errors as sentences, a pipe that is gone."""
 
+import codecs
 import io
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 import typer
@@ -53,11 +55,30 @@ class Commands(TyperGroup):
 def take_names_as_utf8() -> None:
     """Begin anew in Python's UTF-8 mode, unless names of files are read as UTF-8 already.
 
-    A locale of another encoding gives them other names, by which nobody knows their documents.
+    A locale of another encoding gives them other names, by which nobody knows their documents. What
+    the terminal shows stays in its encoding, and what was typed in it is taken for what it says.
     """
-    if sys.getfilesystemencoding() != "utf-8" and sys.executable:
-        os.environ["PYTHONUTF8"] = "1"  # for the processes that it starts
-        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606
+    if sys.getfilesystemencoding() == "utf-8" or not sys.executable:
+        return
+    os.environ["PYTHONUTF8"] = "1"  # for the processes that it starts
+    shown_in = sys.stdout.encoding if sys.stdout else "ascii"
+    if codecs.lookup(shown_in).name != "ascii":
+        os.environ.setdefault("PYTHONIOENCODING", shown_in)
+    arguments = [as_utf8(each, os.fsencode(each)) for each in sys.orig_argv[1:]]
+    os.execv(sys.executable, [os.fsencode(sys.executable), b"-X", b"utf8", *arguments])  # noqa: S606
+
+
+def as_utf8(argument: str, given: bytes) -> bytes:
+    """An argument for UTF-8 mode, which the locale took `given` for.
+
+    Bytes that are UTF-8 stay as they are, since names of files are; so do those that are no text.
+    """
+    try:
+        given.decode("utf-8")
+    except UnicodeDecodeError:
+        with suppress(UnicodeEncodeError):
+            return argument.encode("utf-8")
+    return given
 
 
 def _faults(error: "ValidationError") -> str:

@@ -131,7 +131,10 @@ class RelistingSource(Source, Protocol):
     """A source whose listing may miss a document that is being replaced just then."""
 
     def still_there(self, keys: Collection[str]) -> frozenset[str]:
-        """Of documents that a listing lacks, those that another one has; raises SourceError."""
+        """Of documents that a listing lacks, those that another one has, or cannot tell of.
+
+        Raises SourceError.
+        """
         ...
 
 

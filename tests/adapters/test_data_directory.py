@@ -1,5 +1,6 @@
 """The data directory: one process at a time, and it knows how it was left."""
 
+import errno
 import os
 import stat
 import subprocess
@@ -129,6 +130,18 @@ def test_a_link_to_what_is_no_directory_is_said_to_be_none(tmp_path: Path, targe
     (tmp_path / "file").touch()
     (tmp_path / "data").symlink_to(tmp_path / target)
     with pytest.raises(StartupError, match="data cannot be written: it is no folder"):
+        DataDirectory(tmp_path / "data").acquire()
+
+
+def test_what_nobody_can_look_at_is_not_said_to_be_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(_path: Path, **_options: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    for function in ("stat", "mkdir"):
+        monkeypatch.setattr(Path, function, fail)
+    with pytest.raises(StartupError, match="data cannot be written: Permission denied"):
         DataDirectory(tmp_path / "data").acquire()
 
 

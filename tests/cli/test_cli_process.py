@@ -22,6 +22,7 @@ from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 
 from app.adapters.data_directory import DataDirectory
+from app.command.shell import as_utf8
 from app.database import Database
 from tests.slow import slow
 
@@ -208,6 +209,25 @@ def test_a_locale_of_another_encoding_gives_no_file_another_name(
     assert found["citation"].startswith(name)
 
 
+@pytest.mark.parametrize(
+    ("argument", "given", "taken"),
+    [
+        ("Käse", b"K\xe4se", "Käse".encode()),  # typed in a terminal of that encoding
+        (
+            "KÃ¤se",
+            "Käse".encode(),
+            "Käse".encode(),
+        ),  # the name of a file, as the shell completes it
+        ("K\udce4se", b"K\xe4se", b"K\xe4se"),  # in ASCII it is no text
+        ("search", b"search", b"search"),
+    ],
+)
+def test_an_argument_of_another_encoding_is_taken_for_what_it_says(
+    argument: str, given: bytes, taken: bytes
+) -> None:
+    assert as_utf8(argument, given) == taken
+
+
 def test_who_has_no_home_and_no_working_directory_can_use_a_data_directory(
     start: Start, environment: dict[str, str], model: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -232,6 +252,10 @@ def test_a_server_whose_log_nobody_reads_can_be_stopped_all_the_same(
             while client.get(f"{address}/health/live"):
                 answered += 1
                 assert answered < 10_000
+    unread = fcntl.ioctl(server.stderr, termios.FIONREAD, bytes(4))
+    assert int.from_bytes(unread, sys.byteorder) > 3500, (
+        "else it was not the log that it waited for"
+    )
     server.send_signal(signal.SIGTERM)
     assert server.wait(WAIT_SECONDS) == 0
 

@@ -55,8 +55,8 @@ def refusal_of_stats(
     ("text", "told"),
     [
         ('PORT=1\nDATA_DIR="/kb\n', "line 2 is no NAME=value, or its quotes do not close"),
-        ("PORT=1\nan API key\n", "line 2 is no NAME=value"),
-        ("PORT=1\nDATA_DIR=/kb\0\n", "line 2 holds a character NUL"),
+        ("# Ours\n\nPORT=1\n\n\nan API key\n", "line 6 is no NAME=value"),
+        ("PORT=1\n\nDATA_DIR=/kb\0\n", "line 3 holds a character NUL"),
     ],
 )
 def test_a_line_of_the_env_file_that_cannot_be_read_is_told_and_not_passed_over(

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -249,10 +250,20 @@ def test_a_probe_that_takes_too_long_is_given_up(complete: Path):
     assert "answer" in (probe_tantivy(generation(complete), 0.001) or "")
 
 
-def test_files_that_go_right_before_they_are_opened_leave_no_empty_index(tmp_path: Path):
+def test_files_that_go_right_before_they_are_opened_leave_no_empty_index(
+    complete: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = generation(complete)
+
+    def there_and_gone(_path: str) -> bool:
+        shutil.rmtree(folder)
+        return True
+
+    looking = SimpleNamespace(Index=SimpleNamespace(exists=there_and_gone))
+    monkeypatch.setattr("app.adapters.lexical_index.tantivy_store.tantivy", looking)
     with pytest.raises(LexicalIndexError, match="be opened"):
-        TantivyIndex(tmp_path / "gone", must_exist=True)
-    assert not (tmp_path / "gone").exists()
+        TantivyStore(complete).open()
+    assert not folder.exists()
 
 
 def test_lost_files_are_an_error_and_not_a_new_empty_index(complete: Path):

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from app.adapters.loading import folder_scan
-from app.adapters.loading.folder_scan import stamp_of
+from app.adapters.loading.folder_scan import FolderScan, stamp_of
 from app.adapters.loading.local_sources import FileSource, FolderSource
 from app.adapters.loading.path_guard import PathGuard
 from app.errors import (
@@ -15,7 +15,7 @@ from app.errors import (
     SourceUnavailableError,
     SourceUnreadableError,
 )
-from app.protocols import SourceEntry
+from app.protocols import SourceEntry, SourceListing
 from tests.processor_speed import is_within
 
 
@@ -325,6 +325,16 @@ def test_a_folder_without_permission_is_incomplete_and_not_gone(source, root):
     listing = source.scan()
     assert listing.incomplete == ("sub/",)
     assert "Permission denied" in listing.skipped[0].reason
+
+
+def test_what_another_listing_cannot_tell_of_is_still_there(source, root, monkeypatch):
+    write(root, "a.md", "sub/b.md")
+    keys = {"a.md", "sub/b.md", "c.md"}
+    assert source.still_there(keys) == {"a.md", "sub/b.md"}
+    assert source.still_there({"c.md"}) == frozenset()
+    incomplete = SourceListing((), incomplete=("sub/",))
+    monkeypatch.setattr(FolderScan, "run", lambda _scan: incomplete)
+    assert source.still_there(keys) == {"sub/b.md"}
 
 
 def test_keys_that_leave_the_folder_are_not_read(source, root, tmp_path):
